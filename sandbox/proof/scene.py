@@ -1,0 +1,146 @@
+"""What the checks look at: two clusters, the mesh's public facts, and ways to act from inside a Pod's network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lightkube import Client, KubeConfig
+from lightkube.models.core_v1 import Pod as PodModel
+
+from sandbox import deployment
+from sandbox.proof.processes import Process, find
+
+if TYPE_CHECKING:
+    from sandbox.clusters import Cluster, Sandbox
+    from sandbox.toolchain import Tools
+
+T = TypeVar("T")
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+class NotObserved(Exception):
+    """The claim was not seen to hold; the message says what was seen instead and what to look at."""
+
+
+@dataclass(frozen=True)
+class MeshFacts:
+    """Public facts of the deployed mesh, as the stack's outputs give them."""
+
+    name: str
+    namespace: str  # of istiod on the control plane, of the mesh's objects on the data plane
+    host: str  # the name under which the data plane reaches istiod
+    xds_port: int
+    webhook_port: int
+    trust_domain: str
+    root_certificate: str  # PEM
+    injection_labels: Mapping[str, str]  # on a namespace whose Pods get sidecars
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, tools: Tools) -> MeshFacts:
+        outputs = deployment.outputs(sandbox, tools)
+        try:
+            return cls(**{name: outputs["proof"][name] for name in cls.__dataclass_fields__})
+        except KeyError as missing:
+            raise NotObserved(f"the stack has no output {missing}: has `pulumi up` finished?") from None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that a check may use."""
+
+    sandbox: Sandbox
+    tools: Tools
+    mesh: MeshFacts
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, tools: Tools) -> Scene:
+        return cls(sandbox, tools, MeshFacts.of(sandbox, tools))
+
+    @cached_property
+    def provider(self) -> Client:
+        return client_of(self.sandbox.clusters["provider"])
+
+    @cached_property
+    def user(self) -> Client:
+        return client_of(self.sandbox.clusters["user"])
+
+    def program_of(self, pod: PodModel, program: str) -> Process:
+        """The process that runs `program` for this Pod, found by the Pod's own name in its environment."""
+        assert pod.metadata is not None
+        wanted = {"POD_NAME": str(pod.metadata.name), "POD_NAMESPACE": str(pod.metadata.namespace)}
+        found = find(program, wanted)
+        if not found:
+            raise NotObserved(f"no process {program} runs for Pod {wanted['POD_NAMESPACE']}/{wanted['POD_NAME']}")
+        return found[0]
+
+    def in_network_of(self, process: Process, script: str, *args: str) -> Any:
+        """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
+        enter = ["nsenter", f"--target={process.pid}", "--net"]
+        if self.sandbox.mode == "rootless":
+            enter += ["--user", "--preserve-credentials"]
+        return _json_of(subprocess.run([*enter, *_script(script, *args)], capture_output=True, timeout=60))
+
+    def in_network(self, network: str, script: str, *args: str) -> Any:
+        """The same from a cluster's own node: `provider` or `user`."""
+        return _json_of(
+            self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60)  # type: ignore[arg-type]
+        )
+
+
+def client_of(cluster: Cluster) -> Client:
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False)
+
+
+def get_text(cluster: Cluster, path: str) -> str:
+    """A page of an API server that is no Kubernetes object, `/metrics` for one, read as its administrator."""
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    assert config is not None
+    authority = ssl.create_default_context(cadata=_pem(config.cluster.certificate_auth_data))
+    with tempfile.NamedTemporaryFile(dir=cluster.kubeconfig.parent) as pair:  # 0600; the ssl module reads only files
+        pair.write(_pem(config.user.client_cert_data).encode() + b"\n" + _pem(config.user.client_key_data).encode())
+        pair.flush()
+        authority.load_cert_chain(pair.name)
+    with urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=authority)
+    ).open(config.cluster.server + path, timeout=15) as answer:
+        return str(answer.read().decode())
+
+
+def _pem(data: str | None) -> str:
+    return base64.b64decode(data or "").decode()
+
+
+def eventually(look: Callable[[], T], *, seconds: float, every: float = 0.25) -> T:
+    """Looks again until `look` no longer raises NotObserved; after `seconds` its last reason stands."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return look()
+        except NotObserved:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(every)
+
+
+def _script(name: str, *args: str) -> list[str]:
+    return [sys.executable, "-I", str(PROGRAMS / name), *args]
+
+
+def _json_of(done: subprocess.CompletedProcess[bytes]) -> Any:
+    if done.returncode != 0:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise NotObserved(f"a probe inside the sandbox failed: {' '.join(last) or done.returncode}")
+    return json.loads(done.stdout)

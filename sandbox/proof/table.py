@@ -1,0 +1,94 @@
+"""The claims in the order in which the table shows them, and how a claim becomes a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from sandbox.proof import boundary, identity, istiod, leftovers, stored_secrets, traffic, webhooks
+from sandbox.proof.scene import NotObserved, Scene
+
+if TYPE_CHECKING:
+    from sandbox.clusters import Sandbox
+    from sandbox.progress import Progress
+    from sandbox.toolchain import Tools
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim and the function that observes it: it returns the evidence or raises `NotObserved`."""
+
+    name: str
+    claim: str
+    observe: Callable[[Scene], str]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one check saw: `evidence` when the claim holds, else the reason why it was not observed."""
+
+    name: str
+    claim: str
+    holds: bool
+    evidence: str
+    seconds: float
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("istiod", "istiod runs in the provider's cluster, as its live Pod says", istiod.observe),
+    Check("injection", "the user's API server gets sidecars from the provider, by URL", webhooks.injection),
+    Check("validation", "a bad Istio object is refused by the provider's webhook", webhooks.validation),
+    Check("identity", "workloads got certificates and configuration over mTLS", identity.observe),
+    Check("traffic", "a request answers 200 with the caller's identity, 403 once denied", traffic.observe),
+    Check("boundary", "from the user's network only istiod's exposed ports answer", boundary.observe),
+    Check("pods", "no Pod of the provider's runs in the user's cluster", leftovers.no_provider_pods),
+    Check("secrets", "no control-plane secret is stored in the user's etcd", stored_secrets.observe),
+)
+
+
+def observe(check: Check, scene: Scene) -> Observation:
+    """Makes one check now. Any failure to observe is a row without a tick, never an exception."""
+    began = time.monotonic()
+    try:
+        holds, evidence = True, check.observe(scene)
+    except NotObserved as reason:
+        holds, evidence = False, str(reason)
+    except Exception as error:  # a check that breaks has observed nothing
+        holds, evidence = False, f"the check itself failed: {type(error).__name__}: {error}"
+    return Observation(check.name, check.claim, holds, evidence, time.monotonic() - began)
+
+
+def run(
+    sandbox: Sandbox, tools: Tools, progress: Progress | None = None, *, only: Iterable[str] = ()
+) -> list[Observation]:
+    """Deploys the sample workloads if they are not there and makes every check (or those named in `only`).
+
+    Takes some ten seconds. The only things it leaves behind in the user's cluster are the sample workloads.
+    """
+    wanted = set(only)
+    scene = Scene.of(sandbox, tools)
+    rows = []
+    for check in CHECKS:
+        if wanted and check.name not in wanted:
+            continue
+        if progress is not None:
+            progress.note(check.claim)
+        rows.append(observe(check, scene))
+    return rows
+
+
+def render(observations: Iterable[Observation]) -> Table:
+    """The table that people read: a tick, the claim, the evidence."""
+    table = Table(title="Seen just now", title_justify="left", expand=True, show_lines=True)
+    table.add_column("", width=1)
+    table.add_column("claim", ratio=2)
+    table.add_column("what was seen", ratio=3)
+    for row in observations:
+        mark = Text("✔", style="green") if row.holds else Text("✘", style="bold red")
+        table.add_row(mark, row.claim, Text(row.evidence))
+    return table

@@ -1,0 +1,80 @@
+"""Claim: a request from one workload to the other answers 200 with the caller's identity, and 403 once denied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lightkube import ApiError
+from lightkube.generic_resource import create_namespaced_resource
+
+from sandbox.proof import workloads
+from sandbox.proof.identity import AGENT
+from sandbox.proof.processes import Process
+from sandbox.proof.scene import NotObserved, Scene, eventually
+
+AuthorizationPolicy = create_namespaced_resource(
+    "security.istio.io", "v1", "AuthorizationPolicy", "authorizationpolicies"
+)
+POLICY = "proof-deny-frontend"
+
+
+def observe(scene: Scene) -> str:
+    """Asks the caller's own program to make the request; takes some seconds for the policy to arrive and to leave."""
+    pods = workloads.deploy(scene)
+    caller = scene.program_of(pods[workloads.CALLER], AGENT)
+    spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
+
+    def answers(status: int) -> dict[str, str]:
+        got, headers = _request(scene, caller)
+        if got != status:
+            raise NotObserved(f"the request answered {got}, not {status}")
+        return headers
+
+    headers = eventually(lambda: answers(200), seconds=20)
+    if f"URI={spiffe}" not in headers.get("x-forwarded-client-cert", ""):
+        raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
+    with _denied(scene, spiffe):
+        eventually(lambda: answers(403), seconds=30)
+    eventually(lambda: answers(200), seconds=30)
+    return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
+
+
+def _request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
+    """Status of frontend's request to backend, and the headers that backend received (lower-case names)."""
+    target = f"http://{workloads.CALLED}.{workloads.NAMESPACE}:{workloads.PORT}/"
+    own = f"http://127.0.0.1:{workloads.PORT}/fetch?url={target}"
+    fetched = scene.in_network_of(caller, "http_get.py", own)
+    if fetched["status"] != 200:
+        raise NotObserved(f"the sample workload could not make the request: {fetched['body'][:120]}")
+    answer = json.loads(fetched["body"])
+    try:
+        received = json.loads(answer["body"])["headers"]
+    except (ValueError, KeyError, TypeError):  # Envoy's own answer, a 403 for one, is not the backend's JSON
+        received = {}
+    return int(answer["status"]), {name.lower(): value for name, value in received.items()}
+
+
+@contextmanager
+def _denied(scene: Scene, spiffe: str) -> Iterator[None]:
+    principal = spiffe.removeprefix("spiffe://")
+    policy = AuthorizationPolicy.from_dict(
+        {
+            "metadata": {"name": POLICY, "namespace": workloads.NAMESPACE},
+            "spec": {
+                "selector": {"matchLabels": {"app": workloads.CALLED}},
+                "action": "DENY",
+                "rules": [{"from": [{"source": {"principals": [principal]}}]}],
+            },
+        }
+    )
+    scene.user.apply(policy, force=True)
+    try:
+        yield
+    finally:
+        try:
+            scene.user.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
+        except ApiError as error:
+            if error.status.code != 404:
+                raise

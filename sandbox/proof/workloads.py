@@ -1,0 +1,139 @@
+"""The two sample workloads that the user runs in the mesh: `frontend` calls `backend`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lightkube import ApiError
+from lightkube.codecs import AnyResource, from_dict
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import Pod
+
+from sandbox.proof.scene import NotObserved, Scene, eventually
+
+NAMESPACE = "bookshop"
+CALLER = "frontend"
+CALLED = "backend"
+PORT = 8080
+IMAGE = "hosted-mesh/sample:1"
+PROXY = "istio-proxy"
+
+
+def manifests(injection_labels: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    """A namespace with injection on, STRICT mutual TLS in it, and a ServiceAccount, Service and Deployment each."""
+    yield {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": NAMESPACE, "labels": dict(injection_labels)},
+    }
+    yield {
+        "apiVersion": "security.istio.io/v1",
+        "kind": "PeerAuthentication",
+        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "spec": {"mtls": {"mode": "STRICT"}},
+    }
+    for name in (CALLER, CALLED):
+        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": name}}
+        yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": PORT}]},
+        }
+        yield {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": {"app": name}},
+                "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec(name)},
+            },
+        }
+
+
+def pod_spec(service_account: str) -> dict[str, object]:
+    """A Pod of one container that answers on `PORT`."""
+    return {
+        "serviceAccountName": service_account,
+        "containers": [
+            {
+                "name": "app",
+                "image": IMAGE,
+                "ports": [{"containerPort": PORT}],
+                "readinessProbe": {"httpGet": {"path": "/ready", "port": PORT}, "periodSeconds": 1},
+                "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+            }
+        ],
+    }
+
+
+def parse(manifest: Mapping[str, object]) -> AnyResource:
+    """The manifest as an object that the Kubernetes client can send; Istio's kinds are generic resources."""
+    if manifest["apiVersion"] == "security.istio.io/v1":
+        kind = str(manifest["kind"])
+        plural = {
+            "PeerAuthentication": "peerauthentications",
+            "AuthorizationPolicy": "authorizationpolicies",
+        }[kind]
+        create_namespaced_resource("security.istio.io", "v1", kind, plural)
+    return from_dict(dict(manifest))
+
+
+def deploy(scene: Scene, *, seconds: float = 90) -> dict[str, PodModel]:
+    """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
+    for manifest in manifests(scene.mesh.injection_labels):
+        scene.user.apply(parse(manifest), force=True)
+    return {name: eventually(lambda name=name: ready_pod(scene, name), seconds=seconds) for name in (CALLER, CALLED)}
+
+
+def ready_pod(scene: Scene, name: str) -> PodModel:
+    """The ready Pod of one sample workload, with a sidecar in it."""
+    pods = [pod for pod in scene.user.list(Pod, namespace=NAMESPACE, labels={"app": name}) if not _leaving(pod)]
+    for pod in pods:
+        if has_proxy(pod) and _condition(pod, "Ready") == "True":
+            return pod
+    raise NotObserved(f"{name}: {_why_not_ready(scene, name, pods)}")
+
+
+def has_proxy(pod: PodModel) -> bool:
+    """Whether injection gave the Pod a sidecar, as a native sidecar or as a plain container."""
+    assert pod.spec is not None
+    containers = [*pod.spec.containers, *(pod.spec.initContainers or [])]
+    return any(container.name == PROXY for container in containers)
+
+
+def _leaving(pod: PodModel) -> bool:
+    return pod.metadata is not None and pod.metadata.deletionTimestamp is not None
+
+
+def _condition(pod: PodModel, kind: str) -> str | None:
+    conditions = (pod.status.conditions or []) if pod.status else []
+    return next((condition.status for condition in conditions if condition.type == kind), None)
+
+
+def _why_not_ready(scene: Scene, name: str, pods: list[PodModel]) -> str:
+    for pod in pods:
+        if not has_proxy(pod):
+            return "its Pod came back without a sidecar"
+        statuses = (
+            [*(pod.status.initContainerStatuses or []), *(pod.status.containerStatuses or [])] if pod.status else []
+        )
+        for status in statuses:
+            waiting = status.state.waiting if status.state else None
+            if waiting:
+                return f"container {status.name} waits: {waiting.reason}: {waiting.message or ''}"
+            if not status.ready and not (status.state and status.state.terminated):
+                return f"container {status.name} runs but is not ready"
+    if pods:
+        return "its Pod is not ready yet"
+    try:  # no Pod at all: the ReplicaSet was refused, and the Deployment says why
+        deployment = scene.user.get(Deployment, name, namespace=NAMESPACE)
+    except ApiError as error:
+        return f"the Deployment cannot be read: {error.status.message}"
+    conditions = (deployment.status.conditions or []) if deployment.status else []
+    refused = [str(condition.message) for condition in conditions if condition.type == "ReplicaFailure"]
+    return f"no Pod was made: {refused[0]}" if refused else "no Pod was made yet"
