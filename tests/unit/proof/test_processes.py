@@ -6,8 +6,9 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
-from sandbox.proof.processes import find
+from sandbox.proof.processes import Process, find
 
 
 def test_a_process_is_found_by_its_environment_and_not_by_another():
@@ -19,7 +20,7 @@ def test_a_process_is_found_by_its_environment_and_not_by_another():
     try:
         assert child.stdout is not None
         child.stdout.readline()
-        program = os.path.basename(sys.executable)
+        program = Path(sys.executable).name
         found = find(program, {"POD_NAME": "only-this-one"})
         assert [process.pid for process in found] == [child.pid]
         assert found[0].argv[1] == "-c"
@@ -31,6 +32,4 @@ def test_a_process_is_found_by_its_environment_and_not_by_another():
 
 def test_established_connections_are_read_from_the_kernel():
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
-        from sandbox.proof.processes import Process
-
         assert server.getsockname() in set(Process(os.getpid(), (), {}).established())

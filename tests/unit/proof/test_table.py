@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from rich.console import Console
 
@@ -32,7 +34,7 @@ def broken(_scene):
 def test_only_evidence_makes_a_tick(look, holds, evidence):
     row = observe(Check("pods", "a claim", look), scene=None)
     assert (row.holds, row.evidence) == (holds, evidence)
-    console = Console(width=100, record=True, file=open("/dev/null", "w"))
+    console = Console(width=100, record=True, file=io.StringIO())
     console.print(render([row]))
     text = console.export_text()
     assert ("✔" in text) is holds
