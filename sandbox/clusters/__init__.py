@@ -1,0 +1,82 @@
+"""Two real Kubernetes clusters on one machine: etcd, API servers and the rest as processes, in networks of their own.
+
+`up` starts them or adopts running ones, `load` finds running ones, `status` says what runs, `down` removes it all.
+Everything runs under one supervisor, PID 1 of a PID namespace; networks and mounts live and die with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.clusters.readiness import wait_ready
+from sandbox.clusters.running import Cluster, Sandbox
+from sandbox.clusters.shutdown import end, remove
+from sandbox.clusters.state import Layout, locked, running
+from sandbox.clusters.status import Status, observe
+from sandbox.errors import SandboxError
+
+if TYPE_CHECKING:
+    from sandbox.clusters.processes import Tools
+    from sandbox.progress import Progress
+
+__all__ = ["Cluster", "Sandbox", "Status", "down", "load", "status", "up"]
+
+NODE_COMMAND = [sys.executable, "-m", "sandbox.node"]
+
+
+def up(
+    state: Path, tools: Tools, progress: Progress, *, nodes: bool = True, node_command: list[str] | None = None
+) -> Sandbox:
+    """Starts the sandbox of this state directory, or adopts the one that runs; returns when everything is ready.
+
+    state: made if missing, mode 0700. tools: executables by name. nodes: False leaves out networks, DNS, scheduler
+    and node agents (for tests that only talk to API servers); a running sandbox without them is restarted when they
+    are wanted. node_command: the node agents' program, default `python -m sandbox.node`.
+
+    A sandbox that an interrupted `up` left half-way is waited for. After a crash or a reboot it starts again on the
+    data it had. Raises SandboxError when the machine does not allow it or a process does not get ready.
+    """
+    layout = Layout(state.absolute())
+    with progress.step("start the clusters") as step, locked(layout, step.note):
+        found = running(layout)
+        if found and (found.nodes or not nodes):
+            step.skip("already running")
+        else:
+            if found:
+                step.note("stopping the sandbox without nodes")
+                end(found)
+            # Not above: every program of this package is loaded through this file, and most need no X.509.
+            from sandbox.clusters.starting import start  # noqa: PLC0415
+
+            start(layout, tools, (node_command or NODE_COMMAND) if nodes else None)
+        sandbox = Sandbox.load(layout.root)
+        if sandbox is None:
+            raise SandboxError("The sandbox ended while it was started.", fix=f"read {layout.log('supervisor')}.")
+        wait_ready(sandbox, step.note)
+    return sandbox
+
+
+def load(state: Path) -> Sandbox | None:
+    """The sandbox of this state directory if it runs, else None."""
+    return Sandbox.load(state)
+
+
+def status(state: Path) -> Status:
+    """What runs, as observed at this moment."""
+    return observe(Layout(state.absolute()))
+
+
+def down(state: Path) -> None:
+    """Stops everything in order and removes this room's files; with nothing left in it, the state directory too.
+
+    Does the same after a crash, and nothing when there is nothing.
+    """
+    layout = Layout(state.absolute())
+    if not layout.own.exists():
+        return
+    with locked(layout):
+        if found := running(layout):
+            end(found)
+        remove(layout)

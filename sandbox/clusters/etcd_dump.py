@@ -1,0 +1,106 @@
+"""Prints what etcd has: `python -m sandbox.clusters.etcd_dump CA CERTIFICATE KEY`, run in the node's namespace.
+
+One JSON array [key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the
+standard library: first every live key page by page, then, by a watch from the first revision that is still kept,
+every earlier value.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import ssl
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from sandbox.clusters.addresses import ETCD_PORT
+
+_PAGE = 200
+_FIRST, _END = b"\0", b"\0"  # as a range these two mean: every key
+_TIMEOUT = 30  # seconds
+Item = tuple[str, str]
+
+
+class Etcd:
+    """The JSON gateway of one etcd."""
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        self._tls = tls
+
+    def live(self) -> Iterator[tuple[Item, int]]:
+        """Every key now, with the revision of its value. All pages are read at one revision."""
+        start, revision = _FIRST, 0
+        while True:
+            query = {"key": _text(start), "range_end": _text(_END), "limit": _PAGE, "revision": revision}
+            with self._post("/v3/kv/range", query) as answer:
+                page = json.load(answer)
+            revision = int(page["header"]["revision"])
+            pairs = page.get("kvs", [])
+            for pair in pairs:
+                yield _item(pair), int(pair["mod_revision"])
+            if not page.get("more"):
+                return
+            start = base64.b64decode(pairs[-1]["key"]) + b"\0"
+
+    def history(self, until: int) -> Iterator[tuple[Item, int]]:
+        """Every value that was written up to the revision `until`, as far back as etcd keeps them."""
+        start = 1
+        while True:
+            request = {"key": _text(_FIRST), "range_end": _text(_END), "start_revision": start}
+            with self._post("/v3/watch", {"create_request": request}) as answer:
+                for line in answer:
+                    result = json.loads(line)["result"]
+                    if "compact_revision" in result:
+                        start = int(result["compact_revision"])
+                        break
+                    for event in result.get("events", []):
+                        revision = int(event["kv"]["mod_revision"])
+                        if event.get("type") != "DELETE":
+                            yield _item(event["kv"]), revision
+                    if result.get("events") and revision >= until:
+                        return
+                else:
+                    raise OSError("etcd ended the watch before its end")
+
+    def revision(self) -> int:
+        """The revision of the latest write."""
+        with self._post("/v3/kv/range", {"key": _text(b"-")}) as answer:
+            return int(json.load(answer)["header"]["revision"])
+
+    def _post(self, path: str, body: dict[str, Any]) -> http.client.HTTPResponse:
+        connection = http.client.HTTPSConnection("localhost", ETCD_PORT, context=self._tls, timeout=_TIMEOUT)
+        connection.request("POST", path, json.dumps(body))
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise OSError(f"etcd answered {answer.status} to {path}: {answer.read(500)!r}")
+        return answer
+
+
+def items(etcd: Etcd) -> Iterator[Item]:
+    """Live values, then those of earlier revisions."""
+    until = etcd.revision()
+    seen = set()
+    for item, revision in etcd.live():
+        seen.add((item[0], revision))
+        yield item
+    if until > 1:  # revision 1 is an etcd that nobody wrote to: there is no event to wait for
+        yield from (item for item, revision in etcd.history(until) if (item[0], revision) not in seen)
+
+
+def _item(pair: dict[str, str]) -> Item:
+    return pair["key"], pair.get("value", "")
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+if __name__ == "__main__":
+    authority, certificate, key = sys.argv[1:]
+    context = ssl.create_default_context(cafile=authority)
+    context.load_cert_chain(certificate, key)
+    for one in items(Etcd(context)):
+        print(json.dumps(one))
+    print("null")

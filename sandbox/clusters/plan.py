@@ -1,0 +1,56 @@
+"""The plan: what the supervisor starts, as data. `processes.py` computes it, `supervisor.py` carries it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from sandbox.clusters.addresses import ClusterName, NetworkName
+
+
+class Probe(BaseModel):
+    """A health endpoint on loopback: ready when it answers 200.
+
+    authority: CA file of an https endpoint; None means plain http.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    port: int
+    path: str
+    authority: Path | None = None
+
+
+class Process(BaseModel):
+    """One program of the sandbox.
+
+    network: the namespace it runs in. after: names that must be ready before it is started. kind: a service runs
+    until the sandbox stops and is restarted when it ends; a task runs once to its end. probe: None means ready once
+    started. stop_stage: stages stop one after the other, lowest first. grace: seconds between SIGTERM and SIGKILL.
+    inherited: open file descriptors that it needs.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    argv: list[str]
+    network: NetworkName
+    after: list[str] = []
+    kind: Literal["service", "task"] = "service"
+    probe: Probe | None = None
+    stop_stage: int
+    grace: float = 5.0
+    inherited: list[int] = []
+    env: dict[str, str] = {}
+
+
+class Plan(BaseModel):
+    """Everything that PID 1 needs to know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    networks: list[ClusterName]
+    resolver: str | None  # nameserver for everything inside; None leaves the host's
+    processes: list[Process]

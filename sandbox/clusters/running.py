@@ -1,0 +1,143 @@
+"""A running sandbox as its callers see it: where its clusters are, and how to run a program inside its networks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.clusters.addresses import API_PORT, CLUSTERS, ClusterAddresses, ClusterName, NetworkName
+from sandbox.clusters.credentials import Credentials
+from sandbox.clusters.environment import program_environment
+from sandbox.clusters.namespaces import NETNS
+from sandbox.clusters.state import Layout, Mode, Settings, Supervisor, read, running
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Two clusters that run. Programs inside see the sandbox's own DNS, mounts and processes."""
+
+    state: Path
+    mode: Mode
+    supervisor: Supervisor
+
+    @classmethod
+    def load(cls, state: Path) -> Sandbox | None:
+        """The sandbox of this state directory if it runs (ready or not), else None."""
+        found = running(Layout(state.absolute()))
+        return cls(state.absolute(), found.mode, found) if found else None
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig with the contexts `provider` and `user`, both as administrator, mode 0600."""
+        return Layout(self.state).kubeconfig
+
+    @property
+    def clusters(self) -> Mapping[ClusterName, Cluster]:
+        ports = settings(Layout(self.state)).ports
+        return {name: Cluster(self, addresses, ports[name]) for name, addresses in CLUSTERS.items()}
+
+    def run(
+        self, network: NetworkName, argv: Sequence[str | Path], *, cwd: Path | None = None, **options: Any
+    ) -> subprocess.CompletedProcess[Any]:
+        """`subprocess.run` inside a node's network (`provider`, `user`) or between them (`wan`), as its root.
+
+        cwd: working directory, default `/`. options: those of subprocess.run. Raises what that raises.
+        """
+        return subprocess.run([*self.enter(network, cwd), *map(str, argv)], **options)
+
+    def enter(self, network: NetworkName, cwd: Path | None = None) -> list[str]:
+        """The command prefix that `run` uses, for callers that need Popen."""
+        pid = self.supervisor.identity.pid
+        prefix = ["nsenter", f"--target={pid}"]
+        if self.mode == "rootless":
+            prefix += ["--user", "--preserve-credentials"]
+        # The file is looked up from here, before anything is entered, hence by way of PID 1's root.
+        prefix += ["--mount", "--pid", "--ipc", "--uts", f"--net=/proc/{pid}/root{NETNS}/{network}", "--"]
+        return [*prefix, "sh", "-c", 'cd "$0" && exec "$@"', str(cwd)] if cwd else prefix
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One of the two clusters."""
+
+    sandbox: Sandbox
+    addresses: ClusterAddresses
+    port: int  # on the host's 127.0.0.1
+
+    @property
+    def name(self) -> ClusterName:
+        return self.addresses.name
+
+    @property
+    def context(self) -> str:
+        """Its context in every kubeconfig."""
+        return self.addresses.name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """An administrator's kubeconfig for this cluster only, usable on the host, mode 0600."""
+        return self._credentials.kubeconfig("admin")
+
+    @property
+    def server(self) -> str:
+        """URL of the API server on the host."""
+        return server_url(self.port)
+
+    @property
+    def wan_server(self) -> str | None:
+        """URL of the API server from the other network; None when it is closed there."""
+        return f"https://{self.addresses.api_host}:{API_PORT}" if self.addresses.api_on_wan else None
+
+    @property
+    def certificate_authority(self) -> Path:
+        """PEM of the authority that signs the API server's certificate."""
+        return self._credentials.certificate("cluster")
+
+    def secret_files(self) -> list[Path]:
+        """Every file with a private key of this cluster: its authorities, its components, its administrators."""
+        return self._credentials.secret_files()
+
+    def etcd_items(self) -> Iterator[tuple[bytes, bytes]]:
+        """Every key and value that etcd has, as stored, those of the last day's earlier revisions included.
+
+        Raises OSError when etcd cannot be read to the end: a part must never pass for the whole.
+        """
+        credentials = self._credentials
+        argv: list[str | Path] = [
+            *self.sandbox.enter(self.name),
+            *(sys.executable, "-m", "sandbox.clusters.etcd_dump"),
+            *(credentials.certificate(name) for name in ("etcd", "etcd-client")),
+            credentials.key("etcd-client"),
+        ]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, env=program_environment()) as dump:
+            assert dump.stdout is not None
+            ended = False
+            for line in dump.stdout:
+                item = json.loads(line)
+                ended = item is None
+                if item is not None:
+                    yield base64.b64decode(item[0]), base64.b64decode(item[1])
+        if dump.returncode != 0 or not ended:
+            raise OSError(f"etcd of {self.name} could not be read to the end (exit code {dump.returncode})")
+
+    @property
+    def _credentials(self) -> Credentials:
+        return Credentials(Layout(self.sandbox.state).cluster(self.name), self.addresses)
+
+
+def settings(layout: Layout) -> Settings:
+    """Raises OSError when a running sandbox has lost them."""
+    found = read(layout.settings, Settings)
+    if found is None:
+        raise OSError(f"{layout.settings} is missing or unreadable: run `down`, then `up`")
+    return found
+
+
+def server_url(port: int) -> str:
+    return f"https://127.0.0.1:{port}"

@@ -1,0 +1,63 @@
+"""Starts a sandbox: credentials, ports and plan to the state directory, then the launch of its supervisor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from sandbox.clusters.addresses import CLUSTERS
+from sandbox.clusters.certificates import Pair
+from sandbox.clusters.credentials import kubeconfig
+from sandbox.clusters.environment import program_environment
+from sandbox.clusters.host_ports import listen
+from sandbox.clusters.processes import Tools, credentials_of, plan
+from sandbox.clusters.running import server_url
+from sandbox.clusters.state import Layout, Settings, read, write
+from sandbox.errors import SandboxError
+
+NOT_ALLOWED = 3  # exit code of launch.py: no way of making namespaces is open to this user
+
+
+def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
+    """Writes credentials and plan, and launches the supervisor. Returns when it is recorded, not when it is ready."""
+    layout.processes.unlink(missing_ok=True)
+    before = read(layout.settings, Settings)
+    listeners = listen(before.ports if before else {})
+    ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+    write(layout.settings, Settings(ports=ports))
+    contexts: dict[str, tuple[str, bytes, Pair]] = {}
+    for name, cluster in CLUSTERS.items():
+        credentials = credentials_of(layout, cluster)
+        credentials.write(server_url(ports[name]))
+        contexts[name] = credentials.context(server_url(ports[name]))
+    write(layout.kubeconfig, kubeconfig(contexts))
+    descriptors = {name: listener.fileno() for name, listener in listeners.items()}
+    write(layout.plan, plan(layout, tools, descriptors, node_command))
+    arguments = ["--nodes"] if node_command else []
+    launched = subprocess.run(
+        [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        pass_fds=list(descriptors.values()),
+        env=program_environment(tools.bin_dir),
+        cwd="/",
+        start_new_session=True,  # ^C is for `up`, not for what it started
+        text=True,
+        check=False,
+    )
+    for listener in listeners.values():
+        listener.close()
+    if launched.returncode != 0:
+        raise _not_launched(launched.returncode, launched.stderr)
+
+
+def _not_launched(code: int, reasons: str) -> SandboxError:
+    if code != NOT_ALLOWED:
+        return SandboxError("The sandbox could not be launched.", why=reasons, fix="see the reason above.")
+    return SandboxError(
+        "This machine does not let this user make the namespaces that a sandbox lives in.",
+        why=reasons,
+        fix="run as root (in a container: with CAP_SYS_ADMIN and CAP_NET_ADMIN), or enable user namespaces: "
+        "`sysctl user.max_user_namespaces=15000`, on Debian also `sysctl kernel.unprivileged_userns_clone=1`, "
+        "on Ubuntu `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",
+    )

@@ -1,0 +1,222 @@
+"""The state directory: where everything of a running sandbox lies, who holds it, and which supervisor runs it.
+
+<state>/kubeconfig                 both contexts, for people
+<state>/clusters/                  this room's own; `down` removes it
+    lock, settings.json, plan.json, supervisor.json, processes.json
+    logs/<process>.log
+    dns/                           Corefiles and records
+    <cluster>/                     certificates, keys, kubeconfigs
+    <cluster>/etcd/                the cluster's data
+    <cluster>/node/                the node agent's own
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sandbox.clusters.addresses import ClusterName
+
+Mode = Literal["root", "rootless"]
+Phase = Literal["waiting", "starting", "ready", "done", "backing off", "failed", "stopping", "stopped"]
+_M = TypeVar("_M", bound=BaseModel)
+_LOCK_POLL = 0.1  # seconds
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Identity(_Record):
+    """One process for certain: a pid alone may have been given to another process since.
+
+    pid: as seen from the host. start: clock ticks after boot (/proc/PID/stat). boot: the kernel's boot id.
+    """
+
+    pid: int
+    start: int
+    boot: str
+
+    @classmethod
+    def of(cls, pid: int) -> Identity:
+        """Raises OSError when there is no such process."""
+        return cls(pid=pid, start=_start_time(pid), boot=_boot_id())
+
+    def alive(self) -> bool:
+        """True while that very process runs; a zombie, or another process with its pid, is not it."""
+        try:
+            return self.boot == _boot_id() and self.start == _start_time(self.pid) and _status(self.pid) != "Z"
+        except OSError:
+            return False
+
+
+class Supervisor(_Record):
+    """The running sandbox: its PID 1, as the launcher recorded it before anything else was started.
+
+    uid_range: rootless only, more than one user is mapped. refused: better ways that the machine did not allow.
+    """
+
+    identity: Identity
+    mode: Mode
+    nodes: bool
+    uid_range: bool
+    refused: list[str]
+
+
+class Settings(_Record):
+    """What must survive a restart of the sandbox. ports: on the host's 127.0.0.1, by cluster."""
+
+    ports: dict[ClusterName, int]
+
+
+class ProcessStatus(_Record):
+    """One process of the sandbox. pid: inside the sandbox. since: Unix time of the phase. last_exit: in words."""
+
+    name: str
+    phase: Phase
+    since: float
+    pid: int | None = None
+    restarts: int = 0
+    last_exit: str | None = None
+
+
+class Processes(_Record):
+    """What the supervisor last wrote."""
+
+    processes: list[ProcessStatus]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths in one state directory. Nothing is made by asking for them."""
+
+    root: Path
+
+    @property
+    def own(self) -> Path:
+        return self.root / "clusters"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.root / "kubeconfig"
+
+    @property
+    def settings(self) -> Path:
+        return self.own / "settings.json"
+
+    @property
+    def plan(self) -> Path:
+        return self.own / "plan.json"
+
+    @property
+    def supervisor(self) -> Path:
+        return self.own / "supervisor.json"
+
+    @property
+    def processes(self) -> Path:
+        return self.own / "processes.json"
+
+    @property
+    def dns(self) -> Path:
+        return self.own / "dns"
+
+    def log(self, process: str) -> Path:
+        return self.own / "logs" / f"{process}.log"
+
+    def cluster(self, name: ClusterName) -> Path:
+        return self.own / name
+
+    def make(self) -> None:
+        """Makes the directories, readable by their owner only."""
+        for path in (self.root, self.own, self.own / "logs", self.dns):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.own.chmod(0o700)
+
+
+def write(path: Path, content: BaseModel | bytes | str) -> None:
+    """Replaces a file at once (a reader sees the old or the new one), mode 0600."""
+    data = content.model_dump_json(indent=1) if isinstance(content, BaseModel) else content
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+    temporary.replace(path)
+
+
+def read(path: Path, model: type[_M]) -> _M | None:
+    """None when the file is missing or is not what was written (cut short by a full disk, or of another version)."""
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
+        return None
+
+
+def running(layout: Layout) -> Supervisor | None:
+    """The supervisor of this state directory, if it is alive."""
+    found = read(layout.supervisor, Supervisor)
+    return found if found and found.identity.alive() else None
+
+
+@contextmanager
+def locked(layout: Layout, waiting: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Holds the state directory for one `up` or `down`; another that holds it is waited for.
+
+    The kernel drops the lock with its process. `down` removes the file while holding it, so whoever got the lock of
+    a removed file tries again with the new one.
+    """
+    path = layout.own / "lock"
+    while True:
+        layout.make()
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:  # `down` removed the directory in between
+            continue
+        try:
+            while not _try_lock(descriptor):
+                waiting("waiting for another run that holds this sandbox")
+                time.sleep(_LOCK_POLL)
+            if _is_still(path, descriptor):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _stat_fields(pid: int) -> list[str]:
+    # The second field, the program's name, may hold spaces and brackets: count from its last bracket.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _status(pid: int) -> str:
+    return _stat_fields(pid)[0]
+
+
+def _start_time(pid: int) -> int:
+    return int(_stat_fields(pid)[19])
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
