@@ -1,0 +1,33 @@
+# Every target is one line: the work is in `python3 -m sandbox`, which runs under any Python 3.11 or later.
+# PYTHON=python3.12 chooses an interpreter; ARGS="..." is passed on, for example make test ARGS="-k webhooks".
+PYTHON ?= python3
+ARGS ?=
+.DEFAULT_GOAL := help
+.PHONY: help up down status shell test lint bench tools
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+up: ## Two clusters and a mesh that serves traffic, with proof; what is done already is skipped
+	@$(PYTHON) -m sandbox up $(ARGS)
+
+down: ## Remove everything that `make up` made, except the tool cache
+	@$(PYTHON) -m sandbox down $(ARGS)
+
+status: ## Say what runs (ARGS=--json for machines)
+	@$(PYTHON) -m sandbox status $(ARGS)
+
+shell: ## A shell with kubectl, pulumi and istioctl ready (ARGS='-c "kubectl get pods -A"' for one command)
+	@$(PYTHON) -m sandbox shell $(ARGS)
+
+test: ## All tests: unit, engine, live
+	@$(PYTHON) -m sandbox test $(ARGS)
+
+lint: ## ruff and mypy
+	@$(PYTHON) -m sandbox lint $(ARGS)
+
+bench: ## Measure `pulumi up` against the floor (helm template and kubectl apply)
+	@$(PYTHON) -m sandbox bench $(ARGS)
+
+tools: ## Build or download the tools, and say which are used
+	@$(PYTHON) -m sandbox tools $(ARGS)

@@ -1,0 +1,109 @@
+"""Step one of everything: a virtual environment with the pinned packages, kept in the cache. Standard library only."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.cache import cache_dir, content_key, locked
+from sandbox.errors import SandboxError
+from sandbox.jobs import Job
+from sandbox.progress import Progress, format_seconds
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+STEP = "Python packages"
+# Tells the command line, which is started next, what this step took ("12.3 s"); unset when there was nothing to do.
+INSTALLED_NOW = "HOSTED_MESH_PACKAGES_INSTALLED"
+_PINS = ("requirements-dev.txt", "requirements.txt", "constraints.txt", "components/pyproject.toml")
+_COMPLETE = "complete"  # a file in the environment, written last
+_LIMIT, _STALL = 1800.0, 180.0  # seconds
+_NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."
+
+
+def run(arguments: Sequence[str]) -> int:  # noqa: RET503 - execv does not return
+    """Makes the environment where needed and becomes `python -m sandbox.cli ARGUMENTS`; returns only after an error."""
+    started = time.monotonic()
+    try:
+        python, made = ensure_environment(Progress())
+    except SandboxError as error:
+        sys.stderr.write(f"\n{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    if made:
+        os.environ[INSTALLED_NOW] = format_seconds(time.monotonic() - started)
+    else:
+        os.environ.pop(INSTALLED_NOW, None)
+    os.execv(python, [str(python), "-m", "sandbox.cli", *arguments])  # noqa: S606
+
+
+def ensure_environment(progress: Progress) -> tuple[Path, bool]:
+    """The interpreter of the environment for this checkout, made first where needed; and whether it was made now.
+
+    The environment is keyed by interpreter, pins and checkout (the library is installed in place), so a changed pin
+    makes a new one and an interrupted run never leaves half of one in use. Raises SandboxError.
+    """
+    cache = cache_dir()
+    environment = cache / "venv" / environment_key(CHECKOUT)
+    python = environment / "bin" / "python"
+    if (environment / _COMPLETE).exists():
+        return python, False
+    with progress.step(STEP) as step, locked(cache / "locks" / "venv", step.note):
+        if (environment / _COMPLETE).exists():
+            step.skip("made by another run meanwhile")
+            return python, False
+        (cache / "logs").mkdir(exist_ok=True)
+        log = cache / "logs" / "packages.log"
+        log.write_text("")
+        # Not built elsewhere and renamed: scripts in a virtual environment hold its absolute path.
+        shutil.rmtree(environment, ignore_errors=True)
+        _install(environment, Job(STEP, log, step.note))
+        (environment / _COMPLETE).touch()
+        step.result(f"in {environment}")
+    return python, True
+
+
+def environment_key(checkout: Path) -> str:
+    """Changes with the interpreter, any of the pins, and the checkout."""
+    pins = [checkout / name for name in _PINS]
+    contents = [path.read_bytes() if path.is_file() else b"" for path in pins]
+    return content_key(sys.version, sys.base_prefix, str(checkout), *contents)
+
+
+def _install(environment: Path, job: Job) -> None:
+    job.note("making a virtual environment")
+    python = environment / "bin" / "python"
+    if importlib.util.find_spec("ensurepip"):
+        job.run([sys.executable, "-m", "venv", str(environment)], limit=300)
+        pip = [str(python), "-m", "pip"]
+    elif importlib.util.find_spec("pip"):
+        # Debian splits ensurepip off into python3-venv; a pip outside can fill an environment without one.
+        job.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], limit=300)
+        pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    else:
+        raise SandboxError(
+            f"This Python ({sys.executable}) can make no virtual environment: it has neither ensurepip nor pip.",
+            fix="install them; on Debian and Ubuntu: apt install python3-venv.",
+        )
+
+    def on_line(line: str) -> None:
+        if line.startswith(("Collecting", "Obtaining", "Installing")):
+            job.note(line[:100])
+
+    options = ["--disable-pip-version-check", "--no-input", "--timeout", "60", "--retries", "3"]
+    job.run(
+        [*pip, "install", *options, "-r", "requirements-dev.txt"],
+        cwd=CHECKOUT,
+        limit=_LIMIT,
+        stall=_STALL,
+        on_line=on_line,
+        fix=_NETWORK_FIX,
+    )
+    # Makes `sandbox` importable from any directory for every program of this environment, without PYTHONPATH.
+    (site_packages,) = environment.glob("lib/python*/site-packages")
+    (site_packages / "hosted-mesh-checkout.pth").write_text(f"{CHECKOUT}\n")

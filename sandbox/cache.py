@@ -1,0 +1,111 @@
+"""The user's cache directory: where it is, and how a part of it is made once by whoever comes first.
+
+Standard library only: the bootstrap uses it before any package is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+
+_POLL = 0.5  # seconds between two tries for a lock that somebody else holds
+
+
+def cache_dir() -> Path:
+    """$XDG_CACHE_HOME/hosted-mesh, or ~/.cache/hosted-mesh; made if missing.
+
+    Raises SandboxError when it cannot be written.
+    """
+    # The XDG specification says that a relative path is invalid and to be ignored.
+    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    base = xdg if xdg.is_absolute() else Path.home() / ".cache"
+    path = base / "hosted-mesh"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        usable = os.access(path, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _unusable(path, str(error)) from None
+    if not usable:
+        raise _unusable(path, "it is not writable for this user")
+    return path
+
+
+def _unusable(path: Path, why: str) -> SandboxError:
+    return SandboxError(
+        f"The cache directory {path} cannot be used.",
+        why=why,
+        fix="make it writable, or set XDG_CACHE_HOME to a directory that is.",
+    )
+
+
+def content_key(*parts: str | bytes) -> str:
+    """A short key (16 hex digits) that changes when any part, or the border between two parts, changes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
+    """Holds an exclusive lock on the file `path`; another process that holds it is waited for.
+
+    waiting: called with a sentence that names the holder, so that a waiting run says that it waits. The kernel drops
+    the lock with its process, so a killed run never blocks the next.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        while not _try_lock(descriptor):
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            waiting(f"waiting for another run (process {holder}) that is making it")
+            time.sleep(_POLL)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def publish(target: Path, build: Callable[[Path], None], *, lock: Path, waiting: Callable[[str], None]) -> bool:
+    """Makes the directory `target` by `build(temporary directory)` and one rename, unless it is there.
+
+    So `target` is either whole or absent, whenever a run is killed. Of two runs at once one builds, the other waits and
+    then finds it. Returns True if this call built it. What `build` raises goes through, and leaves nothing behind.
+    """
+    if target.is_dir():
+        return False
+    with locked(lock, waiting):
+        if target.is_dir():
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Left by runs that were killed; whoever holds the lock is alone, so nobody uses them.
+        for stale in target.parent.glob(f".making-{target.name}-*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        making = Path(tempfile.mkdtemp(prefix=f".making-{target.name}-", dir=target.parent))
+        try:
+            making.chmod(0o755)
+            build(making)
+            making.rename(target)
+        except BaseException:
+            shutil.rmtree(making, ignore_errors=True)
+            raise
+    return True

@@ -1,0 +1,155 @@
+"""Running a builder or a downloader as a child process: logged, with its progress seen, and never for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from sandbox.errors import SandboxError
+
+TAIL_LINES = 15  # of a log that are shown when it ends badly
+_LOOK = 1.0  # seconds between two looks at time-outs and cancellation
+
+
+class Cancelled(Exception):
+    """The whole run is being given up (Ctrl-C, or another job failed); says nothing by itself."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a source needs while it is being made.
+
+    log: file that gets everything its commands print, kept in the cache. note: shows what is being done at this moment.
+    cancelled: set when the run is given up; commands are then killed.
+    """
+
+    title: str
+    log: Path
+    note: Callable[[str], None]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        limit: float,
+        stall: float | None = None,
+        on_line: Callable[[str], None] | None = None,
+        fix: str = "",
+    ) -> str:
+        """Runs a command to its end and returns what it printed to standard output and error, mixed.
+
+        limit: seconds after which it is killed. stall: seconds without a line and without a byte read by the process
+        after which it is killed; for downloads. on_line: sees each line. fix: what the error tells people to do.
+        Raises SandboxError with the last lines of the log when the command fails or is killed for being late.
+        """
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(argv)}\n")
+            log.flush()
+            try:
+                process = subprocess.Popen(
+                    list(argv),
+                    cwd=cwd,
+                    env=None if env is None else dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    # Its own group, so that a compiler's children can be killed with it.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise SandboxError(f"{self.title}: {argv[0]} cannot be started.", why=str(error), fix=fix) from None
+            try:
+                output = self._follow(process, log, limit, stall, on_line, fix)
+            finally:
+                kill_group(process)
+        if process.returncode != 0:
+            raise self._failed(f"{self.title}: `{short(argv)}` failed (exit code {process.returncode}).", fix)
+        return output
+
+    def _follow(
+        self,
+        process: subprocess.Popen[bytes],
+        log: IO[str],
+        limit: float,
+        stall: float | None,
+        on_line: Callable[[str], None] | None,
+        fix: str,
+    ) -> str:
+        assert process.stdout is not None
+        started = alive = time.monotonic()
+        seen = -1
+        rest, whole = b"", bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while True:
+                ready = selector.select(_LOOK)
+                now = time.monotonic()
+                if ready:
+                    chunk = os.read(process.stdout.fileno(), 65536)
+                    if not chunk:
+                        break
+                    alive = now
+                    whole += chunk
+                    log.write(chunk.decode(errors="replace"))
+                    log.flush()
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        if on_line:
+                            on_line(line.decode(errors="replace").strip())
+                elif (read := _bytes_read(process.pid)) != seen:
+                    seen, alive = read, now
+                if self.cancelled.is_set():
+                    raise Cancelled
+                if stall is not None and now - alive > stall:
+                    raise self._failed(f"{self.title}: nothing arrived for {stall:.0f} seconds; given up.", fix)
+                if now - started > limit:
+                    raise self._failed(f"{self.title}: not finished after {limit / 60:.0f} minutes; given up.", fix)
+        process.wait(timeout=30)
+        return whole.decode(errors="replace")
+
+    def _failed(self, what: str, fix: str) -> SandboxError:
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        tail = "\n".join(line[:300] for line in lines[-TAIL_LINES:])
+        return SandboxError(what, why=f"{tail}\n(whole log: {self.log})", fix=fix)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process that leads its own group, with all its children; does nothing when it has ended."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+def short(argv: Sequence[str]) -> str:
+    """The first words of a command, enough to recognise it."""
+    words = " ".join([Path(argv[0]).name, *argv[1:]])
+    return words if len(words) < 60 else words[:57] + "..."
+
+
+def _bytes_read(pid: int) -> int:
+    """Bytes that a process has read from files and sockets, by which a download is seen to move; 0 if unknown."""
+    try:
+        first = Path(f"/proc/{pid}/io").read_text().split("\n", 1)[0]
+        return int(first.removeprefix("rchar:"))
+    except (OSError, ValueError):
+        return 0

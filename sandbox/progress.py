@@ -1,0 +1,204 @@
+"""Steps with elapsed time, on a terminal and in a CI log. Standard library only: the bootstrap uses it too."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TextIO
+
+Outcome = Literal["done", "skipped", "failed"]
+_MARK: dict[Outcome, str] = {"done": "done", "skipped": "skip", "failed": "FAIL"}
+_FRAMES = "|/-\\"
+_LIVE_PERIOD = 0.2  # seconds between two drawings on a terminal
+_PLAIN_PERIOD = 1.0  # seconds between two looks in a log
+_FIRST_WORD, _NEXT_WORD = 5.0, 20.0  # seconds: a log gets a line after 5 s, then one every 20 s
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What became of a step; `make bench` reads these. seconds: wall clock. depth: 0 for the steps of the command."""
+
+    title: str
+    outcome: Outcome
+    seconds: float
+    summary: str
+    depth: int
+
+
+class Step:
+    """One step while it runs. Given by `Progress.step`; say what is going on with `note`, the result with `result`."""
+
+    def __init__(self, title: str, depth: int, started: float) -> None:
+        self.title = title
+        self.depth = depth
+        self.started = started
+        self.summary = ""
+        self.outcome: Outcome = "done"
+        self.hint = ""
+        self.next_word = started + _FIRST_WORD
+
+    def note(self, text: str) -> None:
+        """Says what is being done at this moment; replaces the note before it."""
+        self.hint = text
+
+    def result(self, text: str) -> None:
+        """Says what came out; shown on the step's closing line."""
+        self.summary = text
+
+    def skip(self, reason: str) -> None:
+        """Marks the step as not needed, and says why ("already running")."""
+        self.outcome, self.summary = "skipped", reason
+
+
+class Progress:
+    """Prints steps as they run: title, elapsed time, a note of what is going on, and one closing line each.
+
+    stream: where to (default: standard error, so that a command's output stays clean). live: redraw lines in place;
+    None asks the stream whether it is a terminal; otherwise a line is printed every 20 s while a step lasts.
+    Steps may be nested and may run in several threads at once. Use `silent()` where nobody looks.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        live: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._live = self._stream.isatty() if live is None else live
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._active: list[Step] = []
+        self._own = threading.local()
+        self._owner = self._stack()
+        self._drawn = 0
+        self._painter: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._mute = False
+        self.finished: list[StepResult] = []
+
+    @classmethod
+    def silent(cls) -> Progress:
+        """A Progress that prints nothing (tests, `--json`)."""
+        progress = cls(live=False)
+        progress._mute = True
+        return progress
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Step]:
+        """Runs the body as one step. An exception closes the step as failed and goes on upwards."""
+        with self._lock:
+            mine = self._stack()
+            # A worker thread's steps belong under what the thread that made this object is doing.
+            depth = len(mine) if mine is self._owner else len(self._owner) + len(mine)
+            step = Step(title, depth, self._clock())
+            self._active.append(step)
+            mine.append(step)
+            self._start_painter()
+        try:
+            yield step
+        except BaseException:
+            step.outcome = "failed"
+            raise
+        finally:
+            with self._lock:
+                mine.remove(step)
+                self._active.remove(step)
+                self._close(step)
+
+    def note(self, text: str) -> None:
+        """`Step.note` of the innermost step of this thread; without one nothing happens."""
+        if stack := self._stack():
+            stack[-1].note(text)
+
+    def line(self, text: str) -> None:
+        """Prints one lasting line above the running steps."""
+        with self._lock:
+            self._erase()
+            self._print(text)
+            self._draw()
+
+    def _stack(self) -> list[Step]:
+        if not hasattr(self._own, "steps"):
+            self._own.steps = []
+        steps: list[Step] = self._own.steps
+        return steps
+
+    def _close(self, step: Step) -> None:
+        seconds = self._clock() - step.started
+        self.finished.append(StepResult(step.title, step.outcome, seconds, step.summary, step.depth))
+        self._erase()
+        tail = f": {step.summary}" if step.summary else ""
+        self._print(f"{_MARK[step.outcome]:>4} {format_seconds(seconds):>9}  {'  ' * step.depth}{step.title}{tail}")
+        self._draw()
+        if not self._active:
+            self._wake.set()
+
+    def _print(self, text: str) -> None:
+        if not self._mute:
+            print(text, file=self._stream, flush=True)
+
+    def _start_painter(self) -> None:
+        if self._mute or (self._painter and self._painter.is_alive() and not self._wake.is_set()):
+            return
+        self._wake = threading.Event()
+        self._painter = threading.Thread(target=self._paint, args=(self._wake,), daemon=True, name="progress")
+        self._painter.start()
+
+    def _paint(self, wake: threading.Event) -> None:
+        while not wake.wait(_LIVE_PERIOD if self._live else _PLAIN_PERIOD):
+            with self._lock:
+                if wake.is_set():
+                    return
+                if self._live:
+                    self._erase()
+                    self._draw()
+                else:
+                    self._remind()
+
+    def _remind(self) -> None:
+        """A log: the innermost running steps say where they are, first after 5 s, then every 20 s."""
+        now = self._clock()
+        innermost = max((s.depth for s in self._active), default=0)
+        for step in self._active:
+            if step.depth == innermost and now >= step.next_word:
+                step.next_word = now + _NEXT_WORD
+                self._print(self._running(step, now, "..."))
+
+    def _erase(self) -> None:
+        if self._drawn and not self._mute:
+            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+        self._drawn = 0
+
+    def _draw(self) -> None:
+        if not self._live or self._mute:
+            return
+        now = self._clock()
+        frame = _FRAMES[int(now / _LIVE_PERIOD) % len(_FRAMES)]
+        width = _columns()
+        for step in self._active:
+            self._stream.write(self._running(step, now, frame)[: width - 1] + "\n")
+        self._stream.flush()
+        self._drawn = len(self._active)
+
+    @staticmethod
+    def _running(step: Step, now: float, mark: str) -> str:
+        tail = f": {step.hint}" if step.hint else ""
+        return f"{mark:>4} {format_seconds(now - step.started):>9}  {'  ' * step.depth}{step.title}{tail}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Elapsed time for people: "0.4 s", "12.3 s", "2 m 05 s"."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
+
+
+def _columns() -> int:
+    return max(40, shutil.get_terminal_size().columns)

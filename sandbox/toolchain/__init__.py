@@ -1,0 +1,176 @@
+"""The programs that the sandbox runs: what is on PATH and fits, else built or downloaded once into the user's cache.
+
+`ensure` is the room's only entry. catalogue.py says what is needed and where it comes from.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.cache import cache_dir, content_key, publish
+from sandbox.errors import SandboxError
+from sandbox.jobs import Cancelled, Job
+from sandbox.progress import Progress
+from sandbox.toolchain import on_path
+from sandbox.toolchain.catalogue import CHARTS, FITS, NAMES, PULUMI_FAMILY, SOURCES, Source
+from sandbox.toolchain.go_compiler import Go, find_go, needed_version
+from sandbox.toolchain.go_sets import GoSet
+
+_MEMORY_FOR_TWO = 6 * 2**30  # bytes; two builds at once need 3.2 GB at their peak
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The programs, ready to run.
+
+    root: the folder of the cache below which everything is that was not found on PATH (libraries too); bind it,
+    read-only and at the same path, into a file system root that is to run them. bin_dir: a folder with all of them by
+    name, to be put first on PATH. charts: Istio's Helm charts: charts/base, charts/istiod, charts/gateway.
+    origins: name -> where it came from, for people.
+    """
+
+    root: Path
+    bin_dir: Path
+    charts: Path
+    programs: Mapping[str, Path] = field(repr=False)
+    origins: Mapping[str, str] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Path:
+        """The absolute path of a program. Raises SandboxError for a name that was not asked for."""
+        try:
+            return self.programs[name]
+        except KeyError:
+            known = ", ".join(sorted(self.programs))
+            raise SandboxError(f"There is no tool {name!r} here.", why=f"there are: {known}") from None
+
+
+def ensure(names: Collection[str] | None = None, *, progress: Progress) -> Tools:
+    """Finds, downloads or builds the programs of these names (None: all, charts included) and says what was used.
+
+    The first time this takes minutes; afterwards it only looks. Two runs at once share the work: one makes a part, the
+    other waits for it and says so. Raises SandboxError.
+    """
+    wanted = set(NAMES if names is None else names)
+    if unknown := sorted(wanted - set(NAMES)):
+        raise SandboxError(f"There is no tool {unknown[0]!r}.", why=f"there are: {', '.join(NAMES)}")
+    root = cache_dir() / "tools"
+    found = _on_path(wanted, root)
+    needed = [
+        source
+        for source in SOURCES
+        if (names is None and source.name == CHARTS) or (set(source.provides) & wanted) - set(found)
+    ]
+    missing = [source for source in needed if not _entry(root, source).is_dir()]
+    if missing:
+        _make(missing, root, progress)
+    programs = {name: item.path for name, item in found.items()}
+    origins = {name: f"{item.version} on PATH ({item.path})" for name, item in found.items()}
+    for source in needed:
+        for name in set(source.provides) & wanted - set(found):
+            programs[name] = _entry(root, source) / "bin" / name
+            origins[name] = source.describe()
+    charts = next(_entry(root, source) for source in SOURCES if source.name == CHARTS) / "charts"
+    return Tools(root, _bin_dir(root, programs), charts, programs, origins)
+
+
+def report(tools: Tools) -> str:
+    """Which programs are used and where they came from, one line for each, for people."""
+    width = max(len(name) for name in tools.origins)
+    lines = [f"{name:<{width}}  {origin}" for name, origin in sorted(tools.origins.items())]
+    return "\n".join([*lines, f"all of them by name: {tools.bin_dir}"])
+
+
+def _on_path(wanted: set[str], root: Path) -> dict[str, on_path.Found]:
+    """What PATH offers. HOSTED_MESH_TOOLS=pinned ignores it, to run exactly the pinned versions."""
+    mode = os.environ.get("HOSTED_MESH_TOOLS", "")
+    if mode not in ("", "pinned"):
+        raise SandboxError(f"HOSTED_MESH_TOOLS={mode!r} means nothing.", fix="unset it, or set it to `pinned`.")
+    if mode == "pinned":
+        return {}
+    family = wanted & {"pulumi", *PULUMI_FAMILY}
+    asked = wanted | ({"pulumi"} if family else set())
+    found = on_path.find({name: fit for name, fit in FITS.items() if name in asked}, root)
+    if pulumi := found.pop("pulumi", None):
+        beside = {name: pulumi.path.resolve().parent / name for name in PULUMI_FAMILY}
+        if all(os.access(path, os.X_OK) for path in beside.values()):
+            offered = {"pulumi": pulumi} | {n: on_path.Found(path, pulumi.version) for n, path in beside.items()}
+            found |= {name: item for name, item in offered.items() if name in wanted}
+    return found
+
+
+def _entry(root: Path, source: Source) -> Path:
+    return root / f"{source.name}-{source.key()}"
+
+
+def _make(missing: list[Source], root: Path, progress: Progress) -> None:
+    """Makes the missing sources, two at a time where the machine allows it, in the catalogue's order."""
+    logs = cache_dir() / "logs"
+    logs.mkdir(exist_ok=True)
+    sets = [source for source in missing if isinstance(source, GoSet)]
+    mod_files = [path for item in sets for path in item.mod_files()]
+    go = find_go(needed_version(mod_files), progress, logs / "go.log") if sets else None
+    if go:
+        progress.line(f"     {len(missing)} parts to make, Go sets with {go.origin}")
+    cancelled = threading.Event()
+    with ThreadPoolExecutor(max_workers=_builders(), thread_name_prefix="toolchain") as pool:
+        jobs = [pool.submit(_make_one, source, root, logs, go, cancelled, progress) for source in missing]
+        try:
+            wait(jobs, return_when=FIRST_EXCEPTION)
+        finally:
+            # One failed, or Ctrl-C: the others stop now; what is finished stays and is found by the next run.
+            if not all(job.done() and not job.exception() for job in jobs):
+                cancelled.set()
+    raise_first(jobs)
+
+
+def raise_first(jobs: Collection[Future[None]]) -> None:
+    """Raises what went wrong in the first job that failed by itself."""
+    errors = [error for job in jobs if (error := job.exception())]
+    for error in sorted(errors, key=lambda error: isinstance(error, Cancelled)):
+        raise error
+
+
+def _make_one(
+    source: Source, root: Path, logs: Path, go: Go | None, cancelled: threading.Event, progress: Progress
+) -> None:
+    if cancelled.is_set():
+        raise Cancelled
+    with progress.step(source.name) as step:
+        log = logs / f"{source.name}.log"
+        job = Job(source.name, log, step.note, cancelled)
+
+        def build(into: Path) -> None:
+            log.write_text("")
+            if isinstance(source, GoSet):
+                assert go is not None
+                source.build(into, job, go)
+            else:
+                source.build(into, job)
+
+        lock = cache_dir() / "locks" / source.name
+        if publish(_entry(root, source), build, lock=lock, waiting=step.note):
+            step.result(source.describe())
+        else:
+            step.skip("made by another run meanwhile")
+
+
+def _builders() -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return 2 if (os.cpu_count() or 1) >= 4 and memory >= _MEMORY_FOR_TWO else 1
+
+
+def _bin_dir(root: Path, programs: Mapping[str, Path]) -> Path:
+    """A folder of links, one per program; its name is a key of what it holds, so it never changes under a reader."""
+    target = root / "bin" / content_key(*(f"{name}={path}" for name, path in sorted(programs.items())))
+
+    def link(into: Path) -> None:
+        for name, path in programs.items():
+            (into / name).symlink_to(path)
+
+    publish(target, link, lock=cache_dir() / "locks" / "bin", waiting=lambda _: None)
+    return target

