@@ -93,3 +93,8 @@ USER = ClusterAddresses(
     api_on_wan=True,  # istiod, in the provider's cluster, reads it
 )
 CLUSTERS: Mapping[ClusterName, ClusterAddresses] = {"provider": PROVIDER, "user": USER}
+
+
+def named(name: str) -> ClusterAddresses:
+    """The cluster of this name. Raises KeyError for another."""
+    return {str(key): cluster for key, cluster in CLUSTERS.items()}[name]

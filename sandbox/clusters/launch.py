@@ -1,4 +1,4 @@
-"""Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.launch STATE`.
+"""Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.launch STATE BIN_DIR`.
 
 A program of its own because forking needs a process without threads. It tries what this machine may allow, best
 first, and says why each try failed. The supervisor is recorded before it does anything, so that a killed launch
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox.clusters import uid_maps
+from sandbox.clusters.addresses import CLUSTERS
 from sandbox.clusters.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -29,6 +30,7 @@ from sandbox.clusters.namespaces import (
     mount,
     unshare,
 )
+from sandbox.clusters.node_config import write_config
 from sandbox.clusters.state import Identity, Layout, Mode, Supervisor, write
 
 NOT_ALLOWED = 3  # exit code that starting.py knows: every way was refused; the reasons are on standard error
@@ -137,7 +139,7 @@ def _become_supervisor(pipes: Pipes, layout: Layout) -> NoReturn:
     os._exit(1)
 
 
-def main(layout: Layout, *, nodes: bool) -> int:
+def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
     """Returns the exit code of the launch."""
     refused = []
     for way in ways():
@@ -147,6 +149,9 @@ def main(layout: Layout, *, nodes: bool) -> int:
             refused.append(f"{way}: {error}")
             continue
         identity = Identity.of(pid)
+        if nodes:
+            for cluster in CLUSTERS.values():
+                write_config(layout, cluster, bin_dir, way.mode)
         write(
             layout.supervisor,
             Supervisor(identity=identity, mode=way.mode, nodes=nodes, uid_range=way.uid_range, refused=refused),
@@ -158,4 +163,4 @@ def main(layout: Layout, *, nodes: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Layout(Path(sys.argv[1])), nodes=sys.argv[2:] == ["--nodes"]))
+    sys.exit(main(Layout(Path(sys.argv[1])), Path(sys.argv[2]), nodes=sys.argv[3:] == ["--nodes"]))

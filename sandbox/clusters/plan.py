@@ -47,10 +47,13 @@ class Process(BaseModel):
 
 
 class Plan(BaseModel):
-    """Everything that PID 1 needs to know."""
+    """Everything that PID 1 needs to know.
+
+    networks: namespaces to make besides the wan's. resolver: nameserver for everything inside; None leaves the host's.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     networks: list[ClusterName]
-    resolver: str | None  # nameserver for everything inside; None leaves the host's
+    resolver: str | None
     processes: list[Process]

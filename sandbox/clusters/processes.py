@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from sandbox.clusters import control_plane
+from sandbox.clusters import control_plane, node_workers
 from sandbox.clusters.addresses import API_PORT, CLUSTERS, WAN_DNS, ClusterAddresses, ClusterName
 from sandbox.clusters.credentials import Credentials
+from sandbox.clusters.node_config import config_path
 from sandbox.clusters.plan import Plan, Process
 from sandbox.clusters.state import Layout
 
@@ -38,7 +39,22 @@ def plan(layout: Layout, tools: Tools, listeners: Mapping[ClusterName, int], nod
     found = []
     for cluster in CLUSTERS.values():
         found += _control_plane(layout, tools, cluster, listeners[cluster.name])
+    if node_command:
+        found += [
+            node_workers.network(tools["nft"]),
+            node_workers.wan_dns(tools["coredns"], wan_corefile_path(layout)),
+        ]
+        for cluster in CLUSTERS.values():
+            found += _node(layout, tools, cluster, node_command)
     return Plan(networks=list(CLUSTERS), resolver=WAN_DNS if node_command else None, processes=found)
+
+
+def wan_corefile_path(layout: Layout) -> Path:
+    return layout.dns / "wan.corefile"
+
+
+def corefile_path(layout: Layout, cluster: ClusterAddresses) -> Path:
+    return layout.dns / f"{cluster.name}.corefile"
 
 
 def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses, listener: int) -> list[Process]:
@@ -54,4 +70,16 @@ def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses, list
             inherited=[listener],
             stop_stage=_FORWARDER_STAGE,
         ),
+    ]
+
+
+def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command: list[str]) -> list[Process]:
+    credentials = credentials_of(layout, cluster)
+    return [
+        control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
+        node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
+        node_workers.addons(cluster, credentials),
+        node_workers.cluster_dns(tools["coredns"], cluster, corefile_path(layout, cluster)),
+        node_workers.load_balancers(cluster, credentials, layout.dns),
+        node_workers.agent(node_command, cluster, config_path(layout, cluster)),
     ]

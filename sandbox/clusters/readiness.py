@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
+from typing import Any
 
 from sandbox.clusters.running import Cluster, Sandbox
 from sandbox.clusters.state import Layout, Processes, ProcessStatus, read
@@ -19,13 +20,13 @@ _LOG_LINES = 12
 
 
 def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
-    """Returns when every process is ready and both API servers answer on the host.
+    """Returns when every process is ready, both API servers answer on the host and, if wanted, both nodes are Ready.
 
     note: called with what is still awaited. Raises SandboxError with the end of its log when a process keeps failing.
     """
     layout = Layout(sandbox.state)
     deadline = time.monotonic() + _TIMEOUT
-    awaited = ["the supervisor"]
+    awaited = ["supervisor"]
     while time.monotonic() < deadline:
         if not sandbox.supervisor.identity.alive():
             raise _failed(layout, "supervisor", "The sandbox's supervisor ended.")
@@ -34,7 +35,7 @@ def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
                 if process.restarts >= _RESTARTS:
                     raise _failed(layout, process.name, f"{process.name} keeps ending ({process.last_exit}).")
             awaited = [process.name for process in report.processes if not is_well(process)]
-            awaited += [] if awaited else [c.name for c in sandbox.clusters.values() if not answers(c)]
+            awaited = awaited or [what for cluster in sandbox.clusters.values() for what in missing(sandbox, cluster)]
             if not awaited:
                 return
         note("waiting for " + ", ".join(awaited))
@@ -46,15 +47,40 @@ def is_well(process: ProcessStatus) -> bool:
     return process.phase in ("ready", "done")
 
 
+def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
+    """What a caller may rely on and is not there yet, in words."""
+    found = []
+    if not answers(cluster):
+        return [f"{cluster.name}'s API server"]
+    if _get(cluster, "/api/v1/namespaces/default/serviceaccounts/default") is None:
+        found.append(f"{cluster.name}'s default ServiceAccount")  # without it no Pod can be made
+    if sandbox.supervisor.nodes:
+        node = _get(cluster, f"/api/v1/nodes/{cluster.addresses.node_name}")
+        conditions = node["status"].get("conditions", []) if node else []
+        if not any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+            found.append(f"{cluster.name}-node")
+    return found
+
+
 def answers(cluster: Cluster) -> bool:
     """True when the API server says on the host's address that it is ready."""
+    return _get(cluster, "/readyz", decode=False) is not None
+
+
+def _get(cluster: Cluster, path: str, *, decode: bool = True) -> Any:
+    """A page of the API server, as its administrator; None unless it answers 200.
+
+    Without an HTTP library, whose import would take longer than all else that adopting a running sandbox needs.
+    """
+    tls = ssl.create_default_context(cafile=str(cluster.certificate_authority))
+    tls.load_cert_chain(*cluster.administrator)
+    # Never through a proxy.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
     try:
-        tls = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(cluster.certificate_authority)))
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), tls)  # never through a proxy
-        with opener.open(f"{cluster.server}/readyz", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError):
-        return False
+        with opener.open(cluster.server + path, timeout=2) as answer:
+            return json.load(answer) if decode else True
+    except OSError:  # refused, not there yet, forbidden until the roles are made
+        return None
 
 
 def _failed(layout: Layout, process: str, what: str) -> SandboxError:

@@ -99,6 +99,11 @@ class Cluster:
         """PEM of the authority that signs the API server's certificate."""
         return self._credentials.certificate("cluster")
 
+    @property
+    def administrator(self) -> tuple[Path, Path]:
+        """Certificate and key of the administrator, PEM."""
+        return self._credentials.certificate("admin"), self._credentials.key("admin")
+
     def secret_files(self) -> list[Path]:
         """Every file with a private key of this cluster: its authorities, its components, its administrators."""
         return self._credentials.secret_files()

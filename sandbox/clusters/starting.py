@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from sandbox.clusters import dns
 from sandbox.clusters.addresses import CLUSTERS
 from sandbox.clusters.certificates import Pair
 from sandbox.clusters.credentials import kubeconfig
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.host_ports import listen
-from sandbox.clusters.processes import Tools, credentials_of, plan
+from sandbox.clusters.processes import Tools, corefile_path, credentials_of, plan, wan_corefile_path
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
 from sandbox.errors import SandboxError
@@ -33,9 +34,10 @@ def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
     write(layout.kubeconfig, kubeconfig(contexts))
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
     write(layout.plan, plan(layout, tools, descriptors, node_command))
+    _write_names(layout)
     arguments = ["--nodes"] if node_command else []
     launched = subprocess.run(
-        [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), *arguments],
+        [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), str(tools.bin_dir), *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         pass_fds=list(descriptors.values()),
@@ -49,6 +51,15 @@ def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
         listener.close()
     if launched.returncode != 0:
         raise _not_launched(launched.returncode, launched.stderr)
+
+
+def _write_names(layout: Layout) -> None:
+    """Configuration of the name servers, and the names that are there from the start."""
+    write(wan_corefile_path(layout), dns.wan_corefile(layout.dns))
+    for cluster in CLUSTERS.values():
+        kubeconfig_file = credentials_of(layout, cluster).kubeconfig("coredns")
+        write(corefile_path(layout, cluster), dns.cluster_corefile(cluster, kubeconfig_file))
+    dns.publish(layout.dns, "sandbox", dns.base_records())
 
 
 def _not_launched(code: int, reasons: str) -> SandboxError:

@@ -1,0 +1,50 @@
+"""The boundary between the two networks, as nftables rules for a node's namespace. Pure text.
+
+Each node guards its own leg on the wan, so nothing that the other side does to its own routes or rules opens it.
+"""
+
+from __future__ import annotations
+
+from sandbox.clusters.addresses import API_PORT, WAN_LINK, ClusterAddresses
+
+TABLE = "boundary"
+
+
+def rules(cluster: ClusterAddresses) -> str:
+    """Input for `nft -f -`: replaces the table `inet boundary`.
+
+    From the wan only these come in: answers, connections to a load-balancer address that kube-proxy sent on to a Pod,
+    and, if the plan says so, the API server's port. kube-proxy translates every Service address, whichever link a
+    packet came by, so a translated packet is let through only if it was sent to the pool: else the ClusterIPs and
+    node ports of this cluster would be open to the other. What Pods send out gets the node's address, so that it can
+    stand in an allow-list.
+    """
+    pool = "-".join(cluster.pool)
+    api = f"iifname {WAN_LINK} ip daddr {cluster.wan_address} tcp dport {API_PORT} accept" if cluster.api_on_wan else ""
+    return f"""
+table inet {TABLE}
+delete table inet {TABLE}
+table inet {TABLE} {{
+    chain not_ours {{
+        type filter hook prerouting priority raw; policy accept;
+        iifname {WAN_LINK} ip daddr != {{ {cluster.wan_address}, {pool} }} drop
+        iifname {WAN_LINK} meta nfproto ipv6 drop
+    }}
+    chain to_the_node {{
+        type filter hook input priority filter; policy accept;
+        iifname {WAN_LINK} ct state established,related accept
+        {api}
+        iifname {WAN_LINK} drop
+    }}
+    chain to_pods {{
+        type filter hook forward priority filter; policy accept;
+        iifname {WAN_LINK} ct state established,related accept
+        iifname {WAN_LINK} ct status dnat ct original ip daddr {pool} accept
+        iifname {WAN_LINK} drop
+    }}
+    chain from_pods {{
+        type nat hook postrouting priority srcnat; policy accept;
+        oifname {WAN_LINK} ip saddr {cluster.pod_cidr} snat ip to {cluster.wan_address}
+    }}
+}}
+"""

@@ -1,0 +1,91 @@
+"""Names: the wan's DNS server for the zone `sandbox.test`, a cluster's DNS server, and who publishes which name.
+
+Each publisher has a file of its own (`<publisher>.records`) in one directory; CoreDNS reads what they make together.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Mapping
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from sandbox.clusters.addresses import CLUSTER_DOMAIN, CLUSTERS, WAN_DNS, ZONE, ClusterAddresses
+from sandbox.clusters.state import write
+
+READY_PORT = 8181  # on loopback
+# A name belongs to the first of these that publishes it: a user's cluster cannot take the provider's names over.
+PRECEDENCE = ("sandbox", "provider", "user")
+_HOSTS = "hosts"
+_TTL = 5  # seconds
+
+
+def wan_corefile(directory: Path) -> str:
+    """The wan's server: names of the sandbox's zone from records, nothing else exists (there is no way out)."""
+    return f"""{ZONE} {{
+    bind {WAN_DNS}
+    errors
+    ready 127.0.0.1:{READY_PORT}
+    hosts {directory / _HOSTS} {{
+        ttl {_TTL}
+        reload 200ms
+        no_reverse
+    }}
+}}
+. {{
+    bind {WAN_DNS}
+    template ANY ANY {{
+        rcode NXDOMAIN
+    }}
+}}
+"""
+
+
+def cluster_corefile(cluster: ClusterAddresses, kubeconfig: Path) -> str:
+    """A cluster's server on its node's address: the cluster's own names, everything else from the wan's server."""
+    return f""". {{
+    bind {cluster.wan_address}
+    errors
+    ready 127.0.0.1:{READY_PORT}
+    kubernetes {CLUSTER_DOMAIN} in-addr.arpa {{
+        kubeconfig {kubeconfig}
+        pods insecure
+        ttl {_TTL}
+        fallthrough in-addr.arpa
+    }}
+    forward . {WAN_DNS}
+}}
+"""
+
+
+def base_records() -> dict[str, str]:
+    """Names that are there from the start: the API servers that the wan may reach."""
+    return {cluster.api_host: cluster.wan_address for cluster in CLUSTERS.values() if cluster.api_on_wan}
+
+
+def in_zone(name: str) -> bool:
+    """Whether the wan's server answers for this name."""
+    return name.endswith(f".{ZONE}")
+
+
+def publish(directory: Path, publisher: str, records: Mapping[str, str]) -> None:
+    """Replaces what `publisher` publishes; CoreDNS notices within 0.2 s. records: host name to IPv4 address."""
+    with (directory / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write(directory / f"{publisher}.records", _lines(records))
+        merged: dict[str, str] = {}
+        for one in PRECEDENCE:
+            for name, address in _parsed(directory / f"{one}.records").items():
+                merged.setdefault(name, address)
+        write(directory / _HOSTS, _lines(merged))
+
+
+def _lines(records: Mapping[str, str]) -> str:
+    return "".join(f"{address} {name}\n" for name, address in sorted(records.items()))
+
+
+def _parsed(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    pairs = (line.split() for line in path.read_text().splitlines())
+    return {name: str(IPv4Address(address)) for address, name in pairs}
