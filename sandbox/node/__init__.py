@@ -1,0 +1,4 @@
+"""A Kubernetes node without containers: Pods run as processes in namespaces of their own.
+
+Entry: ``python -m sandbox.node CONFIG.json`` (see ``config.NodeConfig``).
+"""

@@ -1,0 +1,103 @@
+"""Which program an image stands for: the whole table. Everything else about a container comes from its Pod."""
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class UnknownImageError(ValueError):
+    """No program here stands for the image; the text names it and the known ones."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What the real image's configuration says, as far as it matters to a process.
+
+    program: what is run, for people and for the image id. tools: path in the container -> name in the tool
+    directory. shared: the same for the tools' data files (``share`` beside the tool directory). sources: path in the container -> file of this package. python: needs this machine's interpreter, which
+    then comes first in the entrypoint. uid, gid: of the image's USER. stop_signal: as in the image.
+    """
+
+    program: str
+    entrypoint: tuple[str, ...]
+    uid: int = 0
+    gid: int = 0
+    tools: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    python: bool = False
+    environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": _DEFAULT_PATH})
+
+
+# Files and users as in Istio's own image recipes (pilot/docker/Dockerfile.pilot, Dockerfile.proxyv2).
+IMAGES: Mapping[str, Image] = {
+    "pilot": Image(
+        program="pilot-discovery",
+        entrypoint=("/usr/local/bin/pilot-discovery",),
+        uid=1337,
+        gid=1337,
+        tools={"/usr/local/bin/pilot-discovery": "pilot-discovery"},
+    ),
+    "proxyv2": Image(
+        program="pilot-agent",
+        entrypoint=("/usr/local/bin/pilot-agent",),
+        tools={
+            "/usr/local/bin/pilot-agent": "pilot-agent",
+            "/usr/local/bin/envoy": "envoy",
+            "/usr/local/bin/nft": "nft",
+        },
+        shared={"/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json"},
+    ),
+    "sample": Image(
+        program="sample",
+        entrypoint=("/opt/sample/sample.py",),
+        uid=65532,
+        gid=65532,
+        sources={"/opt/sample/sample.py": PROGRAMS / "sample.py"},
+        python=True,
+    ),
+}
+
+
+def repository(reference: str) -> str:
+    """The last segment of an image reference without tag and digest: ``host:5000/a/pilot:1.31@sha256:..`` -> ``pilot``."""
+    return reference.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
+
+
+def find(reference: str) -> Image:
+    """The image that ``reference`` means. Raises UnknownImageError."""
+    image = IMAGES.get(repository(reference))
+    if image is None:
+        known = ", ".join(sorted(IMAGES))
+        raise UnknownImageError(
+            f'no program here stands for image "{reference}"; known image names: {known}. '
+            "This node runs programs, not containers: it pulls nothing"
+        )
+    return image
+
+
+def files(image: Image, bin_dir: Path) -> dict[str, str]:
+    """Path in the container -> path on this machine, links resolved, for all of the image's files."""
+    found = {path: bin_dir / name for path, name in image.tools.items()}
+    found |= {path: bin_dir.parent / "share" / name for path, name in image.shared.items()}
+    found |= image.sources
+    return {path: str(source.resolve()) for path, source in found.items()}
+
+
+def image_id(image: Image, bin_dir: Path) -> str:
+    """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
+    main = image.entrypoint[0]
+    path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]
+    status = path.stat()
+    return f"sandbox-process:{image.program}@sha256:{_digest(str(path.resolve()), status.st_mtime_ns)}"
+
+
+@functools.cache
+def _digest(path: str, modified: int) -> str:  # noqa: ARG001 (part of the cache key: a rebuilt tool is another one)
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

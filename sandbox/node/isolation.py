@@ -1,0 +1,38 @@
+"""Makes the agent process 1 of a PID namespace of its own, with mounts of its own.
+
+So the kernel itself sees to it that no Pod's process, network or mounted Secret outlives the agent, however it ends.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from sandbox.node import kernel
+
+
+def run_isolated() -> None:
+    """Returns only in the new process; the calling one waits for it, passes signals on, and exits as it does."""
+    kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS)
+    child = os.fork()
+    if child:
+        sys.exit(_wait(child))
+    # If the waiting process is killed, so is this one; both have one thread and no change of user, so it stays set.
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL, "end with the parent")
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("proc", "/proc", "proc", flags)
+
+
+def _wait(child: int) -> int:
+    def pass_on(number: int, _: FrameType | None) -> None:
+        os.kill(child, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, pass_on)
+    while True:
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            return code if code >= 0 else 128 - code
+        except InterruptedError:
+            continue

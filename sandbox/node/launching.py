@@ -1,0 +1,81 @@
+"""Puts together how a container starts: the Pod's words, the image's program, the node's directories. Pure but for paths."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lightkube.models.core_v1 import Container
+from lightkube.resources.core_v1 import Pod
+
+from sandbox.node import environment, images, rootfs, security
+from sandbox.node.config import NodeConfig
+from sandbox.node.images import Image
+from sandbox.node.launch import Launch
+from sandbox.node.payload import NotMountableError
+from sandbox.node.rootfs import NameService, VolumeMount
+
+
+def _argv(container: Container, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """command replaces the image's entrypoint, args follow; $(NAME) is expanded in both."""
+    given = [environment.expand(word, variables) for word in container.command or []]
+    arguments = [environment.expand(word, variables) for word in container.args or []]
+    if given:
+        return (*given, *arguments)
+    interpreter = (str(Path(sys.executable).resolve()), "-I") if image.python else ()
+    return (*interpreter, *image.entrypoint, *arguments)
+
+
+def _volumes(
+    container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]
+) -> list[VolumeMount]:
+    mounts = []
+    for mount in container.volumeMounts or []:
+        source = volume(mount.name)
+        inner = environment.expand(mount.subPathExpr, variables) if mount.subPathExpr else mount.subPath or ""
+        if inner:
+            chosen = (source / inner).resolve()
+            if not chosen.is_relative_to(source.resolve()):
+                raise NotMountableError(f'subPath "{inner}" leads out of volume "{mount.name}"')
+            if not chosen.exists():
+                chosen.mkdir(parents=True)
+                chosen.chmod(0o777)
+            source = chosen
+        mounts.append(VolumeMount(str(source), mount.mountPath, bool(mount.readOnly)))
+    return mounts
+
+
+def launch_of(
+    pod: Pod,
+    container: Container,
+    variables: Mapping[str, str],
+    *,
+    names: NameService,
+    volume: Callable[[str], Path],
+    network_fd: int | None,
+    config: NodeConfig,
+    ids: security.IdMap,
+) -> Launch:
+    """variables: the container's resolved environment. volume: directory of a volume by name.
+
+    Raises UnknownImageError, RefusedError, NotMountableError.
+    """
+    spec = pod.spec
+    assert spec is not None
+    image = images.find(container.image or "")
+    identity = security.identity(spec, container, image, ids)
+    own = container.securityContext
+    files = images.files(image, config.bin_dir)
+    if image.python:
+        files |= rootfs.python_files()
+    home = "/root" if identity.uid in (0, None) else "/"
+    return Launch(
+        argv=_argv(container, image, variables),
+        environment={**image.environment, "HOSTNAME": names.hostname, "HOME": home, **variables},
+        working_directory=container.workingDir or "/",
+        identity=identity,
+        hostname=names.hostname,
+        staging=str(config.state / "rootfs"),
+        mounts=rootfs.layout(files, {}, names, _volumes(container, variables, volume)),
+        read_only_root=bool(own and own.readOnlyRootFilesystem),
+        network_fd=network_fd,
+    )

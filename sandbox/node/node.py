@@ -1,0 +1,31 @@
+"""What all Pods of this node share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lightkube import AsyncClient
+from lightkube.resources.core_v1 import Service
+
+from sandbox.node.addresses import AddressPool
+from sandbox.node.config import NodeConfig
+from sandbox.node.events import Events
+from sandbox.node.names import ClusterDns
+from sandbox.node.networking import Uplink
+from sandbox.node.security import IdMap
+from sandbox.node.watching import Mirror, NamedObjects
+
+
+@dataclass(frozen=True)
+class Node:
+    """client: for single calls; watches have another one, so that neither waits for the other's connections."""
+
+    config: NodeConfig
+    client: AsyncClient
+    objects: NamedObjects
+    services: Mirror[Service]
+    events: Events
+    addresses: AddressPool
+    uplink: Uplink
+    dns: ClusterDns
+    ids: IdMap
+    allocatable: Mapping[str, str]

@@ -1,0 +1,314 @@
+"""One Pod's life on this node: network, volumes, init containers, containers, end, removal."""
+
+import asyncio
+import logging
+import shutil
+from contextlib import suppress
+from typing import TypeVar
+
+import httpx2
+from lightkube import ApiError
+from lightkube.models.core_v1 import Container
+from lightkube.models.core_v1 import ContainerStatus as ApiContainerStatus
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
+from lightkube.resources.core_v1 import PodStatus as PodStatusResource
+from pyroute2.netlink.exceptions import NetlinkError
+
+from sandbox.node import environment, fields, images, logs, names, networking, status
+from sandbox.node.addresses import AddressesExhaustedError
+from sandbox.node.containers import ContainerRunner
+from sandbox.node.launch import Launch
+from sandbox.node.launching import launch_of
+from sandbox.node.node import Node
+from sandbox.node.payload import NotMountableError
+from sandbox.node.state import ContainerState, Kind, PodState, Terminated, now
+from sandbox.node.volumes import PodVolumes
+
+_log = logging.getLogger(__name__)
+_RETRY = 1.0
+T = TypeVar("T", Secret, ConfigMap)
+
+
+class PodWorker:
+    """Made when the Pod appears, told of every change by ``update``; ``run`` returns when the Pod is gone."""
+
+    def __init__(self, node: Node, pod: Pod) -> None:
+        assert pod.metadata is not None
+        assert pod.spec is not None
+        self.pod, self._node = pod, node
+        self.uid = pod.metadata.uid or ""
+        self.directory = node.config.state / "pods" / self.uid
+        self.state = PodState(containers=_initial_states(pod))
+        policy = pod.spec.restartPolicy or "Always"
+        containers = [*(pod.spec.initContainers or []), *pod.spec.containers]
+        self.runners = [
+            ContainerRunner(self, container, state, policy)
+            for container, state in zip(containers, self.state.containers, strict=True)
+        ]
+        self._volumes = PodVolumes(node.client, node.objects, self.directory, pod, self.facts)
+        self._network: networking.PodNetwork | None = None
+        self._leaving = asyncio.Event()
+        self._dirty = asyncio.Event()
+        self._gone = False
+
+    # -- what the agent tells ------------------------------------------------------------------------------------
+
+    def update(self, pod: Pod | None) -> None:
+        """The Pod's newest object; None when the API server no longer has it (it was deleted by force)."""
+        if pod is None:
+            self._gone = True
+            self._leaving.set()
+            return
+        self.pod = self._volumes.pod = pod
+        self._volumes.changed.set()  # labels and annotations may be files
+        if pod.metadata and pod.metadata.deletionTimestamp:
+            self._leaving.set()
+        self._dirty.set()  # readiness gates
+
+    def leave(self) -> None:
+        """The node itself ends: stop the processes at once, keep the Pod's object."""
+        self._gone = True
+        self._leaving.set()
+
+    # -- what containers need (containers.PodHost) ---------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        return self.state.address
+
+    def facts(self) -> fields.Facts:
+        return fields.Facts(self.state.address, str(self._node.config.node_ip), self._node.allocatable)
+
+    async def launch(self, container: Container) -> Launch:
+        metadata, spec = self.pod.metadata, self.pod.spec
+        assert metadata is not None
+        assert spec is not None
+        namespace = metadata.namespace or ""
+        images.find(container.image or "")
+        secrets, config_maps = environment.references(container)
+        sources = environment.Sources(
+            secrets={name: one for name in secrets if (one := await self._read(Secret, name)) is not None},
+            config_maps={name: one for name in config_maps if (one := await self._read(ConfigMap, name)) is not None},
+        )
+        links = spec.enableServiceLinks is not False
+        services = environment.service_variables(self._node.services.objects.values(), namespace, links=links)
+        variables = environment.resolve(self.pod, container, self.facts(), sources, services)
+        return launch_of(
+            self.pod,
+            container,
+            variables,
+            names=names.name_service(self.pod, self.address, self._node.dns),
+            volume=self._volumes.source,
+            network_fd=self._network.fd if self._network else None,
+            config=self._node.config,
+            ids=self._node.ids,
+        )
+
+    async def _read(self, kind: type[T], name: str) -> T | None:
+        assert self.pod.metadata is not None
+        try:
+            return await self._node.client.get(kind, name, namespace=self.pod.metadata.namespace)
+        except ApiError as error:
+            if error.status.code == 404:
+                return None
+            raise
+
+    def log(self, container: str, restart: int) -> logs.LogFile:
+        return logs.LogFile(logs.path_of(self.directory, container, restart))
+
+    def image_id(self, container: Container) -> str:
+        return images.image_id(images.find(container.image or ""), self._node.config.bin_dir)
+
+    def publish(self) -> None:
+        self._dirty.set()
+
+    async def warn(self, reason: str, message: str) -> None:
+        await self._node.events.send("Warning", self.pod, reason, message)
+
+    async def note(self, reason: str, message: str) -> None:
+        await self._node.events.send("Normal", self.pod, reason, message)
+
+    # -- the life ------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Returns when the Pod has left this node: its processes, network, volumes, and (unless ``leave``) its object."""
+        known = self.pod.status.phase if self.pod.status else None
+        publishing = asyncio.create_task(self._publish_changes())
+        if known not in ("Succeeded", "Failed"):  # a finished Pod is not run again after a restart of the node
+            self.state.started_at = (self.pod.status.startTime if self.pod.status else None) or now()
+            living = asyncio.create_task(self._live())
+            leaving = asyncio.create_task(self._leaving.wait())
+            await asyncio.wait({living, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await self._stop(living)
+            leaving.cancel()
+        await self._leaving.wait()
+        publishing.cancel()
+        with suppress(asyncio.CancelledError):
+            await publishing
+        await self._release(files=True)
+        if not self._gone:
+            await self._delete_object()
+
+    async def _live(self) -> None:
+        deadline = self.pod.spec.activeDeadlineSeconds if self.pod.spec else None
+        fresh: asyncio.Task[None] | None = None
+        try:
+            async with asyncio.timeout(deadline):
+                await self._set_up()
+                fresh = asyncio.create_task(self._volumes.keep_fresh())
+                if await self._initialize():
+                    mains = [runner for runner in self.runners if runner.state.kind == "main"]
+                    await asyncio.gather(*(runner.run() for runner in mains))
+        except TimeoutError:
+            self.state.ended = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+        finally:
+            if fresh:
+                fresh.cancel()
+
+    async def _set_up(self) -> None:
+        """Network, then volumes; tries again until it works."""
+        spec = self.pod.spec
+        assert spec is not None
+        self.publish()
+        while self._network is None:
+            try:
+                self._network = await self._connect()
+            except (OSError, NetlinkError, AddressesExhaustedError) as error:
+                await self.warn("FailedCreatePodSandBox", f"Failed to create the Pod's network: {error}")
+                await asyncio.sleep(_RETRY)
+        self.state.address = self._network.address
+        while not self.state.volumes_ready:
+            try:
+                await self._volumes.prepare()
+                self.state.volumes_ready = True
+            except (NotMountableError, httpx2.HTTPError, OSError) as error:
+                await self.warn("FailedMount", str(error) or type(error).__name__)
+                await asyncio.sleep(_RETRY)
+        self.publish()
+
+    async def _connect(self) -> networking.PodNetwork:
+        spec, node = self.pod.spec, self._node
+        assert spec is not None
+        if spec.hostNetwork:
+            return networking.PodNetwork(str(node.config.node_ip), "", None)
+        address = node.addresses.take(self.pod.status.podIP if self.pod.status else None)
+        asked = (spec.securityContext.sysctls if spec.securityContext else None) or []
+        sysctls = {one.name: one.value for one in asked if one.name.startswith("net.")}
+        try:
+            return await networking.create(node.uplink, f"pod{self.uid[:11].replace('-', '')}", address, sysctls)
+        except BaseException:
+            node.addresses.release(address)
+            raise
+
+    async def _initialize(self) -> bool:
+        """Init containers one after the other; a sidecar goes on while the next begins. False: the Pod has failed."""
+        self._sidecars: list[asyncio.Task[None]] = []
+        for runner in self.runners:
+            if runner.state.kind == "sidecar":
+                self._sidecars.append(asyncio.create_task(runner.run()))
+                await runner.started.wait()
+            elif runner.state.kind == "init":
+                await runner.run()
+                if not runner.state.succeeded:
+                    return False
+        return True
+
+    async def _stop(self, living: "asyncio.Task[None]") -> None:
+        """Ends all processes: containers together, then sidecars from the last to the first."""
+        grace = self._grace()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + grace
+        others = [runner for runner in self.runners if runner.state.kind != "sidecar"]
+        await asyncio.gather(*(runner.stop(grace) for runner in others))
+        for runner in reversed([runner for runner in self.runners if runner.state.kind == "sidecar"]):
+            await runner.stop(max(deadline - loop.time(), min(grace, 2.0)))
+        done, pending = await asyncio.wait({living}, timeout=1)
+        for task in pending:
+            task.cancel()
+        for task in done:
+            if not task.cancelled() and task.exception():
+                _log.error("Pod %s was given up", self.uid, exc_info=task.exception())
+        self.publish()
+        await self._release(files=False)
+
+    def _grace(self) -> float:
+        if self._gone:
+            return 0.0
+        metadata, spec = self.pod.metadata, self.pod.spec
+        asked = metadata.deletionGracePeriodSeconds if metadata and metadata.deletionTimestamp else None
+        if asked is not None:
+            return float(asked)
+        default = spec.terminationGracePeriodSeconds if spec else None
+        return 30.0 if default is None else float(default)
+
+    async def _release(self, *, files: bool) -> None:
+        if self._network is not None:
+            await networking.remove(self._network)
+            if self._network.interface:
+                self._node.addresses.release(self._network.address)
+            self._network = None
+        self._volumes.close()
+        if files:
+            await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
+
+    # -- the API server ------------------------------------------------------------------------------------------
+
+    async def _publish_changes(self) -> None:
+        """Writes the status whenever it has become another one; runs until cancelled."""
+        sent: object = None
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            computed = status.compute(self.pod, self.state, str(self._node.config.node_ip), now())
+            if computed == sent or self.state.started_at is None:
+                continue
+            try:
+                await self._write_status(status.patch(self.uid, computed))
+                sent = computed
+            except (httpx2.HTTPError, OSError) as error:
+                if isinstance(error, ApiError) and error.status.code in (404, 409):
+                    continue  # gone, or another Pod of that name: the watch will tell
+                _log.info("status of Pod %s not written: %s", self.uid, error)
+                await asyncio.sleep(_RETRY)
+                self._dirty.set()
+
+    async def _write_status(self, document: dict[str, object]) -> None:
+        metadata = self.pod.metadata
+        assert metadata is not None
+        await self._node.client.patch(PodStatusResource, metadata.name or "", document, namespace=metadata.namespace)
+
+    async def _delete_object(self) -> None:
+        """The last act of a deletion: only the node may say that the Pod's processes have ended."""
+        metadata = self.pod.metadata
+        assert metadata is not None
+        while not self._gone:
+            try:
+                await self._node.client.delete(
+                    Pod, metadata.name or "", namespace=metadata.namespace, grace_period=0
+                )
+                return
+            except (httpx2.HTTPError, OSError) as error:
+                if isinstance(error, ApiError) and error.status.code in (404, 409):
+                    return
+                await asyncio.sleep(_RETRY)
+
+
+def _initial_states(pod: Pod) -> list[ContainerState]:
+    """As if nothing had run; what had run before the node's own restart counts as a restart, as with kubelet."""
+    spec, known = pod.spec, pod.status
+    assert spec is not None
+    before: dict[str, ApiContainerStatus] = {}
+    for one in [*((known.containerStatuses if known else None) or []), *((known.initContainerStatuses if known else None) or [])]:
+        before[one.name] = one
+    states = []
+    for container in spec.initContainers or []:
+        kind: Kind = "sidecar" if container.restartPolicy == "Always" else "init"
+        states.append(ContainerState(container.name, container.image or "", kind))
+    states += [ContainerState(container.name, container.image or "", "main") for container in spec.containers]
+    for state in states:
+        status_before = before.get(state.name)
+        if status_before and status_before.containerID:
+            state.restarts = status_before.restartCount + 1
+            lost = "The container could not be located: the node agent had ended, and all its containers with it"
+            state.last = Terminated(137, "ContainerStatusUnknown", None, now(), lost)
+    return states

@@ -1,0 +1,97 @@
+"""What the node has observed of a Pod's containers: the facts from which its status is computed."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+
+def now() -> datetime:
+    """Kubernetes' metav1.Time knows whole seconds only."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    reason: str = "ContainerCreating"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Running:
+    started_at: datetime
+
+
+@dataclass(frozen=True)
+class Terminated:
+    exit_code: int
+    reason: str
+    started_at: datetime | None
+    finished_at: datetime
+    message: str = ""
+
+
+Kind = Literal["init", "sidecar", "main"]
+
+
+@dataclass
+class ContainerState:
+    """kind: sidecar means an init container with restartPolicy Always.
+
+    started: its startup probe has passed (or there is none and it runs). ready: its readiness probe says so.
+    image_id: what runs, empty until it was first started.
+    """
+
+    name: str
+    image: str
+    kind: Kind
+    current: Waiting | Running | Terminated = field(default_factory=Waiting)
+    last: Terminated | None = None
+    restarts: int = 0
+    started: bool = False
+    ready: bool = False
+    image_id: str = ""
+    container_id: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return isinstance(self.current, Terminated) and self.current.exit_code == 0
+
+    def done(self, restart_policy: str) -> bool:
+        """Whether it has ended for good."""
+        if not isinstance(self.current, Terminated):
+            return False
+        if self.kind == "init":
+            return self.succeeded or restart_policy == "Never"
+        return self.kind == "main" and (restart_policy == "Never" or (restart_policy == "OnFailure" and self.succeeded))
+
+
+@dataclass
+class PodState:
+    """ended: set when the node has stopped the whole Pod (reason, message), deadline exceeded for one."""
+
+    address: str = ""
+    started_at: datetime | None = None
+    volumes_ready: bool = False
+    ended: tuple[str, str] | None = None
+    containers: list[ContainerState] = field(default_factory=list)
+
+    def of(self, kind: Kind) -> list[ContainerState]:
+        return [one for one in self.containers if one.kind == kind]
+
+
+class BackOff:
+    """Pauses between restarts: 10 s, doubled each time, at most 300 s; forgotten after ten minutes of running."""
+
+    FIRST, LONGEST, FORGOTTEN_AFTER = 10.0, 300.0, 600.0
+
+    def __init__(self) -> None:
+        self._pause = 0.0
+
+    def next(self, ran_since: float) -> float:
+        """Seconds to wait after a run that began at ``ran_since`` (time.monotonic())."""
+        if time.monotonic() - ran_since > self.FORGOTTEN_AFTER:
+            self._pause = 0.0
+        pause = self._pause
+        self._pause = min(self._pause * 2 or self.FIRST, self.LONGEST)
+        return pause

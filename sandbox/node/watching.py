@@ -1,0 +1,138 @@
+"""Keeps copies of API objects up to date: list, then watch; list again after any error (410 Gone included)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import httpx2
+from lightkube import AsyncClient
+from lightkube.core.resource import NamespacedResourceG
+
+T = TypeVar("T", bound=NamespacedResourceG)
+Key = tuple[str, str]
+_log = logging.getLogger(__name__)
+_PAUSE = 1.0
+
+
+def key_of(thing: NamespacedResourceG) -> Key:
+    """Namespace and name."""
+    metadata = thing.metadata  # type: ignore[attr-defined] (every kind has it; lightkube's base class does not say so)
+    return (metadata.namespace or "", metadata.name or "")
+
+
+class Mirror(Generic[T]):
+    """A copy of all objects of a kind that match.
+
+    on_change: called with the key and the object, None once it is gone, also for what changed while nobody watched.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        kind: type[T],
+        on_change: Callable[[Key, T | None], None] = lambda *_: None,
+        *,
+        namespace: str = "*",
+        fields: dict[str, str] | None = None,
+    ) -> None:
+        self._client, self._kind, self._on_change = client, kind, on_change
+        self._namespace, self._fields = namespace, fields
+        self.objects: dict[Key, T] = {}
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            try:
+                await self._follow()
+            except (httpx2.HTTPError, OSError) as error:
+                _log.info("watch of %s starts again: %s", self._kind.__name__, error or type(error).__name__)
+            await asyncio.sleep(_PAUSE)
+
+    async def _follow(self) -> None:
+        listed = self._client.list(self._kind, namespace=self._namespace, fields=self._fields)  # type: ignore[call-overload]
+        present = {key_of(thing): thing async for thing in listed}
+        for key in [key for key in self.objects if key not in present]:
+            self._set(key, None)
+        for key, thing in present.items():
+            self._set(key, thing)
+        self.synced.set()
+        watched = self._client.watch(  # type: ignore[call-overload]
+            self._kind,
+            namespace=self._namespace,
+            fields=self._fields,
+            resource_version=listed.resourceVersion,
+        )
+        async for event, thing in watched:
+            if event in ("ADDED", "MODIFIED", "DELETED"):
+                self._set(key_of(thing), None if event == "DELETED" else thing)
+
+    def _set(self, key: Key, thing: T | None) -> None:
+        if thing is None:
+            if self.objects.pop(key, None) is None:
+                return
+        else:
+            known = self.objects.get(key)
+            if known is not None and _version(known) == _version(thing):
+                return
+            self.objects[key] = thing
+        self._on_change(key, thing)
+
+
+def _version(thing: NamespacedResourceG) -> str:
+    return str(thing.metadata.resourceVersion)  # type: ignore[attr-defined]
+
+
+class NamedObjects:
+    """Copies of single objects, watched only while somebody needs them: a node may read what its Pods refer to."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._watches: dict[tuple[type[NamespacedResourceG], Key], _Watch] = {}
+
+    def hold(self, kind: type[T], key: Key, listener: asyncio.Event) -> "Held[T]":
+        """Starts watching (or shares the watch of) one object; ``listener`` is set at each change."""
+        watch = self._watches.get((kind, key))
+        if watch is None:
+            watch = self._watches[(kind, key)] = _Watch(self._client, kind, key)
+        watch.listeners.append(listener)
+        return Held(self, kind, key, watch, listener)
+
+    def drop(self, held: "Held[T]") -> None:
+        held.watch.listeners.remove(held.listener)
+        if not held.watch.listeners:
+            held.watch.task.cancel()
+            del self._watches[(held.kind, held.key)]
+
+
+class _Watch:
+    def __init__(self, client: AsyncClient, kind: type[NamespacedResourceG], key: Key) -> None:
+        self.listeners: list[asyncio.Event] = []
+        namespace, name = key
+        self.mirror = Mirror(client, kind, self._changed, namespace=namespace, fields={"metadata.name": name})
+        self.task = asyncio.create_task(self.mirror.run())
+
+    def _changed(self, _key: Key, _thing: NamespacedResourceG | None) -> None:
+        for listener in self.listeners:
+            listener.set()
+
+
+class Held(Generic[T]):
+    """One object that is being watched. Release it when done."""
+
+    def __init__(
+        self, owner: NamedObjects, kind: type[T], key: Key, watch: _Watch, listener: asyncio.Event
+    ) -> None:
+        self._owner, self.kind, self.key, self.watch, self.listener = owner, kind, key, watch, listener
+
+    async def get(self, timeout: float = 10) -> T | None:
+        """The object, None if it does not exist or could not be read within ``timeout`` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self.watch.mirror.synced.wait()
+        return self.watch.mirror.objects.get(self.key)  # type: ignore[return-value]
+
+    def release(self) -> None:
+        self._owner.drop(self)
