@@ -1,0 +1,133 @@
+"""The protocol methods for a set of bridged resource types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.plugins.bridged.resources import (
+    META,
+    ResourceType,
+    changes,
+    check_inputs,
+    outputs,
+    planned_inputs,
+    with_meta,
+)
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.naming import urn_type
+from sandbox.plugins.protocol.paths import contains, parse_path
+from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
+from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, read_struct, write_struct
+
+_KINDS = provider_pb2.PropertyDiff
+
+
+class BridgedProvider:
+    """A provider without anything outside state. package: "tls" or "random". version: of the official plug-in."""
+
+    def __init__(self, package: str, version: str, types: tuple[ResourceType, ...]) -> None:
+        self._package = package
+        self._version = version
+        self._types: Mapping[str, ResourceType] = {kind.token: kind for kind in types}
+
+    def get_plugin_info(self, _: Any) -> Any:
+        return plugin_pb2.PluginInfo(version=self._version)
+
+    def attach(self, _: Any) -> Any:
+        return empty_pb2.Empty()
+
+    def cancel(self, _: Any) -> Any:
+        return empty_pb2.Empty()
+
+    def check_config(self, request: Any) -> Any:
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def diff_config(self, request: Any) -> Any:
+        same = read_struct(request.olds) == read_struct(request.news)
+        response = provider_pb2.DiffResponse
+        return response(changes=response.DIFF_NONE if same else response.DIFF_SOME)
+
+    def configure(self, _: Any) -> Any:
+        return provider_pb2.ConfigureResponse(acceptSecrets=True, acceptResources=True, supportsPreview=True)
+
+    def invoke(self, request: Any) -> Any:
+        raise NotImplementedHere(f"the function {request.tok}")
+
+    def check(self, request: Any) -> Any:
+        kind = self._type(request.urn)
+        inputs = {name: value for name, value in read_struct(request.news).items() if value is not None}
+        problems = check_inputs(kind, inputs)
+        if not problems and kind.check is not None and not contains_unknown(inputs):
+            problem = kind.check(planned_inputs(kind, inputs))
+            problems = [("", problem)] if problem else []
+        response = provider_pb2.CheckResponse()
+        write_struct(inputs, response.inputs)
+        for name, problem in problems:
+            response.failures.add(property=name, reason=f"{name} {problem}".strip())
+        return response
+
+    def diff(self, request: Any) -> Any:
+        kind = self._type(request.urn)
+        found = changes(kind, read_struct(request.olds), read_struct(request.news))
+        ignored = [parse_path(path) for path in request.ignoreChanges]
+        found = {name: replaces for name, replaces in found.items() if not any(contains(p, (name,)) for p in ignored)}
+        response = provider_pb2.DiffResponse(hasDetailedDiff=True)
+        response.changes = response.DIFF_SOME if found else response.DIFF_NONE
+        for name, replaces in found.items():
+            response.diffs.append(name)
+            if replaces:
+                response.replaces.append(name)
+            response.detailedDiff[name].kind = _KINDS.UPDATE_REPLACE if replaces else _KINDS.UPDATE
+        return response
+
+    def create(self, request: Any) -> Any:
+        kind = self._type(request.urn)
+        inputs = read_struct(request.properties)
+        planned = planned_inputs(kind, inputs)
+        response = provider_pb2.CreateResponse()
+        if request.preview:
+            unknown = dict.fromkeys((*kind.computed, "id"), UNKNOWN)
+            state = outputs(kind, inputs, planned, {**unknown, **kind.certain(planned)})
+            write_struct(state, response.properties)
+            return response
+        response.id, computed = kind.create(planned)
+        state = with_meta(kind, outputs(kind, inputs, planned, {**computed, "id": computed.get("id", response.id)}))
+        write_struct(state, response.properties)
+        return response
+
+    def read(self, request: Any) -> Any:
+        kind = self._type(request.urn)
+        state, inputs = read_struct(request.properties), read_struct(request.inputs)
+        response = provider_pb2.ReadResponse(id=request.id)
+        if not state:
+            if kind.importer is None:
+                raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
+            response.id, inputs, computed = kind.importer(request.id)
+            state = outputs(kind, inputs, planned_inputs(kind, inputs), {**computed, "id": response.id})
+        elif kind.refresh is not None:
+            state = {**state, **kind.refresh(plain(state))}
+        write_struct(with_meta(kind, state), response.properties)
+        write_struct(inputs, response.inputs)
+        return response
+
+    def update(self, request: Any) -> Any:
+        kind = self._type(request.urn)
+        olds, news = read_struct(request.olds), read_struct(request.news)
+        prior = plain(olds)
+        computed = {name: prior[name] for name in (*kind.computed, "id") if name in prior and name != META}
+        planned = planned_inputs(kind, news, prior)
+        computed |= kind.certain(planned)
+        response = provider_pb2.UpdateResponse()
+        write_struct(with_meta(kind, outputs(kind, news, planned, computed)), response.properties)
+        return response
+
+    def delete(self, _: Any) -> Any:
+        return empty_pb2.Empty()
+
+    def _type(self, urn: str) -> ResourceType:
+        token = urn_type(urn)
+        try:
+            return self._types[token]
+        except KeyError:
+            raise NotImplementedHere(f"the resource type {token}") from None

@@ -1,0 +1,166 @@
+"""How a bridged resource type is described, checked, compared and shaped into state. Pure.
+
+The official plug-ins keep inputs as given and apply defaults only when planning, so state holds the inputs without
+defaults and the outputs with them. A stand-in must do the same: a default written into the inputs would show up as a
+removed property as soon as the other plug-in set looks at the stack, and would replace every key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sandbox.plugins.protocol.values import UNKNOWN, Secret, contains_secret, plain
+
+META: Final = "__meta"
+_NO_DEFAULT: Final = object()
+
+Values = Mapping[str, Any]
+Problem = str | None
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def never(_: Any) -> bool:
+    """For `Attribute.replaces`: a change of this attribute is an update in place."""
+    return False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An input. default: what planning assumes when it is absent. replaces(old value): whether a change replaces.
+
+    kept: an absent input keeps what state has (Terraform's optional and computed). check(value): what is wrong, or
+    None; called only with known values. secret: the output of the same name is secret.
+    """
+
+    required: bool = False
+    default: Any = _NO_DEFAULT
+    replaces: Callable[[Any], bool] = _always
+    kept: bool = False
+    secret: bool = False
+    check: Callable[[Any], Problem] | None = None
+
+
+@dataclass(frozen=True)
+class ResourceType:
+    """A bridged resource type. token: its Pulumi type. version: of the state's schema, in every output.
+
+    computed: outputs made at creation. secrets: those of them that are secret. create(planned inputs) -> (id, computed
+    outputs), may raise ProviderError. certain(planned inputs) -> the computed outputs that are known before creation.
+    refresh(state) -> changed outputs, by the clock. expired(planned state) -> the output whose passing forces a
+    replacement, or None. importer(id) -> (id, inputs, computed outputs).
+    """
+
+    token: str
+    attributes: Mapping[str, Attribute]
+    computed: Sequence[str]
+    create: Callable[[Values], tuple[str, dict[str, Any]]]
+    secrets: frozenset[str] = frozenset()
+    version: int = 0
+    check: Callable[[Values], Problem] | None = None
+    certain: Callable[[Values], dict[str, Any]] = lambda _: {}
+    refresh: Callable[[Values], dict[str, Any]] | None = None
+    expired: Callable[[Values], str | None] | None = None
+    importer: Callable[[str], tuple[str, dict[str, Any], dict[str, Any]]] | None = None
+
+
+def check_inputs(kind: ResourceType, inputs: Values) -> list[tuple[str, str]]:
+    """(property, problem) for each input that is missing, unknown to the type, or has a bad value."""
+    problems = [(name, "is not a property of this resource") for name in inputs if name not in kind.attributes]
+    for name, attribute in kind.attributes.items():
+        value = plain(inputs.get(name))
+        if value is None and attribute.required:
+            problems.append((name, "is required, but was not set"))
+        elif value is not None and value is not UNKNOWN and attribute.check is not None:
+            problem = attribute.check(value)
+            if problem:
+                problems.append((name, problem))
+    return problems
+
+
+def planned_inputs(kind: ResourceType, inputs: Values, prior: Values | None = None) -> dict[str, Any]:
+    """The inputs, unwrapped, with defaults where they are absent. prior: the plain state before, for kept ones."""
+    planned = {}
+    for name, attribute in kind.attributes.items():
+        value = plain(inputs.get(name))
+        if value is None and attribute.default is not _NO_DEFAULT:
+            value = attribute.default(inputs) if callable(attribute.default) else attribute.default
+        if value is None and attribute.kept and prior is not None:
+            value = prior.get(name)
+        if value is not None:
+            planned[name] = value
+    return planned
+
+
+def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool]:
+    """Which inputs differ from the state; the value says whether the change replaces the resource."""
+    prior = plain(state)
+    planned = planned_inputs(kind, inputs, prior)
+    found: dict[str, bool] = {}
+    for name, attribute in kind.attributes.items():
+        old, new = prior.get(name), planned.get(name)
+        if old != new and not (_empty(old) and _empty(new)):
+            found[name] = attribute.replaces(old)
+    for name, value in kind.certain(planned).items():
+        if prior.get(name) != value:
+            found[name] = False
+    if kind.expired is not None:
+        name_of_expired = kind.expired({**prior, **planned})
+        if name_of_expired is not None:
+            found[name_of_expired] = True
+    return found
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == {}
+
+
+def outputs(kind: ResourceType, inputs: Values, planned: Values, computed: Values) -> dict[str, Any]:
+    """The state: planned inputs and computed outputs, secret where the type or the program says so."""
+    values: dict[str, Any] = {}
+    for name, value in {**planned, **computed}.items():
+        attribute = kind.attributes.get(name)
+        is_secret = name in kind.secrets or (attribute is not None and attribute.secret)
+        values[name] = Secret(value) if is_secret or contains_secret(inputs.get(name)) else value
+    return values
+
+
+def with_meta(kind: ResourceType, state: Values) -> dict[str, Any]:
+    """The state with the mark by which the bridge knows the version of the schema."""
+    return {**state, META: json.dumps({"schema_version": str(kind.version)}, separators=(",", ":"))}
+
+
+def one_of(*allowed: str) -> Callable[[Any], Problem]:
+    """A check that takes only these words."""
+
+    def check(value: Any) -> Problem:
+        return None if value in allowed else f"must be one of {', '.join(allowed)}, not {value!r}"
+
+    return check
+
+
+def at_least(least: int) -> Callable[[Any], Problem]:
+    """A check for whole numbers with a lower bound."""
+
+    def check(value: Any) -> Problem:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return f"must be a whole number, not {value!r}"
+        return None if value >= least else f"must be at least {least}, not {value}"
+
+    return check
+
+
+def each(check_one: Callable[[Any], Problem]) -> Callable[[Any], Problem]:
+    """A check for lists: every known element passes `check_one`."""
+
+    def check(value: Any) -> Problem:
+        if not isinstance(value, list):
+            return "must be a list"
+        return next((problem for item in value if item is not UNKNOWN and (problem := check_one(item))), None)
+
+    return check

@@ -1,0 +1,24 @@
+"""Names that the engine does not choose."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+SUFFIX_DIGITS = 8
+
+
+def unique_name(prefix: str, seed: bytes = b"") -> str:
+    """prefix plus 8 hex digits. seed: the engine's, so that a plan and its update agree; empty: random."""
+    digest = hashlib.sha256(seed).digest() if seed else os.urandom(SUFFIX_DIGITS)
+    return prefix + digest.hex()[:SUFFIX_DIGITS]
+
+
+def urn_name(urn: str) -> str:
+    """urn:pulumi:stack::project::type$type::name -> name (which may hold colons itself)."""
+    return urn.split("::", 3)[3]
+
+
+def urn_type(urn: str) -> str:
+    """urn:pulumi:stack::project::parent$type::name -> type."""
+    return urn.split("::", 3)[2].rsplit("$", 1)[-1]

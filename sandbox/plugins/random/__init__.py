@@ -1,0 +1,1 @@
+"""The stand-in for Pulumi's `random` plug-in."""

@@ -1,0 +1,107 @@
+"""The resource types of the tls provider: their inputs, outputs, secrets and what a change of each does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of
+from sandbox.plugins.tls import certificates, keys, uses
+
+VERSION: Final = "5.6.2"
+_PEM: Final = re.compile(r"^-----BEGIN [A-Za-z ]+-----\n(.|\s)+\n-----END [A-Za-z ]+-----\n?$")
+
+
+def _holds_pem(old: Any) -> bool:
+    # Old versions of the plug-in kept only a hash of the key in state: then a change is no reason to replace.
+    return isinstance(old, str) and _PEM.match(old) is not None
+
+
+def _certain(inputs: Values) -> dict[str, Any]:
+    hours, early = inputs.get("validityPeriodHours"), inputs.get("earlyRenewalHours")
+    if not isinstance(hours, int) or not isinstance(early, int):
+        return {}
+    return {"readyForRenewal": certificates.renews_at_once(inputs)}
+
+
+def _refresh(state: Values) -> dict[str, Any]:
+    return {"readyForRenewal": True} if certificates.is_due(state) else {}
+
+
+def _expired(state: Values) -> str | None:
+    return "readyForRenewal" if certificates.is_due(state) else None
+
+
+_PUBLIC_PEM: Final = Attribute(required=True, replaces=_holds_pem)
+_SECRET_PEM: Final = Attribute(required=True, replaces=_holds_pem, secret=True)
+_NAMES: Final = {
+    "subject": Attribute(),
+    "dnsNames": Attribute(),
+    "ipAddresses": Attribute(),
+    "uris": Attribute(),
+}
+_CERTIFICATE: Final = {
+    "validityPeriodHours": Attribute(required=True, check=at_least(0)),
+    "allowedUses": Attribute(required=True, check=each(one_of(*uses.WORDS))),
+    "earlyRenewalHours": Attribute(default=0, replaces=never, check=at_least(0)),
+    "isCaCertificate": Attribute(default=False),
+    "maxPathLength": Attribute(kept=True, check=at_least(-1)),
+    "setSubjectKeyId": Attribute(default=False),
+}
+_CERTIFICATE_OUTPUTS: Final = ("certPem", "readyForRenewal", "validityStartTime", "validityEndTime")
+_PRIVATE_OUTPUTS: Final = ("privateKeyPem", "privateKeyOpenssh", "privateKeyPemPkcs8")
+
+TYPES: Final = (
+    ResourceType(
+        "tls:index/privateKey:PrivateKey",
+        {
+            "algorithm": Attribute(required=True, check=one_of(*keys.ALGORITHMS)),
+            "rsaBits": Attribute(default=2048, check=at_least(1024)),
+            "ecdsaCurve": Attribute(default="P224", check=one_of(*keys.CURVES)),
+        },
+        computed=(
+            *_PRIVATE_OUTPUTS,
+            "publicKeyPem",
+            "publicKeyOpenssh",
+            "publicKeyFingerprintMd5",
+            "publicKeyFingerprintSha256",
+        ),
+        secrets=frozenset(_PRIVATE_OUTPUTS),
+        create=keys.create,
+        version=1,
+    ),
+    ResourceType(
+        "tls:index/certRequest:CertRequest",
+        {"privateKeyPem": _SECRET_PEM, **_NAMES},
+        computed=("certRequestPem", "keyAlgorithm"),
+        create=certificates.create_request,
+    ),
+    ResourceType(
+        "tls:index/selfSignedCert:SelfSignedCert",
+        {
+            "privateKeyPem": _SECRET_PEM,
+            **_NAMES,
+            **_CERTIFICATE,
+            "setAuthorityKeyId": Attribute(default=False),
+        },
+        computed=(*_CERTIFICATE_OUTPUTS, "keyAlgorithm"),
+        create=certificates.create_self_signed,
+        certain=_certain,
+        refresh=_refresh,
+        expired=_expired,
+    ),
+    ResourceType(
+        "tls:index/locallySignedCert:LocallySignedCert",
+        {
+            "certRequestPem": _PUBLIC_PEM,
+            "caCertPem": _PUBLIC_PEM,
+            "caPrivateKeyPem": _SECRET_PEM,
+            **_CERTIFICATE,
+        },
+        computed=(*_CERTIFICATE_OUTPUTS, "caKeyAlgorithm"),
+        create=certificates.create_locally_signed,
+        certain=_certain,
+        refresh=_refresh,
+        expired=_expired,
+    ),
+)
