@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sandbox.errors import SandboxError
 
@@ -123,6 +123,25 @@ class Job:
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         tail = "\n".join(line[:300] for line in lines[-TAIL_LINES:])
         return SandboxError(what, why=f"{tail}\n(whole log: {self.log})", fix=fix)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, raised by the command line's signal handler; unlike Ctrl-C it has reached nobody else."""
+
+
+def wait_gently(process: subprocess.Popen[Any]) -> int:
+    """Waits for a child that cleans up after itself when interrupted (pytest, pulumi); returns its exit code.
+
+    Ctrl-C reaches the child by the terminal, so it is only waited for; SIGTERM is passed on as an interrupt. A second
+    interrupt gives up waiting. Raises KeyboardInterrupt after the child has ended, if there was one.
+    """
+    try:
+        return process.wait()
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, Terminated):
+            process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Collection, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -22,6 +23,7 @@ from sandbox.toolchain.go_compiler import Go, find_go, needed_version
 from sandbox.toolchain.go_sets import GoSet
 
 _MEMORY_FOR_TWO = 6 * 2**30  # bytes; two builds at once need 3.2 GB at their peak
+_DISK_PER_SET = 2.4e9  # bytes of modules and compiled packages; all six together were seen to take 13 GB
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ def _make(missing: list[Source], root: Path, progress: Progress) -> None:
     logs = cache_dir() / "logs"
     logs.mkdir(exist_ok=True)
     sets = [source for source in missing if isinstance(source, GoSet)]
+    _check_disk(sum(bool(item.builds) for item in sets))
     mod_files = [path for item in sets for path in item.mod_files()]
     go = find_go(needed_version(mod_files), progress, logs / "go.log") if sets else None
     if go:
@@ -157,6 +160,17 @@ def _make_one(
             step.result(source.describe())
         else:
             step.skip("made by another run meanwhile")
+
+
+def _check_disk(builds: int) -> None:
+    """Before minutes are spent: is there room? Raises SandboxError."""
+    free, needed = shutil.disk_usage(cache_dir()).free, builds * _DISK_PER_SET
+    if free < needed:
+        raise SandboxError(
+            f"Too little disk space in {cache_dir()}.",
+            why=f"{free / 1e9:.1f} GB are free; building {builds} sets of programs takes up to {needed / 1e9:.1f} GB",
+            fix="free some, or set XDG_CACHE_HOME to a directory on a larger disk.",
+        )
 
 
 def _builders() -> int:

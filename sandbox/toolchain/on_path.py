@@ -51,7 +51,7 @@ def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
     """Those of the programs (by name) that PATH has at a fitting version; `ours` is a folder that does not count."""
     search = [folder for folder in _folders() if not Path(folder).resolve().is_relative_to(ours.resolve())]
     places = {name: shutil.which(name, path=os.pathsep.join(search)) for name in fits}
-    present = {name: Path(place).absolute() for name, place in places.items() if place}
+    present = {name: Path(place).absolute() for name, place in places.items() if place and _is_program(Path(place))}
     if not present:
         return {}
     with ThreadPoolExecutor(max_workers=4) as pool:
@@ -62,6 +62,15 @@ def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
 
 def _folders() -> Collection[str]:
     return [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder] + [*_SYSTEM_FOLDERS]
+
+
+def _is_program(path: Path) -> bool:
+    """Scripts do not count: version managers' shims and Python's console scripts do not run in another root."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _ask(program: Path, arguments: tuple[str, ...]) -> str:

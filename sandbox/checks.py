@@ -1,0 +1,99 @@
+"""`test` and `lint`: which programs run over which folders, and one line for each at the end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.jobs import wait_gently
+from sandbox.progress import Progress, format_seconds
+from sandbox.surroundings import with_tools
+from sandbox.toolchain import ensure
+
+# In this order: what takes seconds comes first, what needs the tool chain and the clusters comes last.
+FOLDERS = ("tests/unit", "tests/engine", "tests/live")
+_TYPED = ("components", "stacks", "__main__.py", "policies", "sandbox", "tests", "examples")
+_NO_TESTS = 5  # pytest's exit code when it found none
+
+
+def run_tests(arguments: Sequence[str]) -> int:
+    """Runs pytest on each folder in turn, and all of them even if one fails; returns 0 only if every one passed.
+
+    arguments: for pytest; paths below tests/ among them limit what is run. A folder without tests is a failure, unless
+    a selection (-k, -m, a path) may have left it empty; then at least one folder must have had tests.
+    """
+    plan = split_by_folder(arguments)
+    options = [argument for argument in arguments if not _is_path(argument)]
+    results: dict[str, int] = {}
+    began = time.monotonic()
+    for folder, paths in plan.items():
+        if folder != FOLDERS[0]:
+            ensure(progress=Progress())  # here, where its progress is seen: pytest hides what a fixture prints
+        print(f"\n=== {folder}", flush=True)
+        results[folder] = _call([sys.executable, "-m", "pytest", *paths, *options])
+    print(f"\n=== all tests, {format_seconds(time.monotonic() - began)}")
+    selective = bool(arguments)
+    for folder, code in results.items():
+        print(f"{_VERDICTS.get(code, f'FAILED (pytest exit code {code})'):<24} {folder}")
+    return overall(results, selective=selective)
+
+
+_VERDICTS: Mapping[int, str] = {0: "passed", _NO_TESTS: "no tests"}
+
+
+def split_by_folder(arguments: Sequence[str]) -> dict[str, list[str]]:
+    """The folders to run, in order, each with the paths to give to pytest; without paths all three, whole.
+
+    A path that is not below one of the three (a typing error, "tests") goes to the first, where pytest says what it
+    thinks of it.
+    """
+    paths = [argument.removeprefix("./") for argument in arguments if _is_path(argument)]
+    if not paths:
+        return {folder: [folder] for folder in FOLDERS}
+    plan: dict[str, list[str]] = {}
+    for folder in FOLDERS:
+        inside = [path for path in paths if path == folder or path.startswith((f"{folder}/", f"{folder}::"))]
+        if inside:
+            plan[folder] = inside
+    strays = [path for path in paths if not any(path in inside for inside in plan.values())]
+    return plan if not strays else {strays[0]: strays, **plan}
+
+
+def overall(results: Mapping[str, int], *, selective: bool) -> int:
+    """The exit code of `test`: 0 if every folder passed; with a selection, folders that it emptied do not count."""
+    codes = list(results.values())
+    if selective and any(code == 0 for code in codes):
+        codes = [code for code in codes if code != _NO_TESTS]
+    return 0 if codes and all(code == 0 for code in codes) else 1
+
+
+def run_lint() -> int:
+    """Runs ruff and mypy over everything that exists, all of them even if one fails; returns 0 if all are content."""
+    typed = [path for path in _TYPED if _has_python(CHECKOUT / path)]
+    commands = {
+        "ruff check": [sys.executable, "-m", "ruff", "check", "."],
+        "ruff format": [sys.executable, "-m", "ruff", "format", "--check", "."],
+        "mypy --strict": [sys.executable, "-m", "mypy", "--strict", *typed],
+    }
+    results = {name: _call(command) for name, command in commands.items()}
+    for name, code in results.items():
+        print(f"{'clean' if code == 0 else 'FAILED':<8} {name}")
+    return 0 if all(code == 0 for code in results.values()) else 1
+
+
+def _is_path(argument: str) -> bool:
+    return argument.removeprefix("./").startswith("tests")
+
+
+def _has_python(path: Path) -> bool:
+    return path.is_file() or any(path.rglob("*.py"))
+
+
+def _call(command: Sequence[str]) -> int:
+    sys.stdout.flush()
+    with subprocess.Popen(command, cwd=CHECKOUT, env=with_tools()) as process:
+        return wait_gently(process)

@@ -1,0 +1,154 @@
+"""The command line: `python3 -m sandbox COMMAND`, or `make COMMAND`. Each command is a few lines that call a room."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sandbox.errors import SandboxError
+from sandbox.jobs import Terminated
+from sandbox.progress import Progress
+from sandbox.surroundings import state_dir
+
+app = typer.Typer(
+    help="Two real Kubernetes clusters on this machine, and a mesh whose control plane runs in the first one and whose "
+    "proxies run in the second.\n\nStart with `up`; it ends by saying what to do next. `down` removes it all again.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+State = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        help="Directory of this sandbox; two with different ones may run at once. "
+        "Default: $HOSTED_MESH_STATE, else .sandbox in the checkout.",
+        show_default=False,
+    ),
+]
+# Arguments that belong to another program (pytest, a shell) go to it as they are.
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
+
+
+@app.command()
+def up(state: State = None) -> None:
+    """Make everything: tools, two clusters, `pulumi up` of a mesh, and a table that proves what it does.
+
+    Run again, it skips what is done and changes nothing. The first time takes minutes, since Kubernetes, Istio and
+    the Pulumi engine are built from their pinned sources; they are kept in the cache for ever after.
+    Exit code 0 only if every row of the table has its tick.
+    """
+    from sandbox.up import run
+
+    if not run(state_dir(state), Progress(), Console()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def down(state: State = None) -> None:
+    """Remove everything that `up` made, except the tool cache: processes, networks, mounts, files."""
+    from sandbox.up import remove
+
+    remove(state_dir(state), Progress())
+
+
+@app.command()
+def status(state: State = None, as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
+    """Say what runs, as seen at this moment. Exit code 3 if no sandbox runs."""
+    from sandbox import clusters
+    from sandbox.up import describe
+
+    place = state_dir(state)
+    seen = clusters.status(place)
+    if as_json:
+        print(json.dumps({"state": str(place), **asdict(seen)}, indent=2, default=str))
+    else:
+        print(describe(seen, place))
+    if not seen.running:
+        raise typer.Exit(3)
+
+
+@app.command(context_settings=_PASS_ON)
+def shell(context: typer.Context) -> None:
+    """Open your shell with kubectl, pulumi and istioctl ready for this sandbox.
+
+    `shell -c "kubectl get pods -A"` or `shell -- kubectl get pods -A` runs one command and ends with its exit code.
+    The sandbox is chosen by $HOSTED_MESH_STATE.
+    """
+    from sandbox.shell import replace_process
+
+    replace_process(state_dir(), context.args, Progress())
+
+
+@app.command(context_settings=_PASS_ON)
+def test(context: typer.Context) -> None:
+    """Run the tests in order: unit (seconds), engine (real API servers), live (the whole sandbox).
+
+    Arguments go to pytest, for example `test -k webhooks -x`; paths below tests/ choose the folders to run.
+    """
+    from sandbox.checks import run_tests
+
+    raise typer.Exit(run_tests(context.args))
+
+
+@app.command(context_settings=_PASS_ON)
+def lint(context: typer.Context) -> None:
+    """Check style (ruff check, ruff format) and types (mypy --strict) of everything."""
+    from sandbox.checks import run_lint
+
+    if context.args:
+        raise SandboxError(f"`lint` takes no arguments; it got {' '.join(context.args)}.")
+    raise typer.Exit(run_lint())
+
+
+@app.command()
+def bench(state: State = None) -> None:
+    """Measure `pulumi up` of one mesh against the floor: helm template and kubectl apply of the same objects."""
+    from sandbox.bench import run
+
+    run(state_dir(state), Progress(), Console())
+
+
+@app.command()
+def tools() -> None:
+    """Build or download the tools where needed, and say which are used. `up` does this by itself."""
+    from sandbox.toolchain import ensure, report
+
+    ready = ensure(progress=Progress())
+    print(report(ready))
+
+
+def main() -> int:
+    """Runs the command; a mistake that a person can correct is one block of text, never a stack trace."""
+    # Ends like Ctrl-C does, so that compilers and half-made files do not stay behind.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(prog_name="python3 -m sandbox")
+    except SandboxError as error:
+        sys.stderr.write(f"\n{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; run the same command again to go on, or `make down` to remove everything\n")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return 0
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+if __name__ == "__main__":
+    sys.exit(main())

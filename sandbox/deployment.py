@@ -1,0 +1,244 @@
+"""`pulumi up` of the all-in-one stack on the sandbox's clusters: the real engine, with a file backend of its own.
+
+All that this makes lies in the sandbox's state directory: pulumi/ (backend, passphrase, logs) and a copy of the stack's
+configuration, so that the committed file is never touched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.cache import locked
+from sandbox.clusters import Sandbox
+from sandbox.engine_events import Changes, EventLog, Story
+from sandbox.errors import SandboxError
+from sandbox.jobs import wait_gently
+from sandbox.plugins import select
+from sandbox.progress import Progress
+from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_home, pulumi_settings, with_tools
+from sandbox.toolchain import Tools
+
+Operation = Literal["preview", "up", "destroy"]
+_PHASES: Mapping[Operation, str] = {"preview": "previewing", "up": "updating", "destroy": "destroying"}
+_LOOK = 0.2  # seconds between two looks at the event log
+_COMMITTED = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
+_SALT = "encryptionsalt"
+
+
+def up(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+    """Makes the clusters what the stack says. The policies see the preview first, and stop it before any write.
+
+    Returns what changed; nothing the second time. Raises SandboxError with the engine's own first words.
+    """
+    return _run("up", sandbox, tools, progress)
+
+
+def preview(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+    """Says what `up` would change, policies included, and changes nothing. Raises SandboxError."""
+    return _run("preview", sandbox, tools, progress)
+
+
+def destroy(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+    """Deletes what the stack made from both clusters. Raises SandboxError."""
+    return _run("destroy", sandbox, tools, progress)
+
+
+def outputs(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
+    """The stack's outputs by name, secrets masked; none before the first `up`. Raises SandboxError."""
+    return _read(sandbox, tools, "output", "--json")
+
+
+def export(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
+    """The engine's whole state with its secrets in plain text: for searching for them, never for showing.
+
+    Raises SandboxError.
+    """
+    return _read(sandbox, tools, "export", "--show-secrets")
+
+
+def config_file(state: Path) -> Path:
+    """The sandbox's own copy of the stack's configuration."""
+    return state / f"Pulumi.{STACK}.yaml"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The Pulumi CLI, ready for one sandbox. environment: everything that it and its plug-ins need."""
+
+    program: Path
+    state: Path
+    environment: Mapping[str, str]
+
+    def ask(self, *arguments: str, cwd: Path = CHECKOUT) -> subprocess.CompletedProcess[str]:
+        """Runs a short command of the CLI to its end and captures what it prints."""
+        return subprocess.run(
+            [self.program, "--non-interactive", "--color=never", *arguments],
+            cwd=cwd,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+def engine(sandbox: Sandbox, tools: Tools) -> Engine:
+    """The CLI with its stack and configuration in place, both made first where they are missing."""
+    plugins = select(tools, pulumi_home())
+    environment = with_tools(tools.bin_dir, plugins.path) | pulumi_settings(sandbox.state) | dict(plugins.env)
+    environment |= {
+        "KUBECONFIG": str(sandbox.kubeconfig),
+        # Adds the option --event-log, which the Automation API uses too.
+        "PULUMI_DEBUG_COMMANDS": "true",
+    }
+    for foreign in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN"):
+        environment.pop(foreign, None)
+    ready = Engine(tools["pulumi"], sandbox.state, environment)
+    _make_stack(ready)
+    configuration = stack_config(
+        yaml.safe_load(_COMMITTED.read_text()), _salt(sandbox.state), kubeconfig=sandbox.kubeconfig, charts=tools.charts
+    )
+    _write_private(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
+    return ready
+
+
+def stack_config(committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, charts: Path) -> dict[str, Any]:
+    """The stack's configuration for this sandbox: as committed, but for kubeconfig paths and the charts' local path."""
+    raise NotImplementedError
+
+
+def _read(sandbox: Sandbox, tools: Tools, *command: str) -> dict[str, Any]:
+    answer = engine(sandbox, tools).ask("stack", *command, "--stack", STACK)
+    if answer.returncode != 0:
+        raise SandboxError(f"`pulumi stack {command[0]}` failed.", why=answer.stderr, fix="`make up` first.")
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+    began = time.monotonic()
+    logs = backend(sandbox.state) / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with locked(backend(sandbox.state) / "lock", progress.note):
+        ready = engine(sandbox, tools)
+        _forget_interrupted_run(ready)
+        story = _follow(operation, ready, logs, progress)
+    return dataclasses.replace(story.changes, seconds=time.monotonic() - began)
+
+
+def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress) -> Story:
+    """Runs the engine and tells its story as it goes."""
+    events, output = logs / f"{operation}.events", logs / f"{operation}.log"
+    events.unlink(missing_ok=True)
+    command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
+    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation, ready.state)]
+    story, log = Story(_PHASES[operation]), EventLog(events)
+    with (
+        output.open("wb") as printed,
+        subprocess.Popen(
+            command,
+            cwd=CHECKOUT,
+            env=dict(ready.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                _tell(log, story, progress)
+                time.sleep(_LOOK)
+        finally:
+            code = wait_gently(process)
+    _tell(log, story, progress)
+    if code != 0:
+        why = story.reason() or "\n".join(output.read_text(errors="replace").strip().splitlines()[-6:])
+        raise SandboxError(f"`pulumi {operation}` failed.", why=why, fix=f"the whole story is in {output}.")
+    return story
+
+
+def _tell(log: EventLog, story: Story, progress: Progress) -> None:
+    for event in log.new():
+        if note := story.take(event):
+            progress.note(note)
+
+
+def _options(operation: Operation, state: Path) -> list[str | Path]:
+    if operation == "preview":
+        return ["--policy-pack", _policy_pack(state)]
+    if operation == "up":
+        # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
+        return ["--yes", "--policy-pack", _policy_pack(state)]
+    return ["--yes"]
+
+
+def _policy_pack(state: Path) -> Path:
+    """An executable that starts the policy pack.
+
+    The engine takes a folder too, but then the language host starts it, and the one that can be built here (v3.68)
+    would run the pack's __main__.py as a plain program.
+    """
+    folder = backend(state) / "policy-pack"
+    folder.mkdir(parents=True, exist_ok=True)
+    pack = CHECKOUT / "policies"
+    (folder / "PulumiPolicy.yaml").write_text((pack / "PulumiPolicy.yaml").read_text())
+    script = folder / "hosted-mesh"
+    script.write_text(f'#!/bin/sh\nexec python -u -m pulumi.policy "$1" "{pack}"\n')
+    script.chmod(0o755)
+    return script
+
+
+def _make_stack(ready: Engine) -> None:
+    """Makes the passphrase and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
+    secret = passphrase_file(ready.state)
+    if not secret.exists():
+        _write_private(secret, secrets.token_urlsafe(32))
+    folder = backend(ready.state) / "stack"
+    if (folder / f"Pulumi.{STACK}.yaml").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    project = yaml.safe_load((CHECKOUT / "Pulumi.yaml").read_text())
+    (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project["name"], "runtime": "python"}))
+    made = ready.ask("stack", "init", STACK, "--no-select", cwd=folder)
+    if made.returncode != 0:
+        raise SandboxError("The Pulumi stack cannot be made.", why=made.stderr, fix="`make down`, then `make up`.")
+
+
+def _salt(state: Path) -> str:
+    """What the passphrase is mixed with; it belongs to the stack and has to stay the same for all its life."""
+    made: Mapping[str, str] = yaml.safe_load((backend(state) / "stack" / f"Pulumi.{STACK}.yaml").read_text())
+    return made[_SALT]
+
+
+def _forget_interrupted_run(ready: Engine) -> None:
+    """Removes the backend's lock that a killed run left: our own lock, which we hold, says that nobody else runs."""
+    if any((backend(ready.state) / ".pulumi" / "locks").rglob("*.json")):
+        ready.ask("cancel", "--yes", "--stack", STACK)
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Writes a file, mode 0600 from its first byte, by one rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    making = path.with_name(f".{path.name}.new")
+    making.unlink(missing_ok=True)
+    with os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    making.replace(path)
+
+
+def files(state: Path) -> Sequence[Path]:
+    """Everything that a deployment leaves in the state directory."""
+    return (backend(state), config_file(state))

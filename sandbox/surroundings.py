@@ -1,0 +1,65 @@
+"""The environment variables that programs of a sandbox are run with: PATH, KUBECONFIG and Pulumi's settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.cache import cache_dir
+
+STACK = "all-in-one"
+
+
+def state_dir(given: Path | None = None) -> Path:
+    """Where a sandbox keeps what it makes: `given`, else $HOSTED_MESH_STATE, else .sandbox in the checkout."""
+    chosen = given or Path(os.environ.get("HOSTED_MESH_STATE") or CHECKOUT / ".sandbox")
+    return chosen.expanduser().absolute()
+
+
+def pulumi_home() -> Path:
+    """Where Pulumi keeps its plug-ins: $PULUMI_HOME, else ~/.pulumi if it has plug-ins, else a folder of our cache.
+
+    So plug-ins that the user has already are used, and a user without Pulumi gets nothing new in the home directory.
+    """
+    if home := os.environ.get("PULUMI_HOME"):
+        return Path(home).expanduser().absolute()
+    own = Path.home() / ".pulumi"
+    return own if (own / "plugins").is_dir() else cache_dir() / "pulumi"
+
+
+def with_tools(bin_dir: Path | None = None, first: Iterable[Path] = ()) -> dict[str, str]:
+    """The environment of this process with PATH: `first`, the Python environment's programs, the tools, then as it was.
+
+    The Python environment has to be on PATH: the engine's language host takes the first `python` there.
+    """
+    own = Path(sys.prefix) / "bin"
+    old = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
+    folders = [*(str(folder) for folder in first), str(own), *([str(bin_dir)] if bin_dir else [])]
+    path = os.pathsep.join([*folders, *(folder for folder in old if folder not in folders)])
+    dropped = {"PYTHONHOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return kept | {"PATH": path, "VIRTUAL_ENV": sys.prefix}
+
+
+def pulumi_settings(state: Path) -> dict[str, str]:
+    """What points Pulumi at this sandbox: a file backend and a passphrase of its own, and no talking to any service."""
+    return {
+        "PULUMI_HOME": str(pulumi_home()),
+        "PULUMI_BACKEND_URL": f"file://{backend(state)}",
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file(state)),
+        "PULUMI_STACK": STACK,
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+    }
+
+
+def backend(state: Path) -> Path:
+    """The folder of Pulumi's file backend."""
+    return state / "pulumi"
+
+
+def passphrase_file(state: Path) -> Path:
+    """The file, mode 0600, with the passphrase that encrypts secrets in the backend."""
+    return backend(state) / "passphrase"

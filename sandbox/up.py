@@ -1,0 +1,136 @@
+"""The steps of `up` in order, its opposite, and what both and `status` say to people."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from sandbox.bootstrap import INSTALLED_NOW, STEP
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+from sandbox.surroundings import pulumi_home, state_dir
+
+if TYPE_CHECKING:
+    from sandbox.clusters import Sandbox, Status
+    from sandbox.toolchain import Tools
+
+
+def run(state: Path, progress: Progress, console: Console) -> bool:
+    """Makes everything that is not there yet, and proves it; returns whether every claim was observed."""
+    from sandbox import clusters, proof
+
+    packages(progress)
+    tools = ready_tools(progress)
+    sandbox = clusters.up(state, tools, progress)
+    if line := clusters.status(state).less_real:
+        progress.line(f"     less real here: {line}")
+    plugins(tools, progress)
+    deploy(sandbox, tools, progress)
+    with progress.step("proof") as step:
+        observations = proof.run(sandbox, tools, progress)
+        seen = sum(row.holds for row in observations)
+        step.result(f"{seen} of {len(observations)} observed")
+    console.print(proof.render(observations))
+    print(what_next(state, sandbox.kubeconfig))
+    return seen == len(observations) > 0
+
+
+def packages(progress: Progress) -> None:
+    """The bootstrap has made the Python environment before this program could start; this only says so."""
+    if INSTALLED_NOW not in os.environ:
+        with progress.step(STEP) as step:
+            step.skip("already installed")
+
+
+def ready_tools(progress: Progress) -> Tools:
+    """The tool chain, as one step."""
+    from sandbox.toolchain import ensure
+
+    with progress.step("tools") as step:
+        before = len(progress.finished)
+        tools = ensure(progress=progress)
+        found = sorted(name for name, origin in tools.origins.items() if "on PATH" in origin)
+        summary = f"{len(tools.programs)} programs" + (f", from PATH: {', '.join(found)}" if found else "")
+        if len(progress.finished) == before:
+            step.skip(f"already there ({summary})")
+        else:
+            step.result(summary)
+    return tools
+
+
+def plugins(tools: Tools, progress: Progress) -> None:
+    """Says which provider plug-ins the engine will use."""
+    from sandbox.plugins import select
+
+    with progress.step("provider plug-ins") as step:
+        step.result(select(tools, pulumi_home()).summary)
+
+
+def deploy(sandbox: Sandbox, tools: Tools, progress: Progress) -> None:
+    """`pulumi up`, as one step; when nothing had to change it says so."""
+    from sandbox import deployment
+
+    with progress.step("pulumi up") as step:
+        step.note("starting the engine")
+        changes = deployment.up(sandbox, tools, progress)
+        if changes.total:
+            step.result(str(changes))
+        else:
+            step.skip(str(changes))
+
+
+def remove(state: Path, progress: Progress) -> None:
+    """Ends what runs and removes what `up` made. Finds nothing to do when there is nothing."""
+    from sandbox import clusters, deployment
+
+    with progress.step("remove the sandbox") as step:
+        if not state.exists():
+            step.skip(f"{state} does not exist")
+            return
+        clusters.down(state)
+        for path in deployment.files(state):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                state.rmdir()
+            except OSError as error:
+                left = ", ".join(sorted(path.name for path in state.iterdir()))
+                raise SandboxError(
+                    f"{state} is not empty, so it was left.",
+                    why=f"not made by the sandbox, or still in use: {left}",
+                    fix="look at it and remove it yourself.",
+                ) from error
+        step.result("no process, network, mount or file is left; the tool cache stays")
+
+
+def describe(seen: Status, state: Path) -> str:
+    """What `status` says to people."""
+    if not seen.running:
+        return f"No sandbox runs in {state}. `make up` starts one."
+    lines = [f"A sandbox runs in {state}, mode {seen.mode}, process {seen.pid}."]
+    lines += [f"  less real here: {seen.less_real}"] if seen.less_real else []
+    for name, answers in (seen.answering or {}).items():
+        lines.append(f"  API server of {name}: {'answers' if answers else 'DOES NOT ANSWER'}")
+    width = max((len(process.name) for process in seen.processes), default=0)
+    lines += [f"  {process.name:<{width}}  {process.phase}" for process in seen.processes]
+    return "\n".join(lines)
+
+
+def what_next(state: Path, kubeconfig: Path) -> str:
+    """What `up` says at its end."""
+    chosen = "" if state == state_dir() else f"HOSTED_MESH_STATE={state} "
+    return (
+        "\nWhat to do next\n"
+        f"  kubectl with both clusters   export KUBECONFIG={kubeconfig}  (contexts provider and user)\n"
+        f"  kubectl, pulumi, istioctl    {chosen}make shell\n"
+        f"  what runs                    {chosen}make status\n"
+        f"  remove it all                {chosen}make down"
+    )
