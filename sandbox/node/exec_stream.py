@@ -1,6 +1,6 @@
 """Answers `kubectl exec`: a websocket whose messages begin with a channel number (Kubernetes' v5.channel.k8s.io).
 
-wsproto: handshake and framing only, no input and output of its own; lightkube brings it already.
+wsproto: handshake and framing only, no input and output of its own.
 """
 
 import asyncio
@@ -126,15 +126,14 @@ async def _relay(channels: _Channels, query: Mapping[str, str], argv: list[str],
 
 async def _copy(fd: int, channel: int, channels: _Channels) -> None:
     """A pipe or terminal to the caller, to its end."""
+    reader = asyncio.StreamReader()
     with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 (a descriptor)
-        while True:
-            try:
-                data = await asyncio.to_thread(os.read, file.fileno(), _CHUNK)
-            except OSError:  # a terminal whose other side has closed
-                return
-            if not data:
-                return
-            await channels.send(channel, data)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+        with suppress(OSError):  # a terminal whose other side has closed
+            while data := await reader.read(_CHUNK):
+                await channels.send(channel, data)
+        transport.close()
 
 
 class _Input:

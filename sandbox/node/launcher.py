@@ -150,6 +150,7 @@ def main() -> int:
     _report(launch.report_fd, str(child))
     if launch.join_pid is None:
         return 0  # the agent, process 1 of the node's PID namespace, inherits the container and reaps it
+    os.close(launch.report_fd)
     return _exit_code(os.waitpid(child, 0)[1])
 
 

@@ -153,6 +153,9 @@ def patch(uid: str, computed: PodStatus) -> dict[str, Any]:
     document: dict[str, Any] = computed.to_dict()
     for field in ("reason", "message", "podIP"):
         document.setdefault(field, None)
+    for condition in document["conditions"]:
+        condition.setdefault("reason", None)
+        condition.setdefault("message", None)
     for field in ("podIPs", "hostIPs"):  # lists that would be merged: an address of before must go
         document[field] = [{"$patch": "replace"}, *document.get(field, [])]
     return {"metadata": {"uid": uid}, "status": document}
