@@ -1,0 +1,235 @@
+"""Which cluster is whose: judged by the API server's address, never by names.
+
+Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's wrappers,
+which are in a provider's URN as its parent's type. Evidence for one provider holds for every provider that reaches the
+same API server, so a default or swapped provider is seen through. A cluster that nobody classified counts as a data plane.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from . import vocabulary
+from .detect.atoms import YAML_LOADER
+from .model import Provider, Resource, Stack
+from .tree import UNKNOWN, at, plain
+
+KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+
+
+class Role(Enum):
+    """Whose cluster it is. UNCLASSIFIED is treated as DATA_PLANE."""
+
+    CONTROL_PLANE = "control plane"
+    DATA_PLANE = "data plane"
+    UNCLASSIFIED = "unclassified (counts as data plane)"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What a provider's kubeconfig says about where it goes. Empty strings where it says nothing, or is not known yet."""
+
+    server: str = ""
+    authority: str = ""
+    """The cluster's certificate authority, as written: two names of one cluster share it."""
+    problem: str = ""
+    """Why the address could not be read. Never a value."""
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """The pack's configuration of clusters: API server addresses, and provider names or URNs (`*` matches anything)."""
+
+    control_plane_servers: tuple[str, ...] = ()
+    data_plane_servers: tuple[str, ...] = ()
+    control_plane_providers: tuple[str, ...] = ()
+    data_plane_providers: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> ClusterConfig:
+        def strings(key: str) -> tuple[str, ...]:
+            return tuple(str(value) for value in config.get(key) or ())
+
+        return cls(
+            tuple(map(normal_server, strings("controlPlaneServers"))),
+            tuple(map(normal_server, strings("dataPlaneServers"))),
+            strings("controlPlaneProviders"),
+            strings("dataPlaneProviders"),
+        )
+
+
+def normal_server(address: str) -> str:
+    """An API server's address in one spelling: lower case, explicit port, no path's trailing slash."""
+    text = address.strip()
+    parts = urllib.parse.urlsplit(text if "//" in text else f"https://{text}")
+    try:
+        port = parts.port or (80 if parts.scheme == "http" else 443)
+    except ValueError:
+        return text.lower()
+    host = (parts.hostname or "").rstrip(".")
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme.lower()}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def cluster_of(provider: Provider) -> Cluster:
+    """Where a provider goes, by its kubeconfig (content, dictionary or path) and context."""
+    value = next((found for key in KUBECONFIG_KEYS if (found := at(provider.inputs, key)) is not None), None)
+    if value is UNKNOWN:
+        return Cluster(problem="its kubeconfig is not known yet")
+    host = at(provider.inputs, "host")
+    if value is None and isinstance(host, str):
+        return Cluster(server=normal_server(host))
+    if value is None:
+        return Cluster(problem="it has no kubeconfig of its own: it uses whatever the machine's default is")
+    if isinstance(value, str) and "\n" not in value and not value.lstrip().startswith("{"):
+        try:
+            value = Path(value).expanduser().read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return Cluster(problem="its kubeconfig is a path that cannot be read")
+    try:
+        tree = yaml.load(value, Loader=YAML_LOADER) if isinstance(value, str) else plain(value)  # noqa: S506 safe
+    except yaml.YAMLError:
+        return Cluster(problem="its kubeconfig does not parse")
+    return _chosen(tree, at(provider.inputs, "context"), at(provider.inputs, "cluster"))
+
+
+def _chosen(tree: Any, context: Any, cluster: Any) -> Cluster:
+    """The cluster of the chosen context, or the only one."""
+    wanted = context if isinstance(context, str) else at(tree, "current-context")
+    name = cluster if isinstance(cluster, str) else None
+    if name is None:
+        name = next((at(c, "context", "cluster") for c in _list(tree, "contexts") if at(c, "name") == wanted), None)
+    clusters = _list(tree, "clusters")
+    chosen = [c for c in clusters if at(c, "name") == name] or (clusters if len(clusters) == 1 else [])
+    server = at(chosen[0], "cluster", "server") if chosen else None
+    if not isinstance(server, str):
+        return Cluster(problem="its kubeconfig names no cluster for its context")
+    authority = at(chosen[0], "cluster", "certificate-authority-data", default="")
+    return Cluster(normal_server(server), authority if isinstance(authority, str) else "")
+
+
+def _list(tree: Any, key: str) -> list[Any]:
+    found = at(tree, key)
+    return found if isinstance(found, list) else []
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The roles of every provider of a stack."""
+
+    stack: Stack
+    config: ClusterConfig = ClusterConfig()
+
+    @cached_property
+    def providers(self) -> Mapping[str, Provider]:
+        """Every cluster provider by URN: those that resources go through, and those registered but not used."""
+        found = {r.provider.urn: r.provider for r in self.stack.resources if r.provider and _reaches_a_cluster(r.provider)}
+        for resource in self.stack.resources:
+            if resource.is_provider and resource.urn not in found:
+                provider = Provider(resource.urn, resource.type, resource.name, resource.asked)
+                if _reaches_a_cluster(provider):
+                    found[resource.urn] = provider
+        return found
+
+    @cached_property
+    def clusters(self) -> Mapping[str, Cluster]:
+        """Where each provider goes, by the provider's URN."""
+        return {urn: cluster_of(provider) for urn, provider in self.providers.items()}
+
+    def claimed(self, provider: Provider) -> set[Role]:
+        """Roles that a provider's name or wrapper claims, before looking at where it goes."""
+        claims: set[Role] = set()
+        types = provider.urn.split("::")[2].split("$") if provider.urn.count("::") >= 3 else []
+        for role, patterns, wrapper in (
+            (Role.CONTROL_PLANE, self.config.control_plane_providers, vocabulary.CONTROL_PLANE_CLUSTER),
+            (Role.DATA_PLANE, self.config.data_plane_providers, vocabulary.DATA_PLANE_CLUSTER),
+        ):
+            if _matches(provider, patterns) or wrapper in types:
+                claims.add(role)
+        return claims
+
+    @cached_property
+    def by_server(self) -> Mapping[str, set[Role]]:
+        """The roles that evidence gives to each API server address. Two roles for one server are a contradiction."""
+        roles: dict[str, set[Role]] = {}
+        for role, servers in (
+            (Role.CONTROL_PLANE, self.config.control_plane_servers),
+            (Role.DATA_PLANE, self.config.data_plane_servers),
+        ):
+            for server in servers:
+                roles.setdefault(server, set()).add(role)
+        configured = set(roles)
+        for urn, provider in self.providers.items():
+            cluster = self.clusters[urn]
+            if cluster.server and cluster.server not in configured:
+                roles.setdefault(cluster.server, set()).update(self.claimed(provider))
+        return roles
+
+    @cached_property
+    def by_authority(self) -> Mapping[str, set[Role]]:
+        """Roles by the clusters' certificate authorities: another address of a known cluster is that cluster."""
+        roles: dict[str, set[Role]] = {}
+        for cluster in self.clusters.values():
+            if cluster.authority and cluster.server:
+                roles.setdefault(cluster.authority, set()).update(self.by_server.get(cluster.server, set()))
+        return roles
+
+    def role_of_provider(self, provider: Provider) -> Role:
+        """By address, then by certificate authority, then by what the provider claims. Contradictions and silence count
+        as unclassified."""
+        cluster = self.clusters.get(provider.urn) or cluster_of(provider)
+        by_address = self.by_server.get(cluster.server, set()) if cluster.server else set()
+        by_authority = self.by_authority.get(cluster.authority, set()) if cluster.authority else set()
+        for roles in (by_address, by_authority, self.claimed(provider)):
+            if len(roles) == 1:
+                return next(iter(roles))
+            if roles:
+                return Role.UNCLASSIFIED
+        return Role.UNCLASSIFIED
+
+    def role(self, resource: Resource) -> Role | None:
+        """Whose cluster a resource goes to; None for what goes to no cluster (a key, a stack, a component)."""
+        if resource.provider is None or not _reaches_a_cluster(resource.provider):
+            return None
+        return self._role_by_provider.setdefault(resource.provider.urn, self.role_of_provider(resource.provider))
+
+    @cached_property
+    def _role_by_provider(self) -> dict[str, Role]:
+        return {}
+
+    def on_data_plane(self, resource: Resource) -> bool:
+        """True for what a user's cluster, or one that nobody classified, would get."""
+        return self.role(resource) in {Role.DATA_PLANE, Role.UNCLASSIFIED}
+
+    def on_control_plane(self, resource: Resource) -> bool:
+        return self.role(resource) is Role.CONTROL_PLANE
+
+    def is_data_plane_server(self, address: str) -> bool:
+        """True for the address of a cluster that evidence says is a user's, or of "the cluster that I run in"."""
+        if not address or normal_server(address).startswith(IN_CLUSTER):
+            return bool(address)
+        return self.by_server.get(normal_server(address), set()) == {Role.DATA_PLANE}
+
+
+def _reaches_a_cluster(provider: Provider) -> bool:
+    """True for the kubernetes provider, and for any other that is given a kubeconfig (helm, flux, kustomize ...)."""
+    return provider.type == "pulumi:providers:kubernetes" or (
+        isinstance(provider.inputs, dict) and any(key in provider.inputs for key in KUBECONFIG_KEYS)
+    )
+
+
+def _matches(provider: Provider, patterns: Iterable[str]) -> bool:
+    return any(
+        fnmatch.fnmatchcase(provider.urn, p) or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p)) for p in patterns
+    )

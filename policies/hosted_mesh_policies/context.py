@@ -1,0 +1,68 @@
+"""What rules are given: a stack, its settings, and what the detectors make of both. Everything is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .clusters import Clusters
+from .detect.flow import Flow
+from .detect.index import Index
+from .detect.places import Text, text_of
+from .detect.unwrap import TooMuchError
+from .detect.value import Inspection, inspect
+from .model import Resource, Stack
+from .secrets_known import known_secrets
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Context:
+    """One stack to judge.
+
+    `ambient` is the deployer's environment. `index` is given when fingerprints are gathered elsewhere (before each
+    write, one resource at a time). `vouched` are URNs whose secrets the preview of this same run found to be the user's;
+    None where no preview was seen.
+    """
+
+    stack: Stack
+    settings: Settings = field(default_factory=Settings)
+    ambient: Mapping[str, str] = field(default_factory=dict)
+    index: Index | None = None
+    vouched: frozenset[str] | None = None
+    _texts: dict[str, Text] = field(default_factory=dict)
+    _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        return Clusters(self.stack, self.settings.clusters)
+
+    @cached_property
+    def flow(self) -> Flow:
+        return Flow(self.stack, self.clusters, self.settings.user_side_stacks)
+
+    @cached_property
+    def known(self) -> Index:
+        """Fingerprints of the control plane's secrets."""
+        if self.index is not None:
+            return self.index
+        return known_secrets(self.stack, self.clusters, self.flow, self.settings, self.ambient)
+
+    def text(self, resource: Resource) -> Text:
+        """The searchable text of what a resource asks for, its own name included."""
+        if resource.urn not in self._texts:
+            self._texts[resource.urn] = text_of(resource.asked, also=((("(the resource's name)",), resource.name),))
+        return self._texts[resource.urn]
+
+    def inspection(self, resource: Resource) -> Inspection:
+        """What the value detector found. Raises TooMuchError each time when the resource cannot be unpacked."""
+        if resource.urn not in self._inspections:
+            try:
+                self._inspections[resource.urn] = inspect(self.text(resource), self.known)
+            except TooMuchError as problem:
+                self._inspections[resource.urn] = problem
+        found = self._inspections[resource.urn]
+        if isinstance(found, TooMuchError):
+            raise found
+        return found

@@ -1,0 +1,1 @@
+"""Detectors: value (fingerprints of known secrets), shape (credentials by structure), flow (who depends on whom)."""

@@ -1,0 +1,99 @@
+"""An index of secret fingerprints, and the search for them: time grows with the bytes searched, not with the secrets.
+
+Every window of `WIDTH` bytes of every fingerprint goes into a hash table. A text is cut into back-to-back blocks of the
+same width, and each block is looked up once; any fragment of a fingerprint of at least `2 * WIDTH - 1` bytes contains a
+whole block at some offset. A hit is then checked byte by byte, so chance collisions are never reported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+WIDTH: Final = 8
+SHORT_WIDTH: Final = 4
+LEAST_FRAGMENT: Final = 2 * WIDTH - 1
+"""Fewest bytes in a row of a long fingerprint that count as that secret: 15."""
+LEAST_SHORT: Final = 8
+
+
+class Hit(NamedTuple):
+    """A fingerprint found: whose it is, where in the text, how many bytes."""
+
+    origin: int
+    start: int
+    length: int
+
+
+@dataclass
+class Index:
+    """Fingerprints by window. `origins` names where each came from; hits refer to it by position."""
+
+    origins: list[str] = field(default_factory=list)
+    _atoms: list[tuple[bytes, int]] = field(default_factory=list)
+    _known: dict[bytes, int] = field(default_factory=dict)
+    _windows: dict[int, dict[int, tuple[int, int]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
+
+    def __len__(self) -> int:
+        return len(self._atoms)
+
+    def add(self, atoms: Iterable[bytes], origin: str) -> None:
+        """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
+        number = -1
+        for atom in atoms:
+            if len(atom) < LEAST_SHORT or atom in self._known or len(set(atom)) < 4:
+                continue
+            if number < 0:
+                number = len(self.origins)
+                self.origins.append(origin)
+            self._known[atom] = number
+            self._atoms.append((atom, number))
+            width = WIDTH if len(atom) >= LEAST_FRAGMENT else SHORT_WIDTH
+            windows, place = self._windows[width], len(self._atoms) - 1
+            for offset in range(len(atom) - width + 1):
+                windows.setdefault(_number(atom[offset : offset + width]), (place, offset))
+
+    def search(self, text: bytes) -> Iterator[Hit]:
+        """Every fingerprint, or fragment of one, in the text; one hit per place."""
+        for width, windows in self._windows.items():
+            if not windows or len(text) < width:
+                continue
+            blocks = _blocks(text, width)
+            if windows.keys().isdisjoint(blocks):
+                continue
+            end = 0
+            for number, block in enumerate(blocks):
+                if number * width >= end and block in windows and (hit := self._check(text, number * width, width)):
+                    end = hit.start + hit.length
+                    yield hit
+
+    def _check(self, text: bytes, position: int, width: int) -> Hit | None:
+        place, offset = self._windows[width][_number(text[position : position + width])]
+        atom, origin = self._atoms[place]
+        before = _common(text[max(0, position - offset) : position][::-1], atom[:offset][::-1])
+        after = _common(text[position : position + len(atom) - offset], atom[offset:])
+        length = before + after
+        needed = LEAST_FRAGMENT if width == WIDTH else len(atom)
+        return Hit(origin, position - before, length) if length >= needed else None
+
+
+_FORMATS: Final[dict[int, Literal["Q", "I"]]] = {WIDTH: "Q", SHORT_WIDTH: "I"}
+
+
+def _blocks(text: bytes, width: int) -> list[int]:
+    """The text's whole blocks as numbers, made in one step in C."""
+    return memoryview(text[: len(text) // width * width]).cast(_FORMATS[width]).tolist()
+
+
+def _number(block: bytes) -> int:
+    return int.from_bytes(block, sys.byteorder)
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Length of the common beginning."""
+    most = min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most
+    return next(i for i in range(most) if one[i] != other[i])

@@ -1,0 +1,104 @@
+"""A tree's text: one buffer to search, and the way back from a hit to the property that holds it.
+
+Searching one buffer per resource instead of one value at a time keeps the cost at the bytes searched. Short values that
+sit side by side (list items, a map's values, one field of each list item) are also laid end to end, because a secret cut
+into pieces shorter than a fingerprint's window is still the secret.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..tree import UNKNOWN, Leaf, Path, Tree, leaves
+
+GAP: Final = b"\0\2\0\2"
+"""Stands between values; in no encoding's alphabet."""
+LONGEST_PIECE: Final = 64
+"""Values longer than this are found on their own; only shorter ones are laid end to end."""
+MOST_GROUP_LEVELS: Final = 4
+"""How far above a value its siblings are looked for: `containers[].env[].value` needs two."""
+
+
+@dataclass
+class Text:
+    """The text of a tree. `pieces` are (start in buffer, path); `unknown` are the paths not known yet."""
+
+    buffer: bytes = b""
+    pieces: list[tuple[int, Path]] = field(default_factory=list)
+    unknown: list[Leaf] = field(default_factory=list)
+
+    def path_at(self, offset: int) -> Path:
+        """The property whose text covers an offset in the buffer."""
+        number = bisect_right(self.pieces, offset, key=lambda piece: piece[0]) - 1
+        return self.pieces[max(number, 0)][1]
+
+    def parts(self) -> list[tuple[Path, bytes]]:
+        """Each property's own text."""
+        ends = [start for start, _ in self.pieces[1:]] + [len(self.buffer) + len(GAP)]
+        return [
+            (path, self.buffer[start : end - len(GAP)]) for (start, path), end in zip(self.pieces, ends, strict=True)
+        ]
+
+
+def as_bytes(value: Any) -> bytes:
+    """A leaf's own text. Empty for what cannot carry a secret: booleans, small numbers, nothing."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**7:
+        return str(value).encode()
+    return b""
+
+
+def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
+    """The text of a tree: values, keys long enough to hide something, short siblings end to end.
+
+    `also` adds (path, text) pairs that are not in the tree: a resource's name.
+    """
+    found = Text()
+    chunks: list[tuple[Path, bytes]] = [(path, as_bytes(text)) for path, text in also]
+    groups: dict[tuple[Path, Path], list[tuple[Path, bytes]]] = defaultdict(list)
+    numbers: dict[Path, list[int]] = defaultdict(list)
+    keys: set[tuple[int, str]] = set()
+    for leaf in leaves(tree):
+        for depth, key in enumerate(leaf.path):
+            if isinstance(key, str) and len(key) >= LONGEST_PLAIN_KEY and (depth, key) not in keys:
+                keys.add((depth, key))
+                chunks.append((leaf.path[: depth + 1], key.encode("utf-8", "surrogatepass")))
+        if leaf.value is UNKNOWN:
+            found.unknown.append(leaf)
+            continue
+        if isinstance(leaf.value, int) and not isinstance(leaf.value, bool) and 0 <= leaf.value < 256:
+            numbers[leaf.path[:-1]].append(leaf.value)
+        if data := as_bytes(leaf.value):
+            chunks.append((leaf.path, data))
+            if len(data) <= LONGEST_PIECE:
+                for up in range(1, min(MOST_GROUP_LEVELS, len(leaf.path)) + 1):
+                    groups[(leaf.path[:-up], leaf.path[len(leaf.path) - up + 1 :])].append((leaf.path, data))
+    chunks += [(path, bytes(values)) for path, values in numbers.items() if len(values) >= 12]
+    for (path, _), members in groups.items():
+        if len(members) > 1:
+            chunks.append((path, b"".join(data for _, data in members)))
+            ordered = sorted(members, key=lambda member: _natural(member[0]))
+            if ordered != members:
+                chunks.append((path, b"".join(data for _, data in ordered)))
+    start = 0
+    for path, data in chunks:
+        found.pieces.append((start, path))
+        start += len(data) + len(GAP)
+    found.buffer = GAP.join(data for _, data in chunks)
+    return found
+
+
+LONGEST_PLAIN_KEY: Final = 8
+_DIGITS = re.compile(r"(\d+)")
+
+
+def _natural(path: Path) -> list[tuple[tuple[int, str], ...]]:
+    """Sorts part2 before part10, so that pieces in numbered keys come in their order."""
+    return [tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(str(key))) for key in path]

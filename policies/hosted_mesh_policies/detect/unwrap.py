@@ -1,0 +1,273 @@
+"""Everything that a value turns into under the standard decoders, layer by layer.
+
+base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32, hex, gzip, zlib,
+bzip2, xz, URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-16. Layers nest in any order.
+
+The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
+stream, which a decoding at the wrong alignment never does.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import html
+import lzma
+import re
+import urllib.parse
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+MOST_LAYERS: Final = 12
+MOST_UNPACKED: Final = 64 * 1024 * 1024
+"""A value that unpacks to more bytes than this is refused: nobody can say what is in it."""
+MOST_WORK: Final = 96
+"""Most bytes to look at, as a multiple of the value's own size (plus `MOST_WORK_EXTRA`)."""
+MOST_WORK_EXTRA: Final = 32 * 1024 * 1024
+
+
+BETWEEN: Final = b"\0\1\0\1"
+"""Stands between pieces that were decoded apart."""
+
+
+class View(NamedTuple):
+    """One reading of a value: its bytes and the decoders that gave them, outermost first."""
+
+    data: bytes
+    layers: tuple[str, ...]
+
+
+class TooMuchError(Exception):
+    """The value unpacks to more than `MOST_UNPACKED` or `MOST_WORK` allow."""
+
+
+def views(data: bytes) -> Iterator[View]:
+    """The value itself, then each thing that it decodes to. Raises TooMuchError."""
+    budget = len(data) * MOST_WORK + MOST_WORK_EXTRA
+    seen = {hash(data)}
+    todo = [View(data, ())]
+    while todo:
+        view = todo.pop()
+        yield view
+        if len(view.layers) >= MOST_LAYERS:
+            continue
+        for name, piece in _decoded(view):
+            budget -= len(piece)
+            if budget < 0:
+                raise TooMuchError
+            if len(piece) >= 4 and (key := hash(piece)) not in seen:
+                seen.add(key)
+                todo.append(View(piece, (*view.layers, name)))
+
+
+def _runs(members: bytes, shape: bytes) -> Callable[[bytes], bool]:
+    """A fast "is there a run of ...?": bytes of `members` become M, other bytes of `shape` stay, then one search.
+    Regular expressions are ten times slower at saying no, and no is the usual answer."""
+    kept = shape.replace(b"M", b"")
+    table = bytes(ord("M") if byte in members else byte if byte in kept else 0 for byte in range(256))
+    return lambda data: shape in data.translate(table)
+
+
+_STRETCH = re.compile(rb"[\t\n\r\x20-\x7e]{11,}")
+_PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\n\r"
+_HEX_DIGITS: Final = b"0123456789abcdefABCDEF"
+_has_stretch = _runs(_PRINTABLE, b"M" * 11)
+_has_hex = _runs(_HEX_DIGITS, b"M" * 16)
+_has_spaced_hex = _runs(_HEX_DIGITS, b"MM:MM:MM:MM")
+_has_escaped_hex = _runs(_HEX_DIGITS, b"\\xMM\\xMM")
+_has_base32 = _runs(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"M" * 16)
+MOST_BINARY: Final = 0.1
+"""Share of unprintable bytes above which only the printable stretches are unwrapped further."""
+
+
+def _decoded(view: View) -> Iterator[tuple[str, bytes]]:
+    text = view.data
+    if len(text.translate(None, _PRINTABLE)) > MOST_BINARY * len(text):
+        for name, decoder in BINARY_DECODERS:
+            for piece in decoder(text):
+                yield name, piece
+        text = BETWEEN.join(_STRETCH.findall(text)) if _has_stretch(text) else b""
+    if not text:
+        return
+    for name, decoder in TEXT_DECODERS:
+        if not (view.layers and name == view.layers[-1] == "folding"):
+            for piece in decoder(text):
+                yield name, piece
+
+
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{11,}")
+_URL_ALPHABET = bytes.maketrans(b"-_", b"+/")
+
+
+def _base64(data: bytes) -> Iterator[bytes]:
+    runs = [found.group().translate(_URL_ALPHABET) for found in _BASE64.finditer(data)]
+    for shift in range(4):
+        yield BETWEEN.join(_whole_quads(run[shift:]) for run in runs)
+
+
+def _whole_quads(run: bytes) -> bytes:
+    run = run[: len(run) - (len(run) % 4 == 1)]
+    return binascii.a2b_base64(run + b"=" * (-len(run) % 4))
+
+
+_FOLDS: Final = b" \t\r\n\"',\\|>"
+
+
+def _folding(data: bytes) -> Iterator[bytes]:
+    """What a text holds when its line breaks, indents and list quotes are taken out."""
+    squeezed = data.replace(b"\\r", b"").replace(b"\\n", b"").translate(None, _FOLDS)
+    if len(squeezed) < len(data):
+        yield squeezed
+
+
+_HEX = re.compile(rb"[0-9a-fA-F]{16,}")
+_SPACED_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}")
+_ESCAPED_HEX = re.compile(rb"(?:\\x[0-9a-fA-F]{2}){4,}")
+
+
+def _hex(data: bytes) -> Iterator[bytes]:
+    runs = _HEX.findall(data) if _has_hex(data) else []
+    if _has_spaced_hex(data):
+        runs += [run.replace(b":", b"") for run in _SPACED_HEX.findall(data)]
+    if _has_escaped_hex(data):
+        runs += [run.replace(b"\\x", b"") for run in _ESCAPED_HEX.findall(data)]
+    for shift in (0, 1) if runs else ():
+        yield BETWEEN.join(binascii.unhexlify(run[shift : len(run) - (len(run) - shift) % 2]) for run in runs)
+
+
+_BASE32 = re.compile(rb"[A-Z2-7]{16,}")
+
+
+def _base32(data: bytes) -> Iterator[bytes]:
+    if _has_base32(data):
+        yield BETWEEN.join(_whole_octets(run) for run in _BASE32.findall(data))
+
+
+def _whole_octets(run: bytes) -> bytes:
+    run = run[: len(run) - {1: 1, 3: 1, 6: 1}.get(len(run) % 8, 0)]
+    return base64.b32decode(run + b"=" * (-len(run) % 8))
+
+
+_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
+
+
+def _percent(data: bytes) -> Iterator[bytes]:
+    if b"%" in data and _PERCENT.search(data):
+        yield urllib.parse.unquote_to_bytes(data)
+
+
+_ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|\r?\n[ \t]*|.)", re.DOTALL)
+_NAMED: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"0": b"\0", b"e": b"\x1b"}
+
+
+def _one_escape(found: re.Match[bytes]) -> bytes:
+    code = found.group(1)
+    if code[:1] in b"uU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number).encode("utf-8", "surrogatepass") if number < 0x110000 else found.group()
+    if code[:1] == b"x" and len(code) == 3:
+        return bytes([int(code[1:], 16)])
+    if len(code) == 3 and code.isdigit():
+        return bytes([int(code, 8)])
+    if code.strip() == b"":
+        return b""
+    return _NAMED.get(code, code)
+
+
+def _escapes(data: bytes) -> Iterator[bytes]:
+    if b"\\" in data:
+        yield _ESCAPE.sub(_one_escape, data)
+
+
+_ENTITY = re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);")
+
+
+def _entities(data: bytes) -> Iterator[bytes]:
+    if b"&" in data and _ENTITY.search(data):
+        yield html.unescape(data.decode("latin-1")).encode("utf-8", "surrogatepass")
+
+
+_QUOTED = re.compile(rb"=[0-9A-F]{2}")
+
+
+def _quoted_printable(data: bytes) -> Iterator[bytes]:
+    if b"=" in data and _QUOTED.search(data):
+        yield binascii.a2b_qp(data)
+
+
+_WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){8,}|(?:\0[\t\n\r\x20-\x7e]){8,}")
+
+
+LEAST_WIDE: Final = 6
+"""One byte in so many must be zero for a value to be looked at as UTF-16."""
+
+
+def _wide(data: bytes) -> Iterator[bytes]:
+    if data.count(0) * LEAST_WIDE < len(data):
+        return
+    for found in _WIDE.finditer(data):
+        yield found.group().translate(None, b"\0")
+
+
+_Step = Callable[[bytes, int], bytes]
+_STREAMS: Final[tuple[tuple[bytes, bool, Callable[[], _Step]], ...]] = (
+    (b"\x1f\x8b\x08", True, lambda: zlib.decompressobj(wbits=31).decompress),
+    (b"\x78\x01", False, lambda: zlib.decompressobj().decompress),
+    (b"\x78\x5e", False, lambda: zlib.decompressobj().decompress),
+    (b"\x78\x9c", False, lambda: zlib.decompressobj().decompress),
+    (b"\x78\xda", False, lambda: zlib.decompressobj().decompress),
+    (b"BZh", False, lambda: bz2.BZ2Decompressor().decompress),
+    (b"\xfd7zXZ\0", True, lambda: lzma.LZMADecompressor().decompress),
+)
+"""Magic bytes; whether they are telling enough to be looked for anywhere, or only where a piece begins; the decoder."""
+MOST_STREAMS: Final = 1024
+"""Most compressed streams to open in one value; more is refused."""
+
+
+def _packed(data: bytes) -> Iterator[bytes]:
+    opened = 0
+    for magic, anywhere, opener in _STREAMS:
+        start = data.find(magic)
+        while start >= 0:
+            if anywhere or start == 0 or data.endswith(BETWEEN, 0, start):
+                opened += 1
+                if opened > MOST_STREAMS:
+                    raise TooMuchError
+                yield from _inflate(opener(), data[start:])
+            start = data.find(magic, start + 1)
+
+
+def _inflate(step: _Step, data: bytes) -> Iterator[bytes]:
+    """Unpacked in small steps, so that a stream that is cut short still gives what it holds."""
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        for start in range(0, len(data), 4096):
+            piece = step(data[start : start + 4096], MOST_UNPACKED + 1 - total)
+            total += len(piece)
+            pieces.append(piece)
+            if total > MOST_UNPACKED:
+                raise TooMuchError
+    except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
+        pass
+    if total:
+        yield b"".join(pieces)
+
+
+TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+    ("base64", _base64),
+    ("folding", _folding),
+    ("hex", _hex),
+    ("base32", _base32),
+    ("URL-encoding", _percent),
+    ("escapes", _escapes),
+    ("entities", _entities),
+    ("quoted-printable", _quoted_printable),
+    ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
+)
+BINARY_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+    ("compression", _packed),
+    ("UTF-16", _wide),
+)

@@ -1,0 +1,66 @@
+"""The value detector: is a known secret anywhere in this data, in whatever wrapping?
+
+One pass over the data's decodings serves two detectors: it looks up the fingerprints and notes whether the shape
+detector has anything to look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..tree import Path
+from .index import Index
+from .places import Text
+from .shape import may_hold_shape
+from .unwrap import views
+
+
+class Match(NamedTuple):
+    """A known secret found: on which property, where the secret comes from, under which layers."""
+
+    path: Path
+    origin: str
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What one pass over a text found. `shapely` says that `shape.shapes` is worth asking about its parts."""
+
+    matches: tuple[Match, ...] = ()
+    shapely: bool = False
+
+
+def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspection:
+    """Every property that holds a known secret or a fragment of one. Raises TooMuchError (see `unwrap`)."""
+    found: dict[tuple[Path, int], Match] = {}
+    inner: set[int] = set()
+    shapely = False
+    for view in views(text.buffer):
+        for hit in index.search(view.data):
+            if view.layers:
+                inner.add(hit.origin)
+            else:
+                path = text.path_at(hit.start)
+                found.setdefault((path, hit.origin), Match(path, index.origins[hit.origin], ()))
+        shapely = shapely or (look_for_shapes and may_hold_shape(view.data))
+    if inner:
+        for match, number in _under_layers(text, index, inner):
+            found.setdefault((match.path, number), match)
+    return Inspection(tuple(found.values()), shapely)
+
+
+def _under_layers(text: Text, index: Index, wanted: set[int]) -> list[tuple[Match, int]]:
+    """A hit under layers has no offset in the buffer, so it is looked for again, property by property. This costs only
+    where something was found."""
+    found: list[tuple[Match, int]] = []
+    unplaced = set(wanted)
+    for path, data in text.parts():
+        for view in views(data):
+            for hit in index.search(view.data):
+                if hit.origin in wanted:
+                    unplaced.discard(hit.origin)
+                    found.append((Match(path, index.origins[hit.origin], view.layers), hit.origin))
+    found += [(Match((), index.origins[number], ("several properties",)), number) for number in unplaced]
+    return found

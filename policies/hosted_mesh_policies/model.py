@@ -1,0 +1,129 @@
+"""What the rules read: a stack's resources, who made them, and what depends on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .tree import Tree, at, plain
+
+PROVIDER_PREFIX = "pulumi:providers:"
+STACK_TYPE = "pulumi:pulumi:Stack"
+REFERENCE_TYPE = "pulumi:pulumi:StackReference"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The provider that a resource goes through. `inputs` are its own inputs, kubeconfig included."""
+
+    urn: str
+    type: str
+    name: str
+    inputs: Tree
+
+    @property
+    def is_default(self) -> bool:
+        """True for the provider that the engine makes when a program names none."""
+        return self.name.startswith("default") and (self.name == "default" or self.name[7:8] in {"_", "-"})
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource as it will be (preview), is about to be written, or was written.
+
+    `inputs` is what the program asked for: None where the front end cannot know it (then `outputs` stand in).
+    `outputs` is what the provider answered. `dependencies` maps a property's name to the URNs that its value comes from.
+    """
+
+    urn: str
+    type: str
+    name: str
+    inputs: Tree | None = None
+    outputs: Tree | None = None
+    parent: str | None = None
+    provider: Provider | None = None
+    dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    read_only: bool = False
+    """True for a resource that is only read (`.get`, StackReference): nothing of it is written."""
+
+    @cached_property
+    def asked(self) -> Tree:
+        """Inputs with their `Secret` marks; outputs where inputs are not to be had."""
+        return self.inputs if self.inputs is not None else (self.outputs or {})
+
+    @cached_property
+    def body(self) -> Tree:
+        """`asked` without `Secret` wrappers, for rules that read fields."""
+        return plain(self.asked)
+
+    @property
+    def is_kubernetes(self) -> bool:
+        """True for an object of the kubernetes package, charts and custom resources included."""
+        return self.type.startswith("kubernetes:")
+
+    @property
+    def is_provider(self) -> bool:
+        return self.type.startswith(PROVIDER_PREFIX)
+
+    @property
+    def kind(self) -> str:
+        """The Kubernetes kind: from the object itself, else from the type token (`...:ConfigMap` or `...:ConfigMapPatch`)."""
+        stated = at(self.body, "kind")
+        if isinstance(stated, str):
+            return stated
+        return self.type.rsplit(":", 1)[-1].removesuffix("Patch") if self.is_kubernetes else ""
+
+    @property
+    def group(self) -> str:
+        """The Kubernetes API group ("" for core), from apiVersion, else from the type token."""
+        stated = at(self.body, "apiVersion")
+        if not isinstance(stated, str):
+            parts = self.type.split(":")
+            stated = parts[1] if len(parts) == 3 else ""
+        return stated.split("/")[0].removeprefix("core") if "/" in stated else ""
+
+    @property
+    def namespace(self) -> str:
+        found = at(self.body, "metadata", "namespace")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def object_name(self) -> str:
+        found = at(self.body, "metadata", "name")
+        return found if isinstance(found, str) else ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """All that is known of one stack at one moment.
+
+    `partial` says that only some resources are known so far: a resource policy before its write. A rule that needs the
+    whole stack (flow) is silent then, and speaks at the end.
+    """
+
+    name: str
+    resources: tuple[Resource, ...]
+    project: str = ""
+    config: Mapping[str, str] = field(default_factory=dict)
+    secret_config_keys: frozenset[str] = frozenset()
+    preview: bool = False
+    partial: bool = False
+
+    @cached_property
+    def by_urn(self) -> Mapping[str, Resource]:
+        return {resource.urn: resource for resource in self.resources}
+
+    def ancestors(self, resource: Resource) -> Iterator[Resource]:
+        """Parents, nearest first. A cycle of parents ends the walk."""
+        seen = {resource.urn}
+        parent = resource.parent
+        while parent and parent not in seen and (found := self.by_urn.get(parent)):
+            seen.add(parent)
+            yield found
+            parent = found.parent
+
+    def ancestor_types(self, resource: Resource) -> tuple[str, ...]:
+        """Types above a resource. A URN repeats its parents' types, so this also works where parents are not known."""
+        chain = resource.urn.split("::")
+        return tuple(chain[2].split("$")[:-1]) if len(chain) > 3 else ()

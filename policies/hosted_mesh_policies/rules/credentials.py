@@ -1,0 +1,217 @@
+"""No control-plane secret reaches a data plane: by flow, by value, by shape. Each detector can fail a run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .. import vocabulary
+from ..context import Context
+from ..detect.flow import Hop
+from ..detect.shape import Kind, Shape, shapes
+from ..finding import Severity
+from ..model import Resource
+from ..settings import strings
+from ..tree import UNKNOWN, Path, at, leaves, show
+from .ownership import declassified, holds_certificate_of_its_key, is_annotated
+from .rule import Place, Rule
+
+CURE_FLOW: Final = (
+    "Pass a public fact instead (a certificate, a public key, a host name). If the value is public although it is made "
+    f"from a secret, such as a hash, say so on the resource: annotation {vocabulary.DECLASSIFY_ANNOTATION}: "
+    '"<property>: <reason>".'
+)
+CURE_VALUE: Final = "Remove the value. Nothing declassifies a control-plane secret that is there byte for byte; rotate it if it was ever written."
+CURE_SHAPE: Final = (
+    "Remove the credential, or keep it in a Secret of the user's own. If it is the user's and not the provider's, say so: "
+    f'annotation {vocabulary.USER_OWNED_ANNOTATION}: "<reason>".'
+)
+
+
+def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    """Paths from control-plane secrets to data-plane resources, resource by resource."""
+    for leak in context.flow.leaks():
+        allowed = declassified(leak.resource)
+        places = leak.marked or ((leak.property,),)
+        if allowed and all(any(show(place).startswith(path) for path in allowed) for place in places):
+            continue
+        where = ", ".join(show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
+        yield leak.resource, where, f"a control-plane secret flows here: {_told(leak.path, leak.resource)}"
+
+
+def _told(path: tuple[Hop, ...], end: Resource) -> str:
+    return " -> ".join([f"{_short(hop.urn)} (as {hop.property})" for hop in path] + [_short(end.urn)])
+
+
+def _short(urn: str) -> str:
+    """`PrivateKey root` for a URN: what people call a resource."""
+    parts = urn.split("::")
+    return f"{parts[2].split('$')[-1].split(':')[-1]} {parts[-1]}" if len(parts) > 3 else urn
+
+
+def values(context: Context, resource: Resource) -> Iterator[Place]:
+    """Known control-plane secrets in what a data-plane resource asks for."""
+    if not context.clusters.on_data_plane(resource) or resource.read_only:
+        return
+    for match in context.inspection(resource).matches:
+        wrapped = f", under {' in '.join(reversed(match.layers))}" if match.layers else ""
+        yield show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
+    yield from unproven(context, resource)
+
+
+def unproven(context: Context, resource: Resource) -> Iterator[Place]:
+    """In an update whose preview was not seen: secrets whose owner nothing proves. Dependencies are not known before a
+    write, and a secret's first use may be this one, so neither flow nor value can speak yet. See docs/policies/timing.md."""
+    stack = context.stack
+    if not stack.partial or stack.preview or context.settings.without_preview == "allow":
+        return
+    if context.vouched is not None and resource.urn in context.vouched:
+        return
+    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+        return
+    allowed = declassified(resource)
+    marked = [leaf for leaf in leaves(resource.asked) if leaf.secret and isinstance(leaf.value, str) and leaf.value]
+    for leaf in marked[:3]:
+        if not any(show(leaf.path).startswith(path) for path in allowed):
+            yield show(leaf.path), "a secret, and this run had no preview that could show whose; run it with its preview"
+
+
+def _origin(origin: str) -> str:
+    urn, _, path = origin.partition(" ") if origin.startswith("urn:") else (origin, "", "")
+    return f"{_short(urn)} ({path})" if path else urn
+
+
+def credentials(context: Context, resource: Resource) -> Iterator[Place]:
+    """Credentials by structure in what a data-plane resource asks for."""
+    if not context.clusters.on_data_plane(resource) or resource.read_only:
+        return
+    yield from _named_credentials(resource)
+    if not context.inspection(resource).shapely:
+        return
+    users_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
+    for path, data in context.text(resource).parts():
+        for shape in shapes(data):
+            if problem := _problem(context, resource, path, data, shape, users_own):
+                wrapped = f" (under {' in '.join(reversed(shape.layers))})" if shape.layers else ""
+                yield show(path), f"{shape.kind.value}{wrapped}{problem}"
+
+
+PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"
+HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD})
+"""Credentials that open something of the provider's unless the contrary is shown, even inside a Secret."""
+
+
+def _problem(context: Context, resource: Resource, path: Path, data: bytes, shape: Shape, users_own: bool) -> str:
+    """Why a credential must not be here; empty when it may."""
+    if shape.kind is Kind.KUBECONFIG and not all(context.clusters.is_data_plane_server(s) for s in shape.servers):
+        return " for another cluster than the user's own"
+    if resource.kind != "Secret" or path[:1] not in {("data",), ("stringData",)}:
+        return "" if users_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
+    if users_own or shape.kind is Kind.KUBECONFIG:
+        return ""
+    if shape.kind is Kind.PRIVATE_KEY:
+        return _problem_of_key(context, resource, data)
+    if shape.kind in HARD and not _is_from_user(context, resource):
+        return ": nothing shows that it is the user's own"
+    return ""
+
+
+def _problem_of_key(context: Context, resource: Resource, data: bytes) -> str:
+    certificate = holds_certificate_of_its_key(resource)
+    if certificate == "authority":
+        return " of a certificate authority: whoever has it can make any identity"
+    if certificate == "istiod":
+        return " of istiod's serving certificate"
+    if certificate == "leaf" or at(resource.body, "type") == "kubernetes.io/ssh-auth" or _is_from_user(context, resource):
+        return ""
+    return ": nothing shows that it is the user's own (no certificate beside it, no source in this stack)"
+
+
+def _is_from_user(context: Context, resource: Resource) -> bool:
+    """True when the stack shows where the secrets of a resource come from, and that is the user's side."""
+    if context.stack.partial:
+        return context.vouched is not None and resource.urn in context.vouched
+    return is_from_users_sources(context, resource)
+
+
+def is_from_users_sources(context: Context, resource: Resource) -> bool:
+    """True when something with secrets feeds a resource, and no control-plane secret does."""
+    urns = {urn for name in ("data", "stringData") for urn in resource.dependencies.get(name, ())}
+    sources = [found for urn in urns if (found := context.stack.by_urn.get(urn)) and context.flow.is_source(found)]
+    return bool(sources) and not any(source.urn in context.flow.tainted for source in sources)
+
+
+_CREDENTIAL_NAMES: Final = frozenset(
+    "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN CF_API_TOKEN CF_API_KEY CLOUDFLARE_API_TOKEN AZURE_CLIENT_SECRET ARM_CLIENT_SECRET "
+    "GOOGLE_CREDENTIALS DO_TOKEN DIGITALOCEAN_TOKEN HCLOUD_TOKEN HETZNER_TOKEN LINODE_TOKEN OVH_APPLICATION_SECRET "
+    "OVH_CONSUMER_KEY PDNS_API_KEY RFC2136_TSIG_SECRET EXTERNAL_DNS_RFC2136_TSIG_SECRET EXTERNAL_DNS_PDNS_API_KEY ETCD_PASSWORD "
+    "NS1_APIKEY GODADDY_API_SECRET PULUMI_ACCESS_TOKEN VAULT_TOKEN".split()
+)
+LEAST_NAMED: Final = 12
+_ISTIO_CA_SECRETS: Final = frozenset({"cacerts", "istio-ca-secret"})
+
+
+def _named_credentials(resource: Resource) -> Iterator[Place]:
+    """Credentials that only their name gives away: an opaque token under a DNS provider's variable; Istio's CA Secret."""
+    if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
+        for leaf in leaves(resource.body):
+            if leaf.path[:1] in {("data",), ("stringData",)} and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
+                yield show(leaf.path), "the key of istiod's certificate authority: it stays in the provider's cluster"
+    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+        return
+    for leaf in leaves(resource.body):
+        if str(leaf.path[-1] if leaf.path else "") in _CREDENTIAL_NAMES and _is_literal(leaf.value):
+            yield show(leaf.path), "a cloud or DNS credential, by its name"
+        elif leaf.path[-1:] == ("value",) and (named := _name_beside(resource, leaf.path)) and _is_literal(leaf.value):
+            yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
+
+
+def _is_literal(value: Any) -> bool:
+    return value is not UNKNOWN and isinstance(value, str) and len(value) >= LEAST_NAMED and not value.startswith(("$", "/"))
+
+
+def _name_beside(resource: Resource, path: Path) -> str:
+    name = at(resource.body, *path[:-1], "name")
+    return name if isinstance(name, str) and name in _CREDENTIAL_NAMES else ""
+
+
+FLOW = Rule(
+    name="control-plane-secrets-do-not-flow-to-data-plane",
+    title="Control-plane secrets do not flow to a data plane",
+    description="Nothing made from a control-plane secret may be given to a resource on a user's cluster, however long "
+    "the way: through components, apply, Helm values, outputs of other stacks. Works before any value is known.",
+    cure=CURE_FLOW,
+    severity=Severity.CRITICAL,
+    page="credentials",
+    check_stack=flows,
+    schema={"userSideStacks": strings("Names of stacks whose secrets are the user's own.", ("data-plane",))},
+)
+VALUE = Rule(
+    name="control-plane-secret-values-stay-off-data-plane",
+    title="Control-plane secret values stay off a data plane",
+    description="No known control-plane secret, nor a part of one, may appear in a resource on a user's cluster, plain or "
+    "wrapped (base64, gzip, hex, PEM, JSON, YAML, URL-encoding, cut into pieces).",
+    cure=CURE_VALUE,
+    severity=Severity.CRITICAL,
+    page="credentials",
+    check=values,
+    schema={
+        "controlPlaneConfigKeys": strings("Secret configuration keys (* matches anything) that are the provider's."),
+        "withoutPreview": {
+            "type": "string",
+            "enum": ["refuse", "allow"],
+            "default": "refuse",
+            "description": "What to do, in an update without preview, with a secret of unproven owner for a user's cluster.",
+        },
+    },
+)
+SHAPE = Rule(
+    name="no-credentials-on-data-plane",
+    title="No credentials on a data plane",
+    description="Private keys, kubeconfigs of other clusters, tokens, cloud and DNS credentials may not be given to a "
+    "user's cluster, whoever made them. The user's own secrets in the user's own Secrets pass.",
+    cure=CURE_SHAPE,
+    severity=Severity.CRITICAL,
+    page="credentials",
+    check=credentials,
+)

@@ -1,0 +1,124 @@
+"""How istiod is reachable: by name, over TLS, from where it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .. import vocabulary
+from ..context import Context
+from ..finding import Severity
+from ..model import Resource
+from ..tree import UNKNOWN, at, items
+from .istiod import discovery_container, is_external, is_istios
+from .ownership import is_annotated
+from .rule import Place, Rule, not_known
+
+PLAIN_PORTS: Final = {15010: "plaintext xDS", 8080: "istiod's debug pages", 15014: "istiod's metrics and debug pages"}
+ALL_ADDRESSES: Final = frozenset({"0.0.0.0/0", "::/0"})
+WEAK_TLS: Final = frozenset({"TLS_AUTO", "TLSV1_0", "TLSV1_1"})
+ENCRYPTED: Final = frozenset({"HTTPS", "TLS"})
+
+
+def check(context: Context, resource: Resource) -> Iterator[Place]:
+    if not context.clusters.on_control_plane(resource) or resource.read_only:
+        return
+    container = discovery_container(resource)
+    if container is not None and is_external(resource, container):
+        yield from _istiod(container)
+    elif resource.kind == "Service":
+        yield from _service(context, resource)
+    elif resource.kind == "Gateway" and resource.group == "networking.istio.io":
+        yield from _istio_gateway(resource)
+    elif resource.kind == "Gateway" and resource.group == "gateway.networking.k8s.io":
+        yield from _gateway(resource)
+    elif resource.kind == "Ingress" and is_istios(context, resource):
+        for position, rule in enumerate(items(resource.body, "spec", "rules")):
+            yield from _host(f"spec.rules[{position}].host", at(rule, "host"))
+
+
+def _istiod(container: Any) -> Iterator[Place]:
+    """Port 15010 needs no credentials, so it is off: `--grpcAddr` empty."""
+    args = items(container, "args")
+    if UNKNOWN in args:
+        yield "spec.template.spec.containers.args", not_known("istiod's arguments")
+    elif not any(isinstance(arg, str) and arg.replace('"', "") == "--grpcAddr=" for arg in args) and not any(
+        arg == "--grpcAddr" and after in {"", '""'} for arg, after in zip(args, args[1:], strict=False)
+    ):
+        yield "spec.template.spec.containers.args", 'plaintext xDS is on: start istiod with --grpcAddr=""'
+
+
+def _service(context: Context, resource: Resource) -> Iterator[Place]:
+    kind = at(resource.body, "spec", "type", default="ClusterIP")
+    if kind is UNKNOWN:
+        yield "spec.type", not_known("the type of Service")
+    if kind not in {"LoadBalancer", "NodePort"}:
+        return
+    for position, port in enumerate(items(resource.body, "spec", "ports")):
+        for key in ("port", "targetPort"):
+            if at(port, key) in PLAIN_PORTS or at(port, key) == "grpc-xds":
+                name = PLAIN_PORTS.get(at(port, key), "plaintext xDS")
+                yield f"spec.ports[{position}].{key}", f"exposes {name} outside the cluster"
+    if kind != "LoadBalancer" or is_annotated(resource, vocabulary.OPEN_TO_ALL_ANNOTATION):
+        return
+    ranges = items(resource.body, "spec", "loadBalancerSourceRanges")
+    if UNKNOWN in ranges:
+        yield "spec.loadBalancerSourceRanges", not_known("the list of source ranges")
+    elif not ranges:
+        yield "spec.loadBalancerSourceRanges", f"is empty: list the users' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+    elif ALL_ADDRESSES & set(map(str, ranges)):
+        yield "spec.loadBalancerSourceRanges", f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+
+
+def _istio_gateway(resource: Resource) -> Iterator[Place]:
+    for position, server in enumerate(items(resource.body, "spec", "servers")):
+        where = f"spec.servers[{position}]"
+        if server is UNKNOWN:
+            yield where, not_known("the server")
+            continue
+        hosts = items(server, "hosts")
+        for host in hosts or [None]:
+            yield from _host(f"{where}.hosts", host)
+        number = at(server, "port", "number")
+        if number in PLAIN_PORTS:
+            yield f"{where}.port.number", f"exposes {PLAIN_PORTS[number]}"
+        protocol, mode = at(server, "port", "protocol"), at(server, "tls", "mode")
+        if protocol is UNKNOWN or mode is UNKNOWN:
+            yield where, not_known("the protocol or TLS mode")
+        elif str(protocol).upper() not in ENCRYPTED:
+            yield f"{where}.port.protocol", "is not encrypted"
+        elif mode not in {"PASSTHROUGH", "AUTO_PASSTHROUGH"}:
+            least = at(server, "tls", "minProtocolVersion")
+            if least is None or least in WEAK_TLS:
+                yield f"{where}.tls.minProtocolVersion", "is missing or below TLSV1_2"
+
+
+def _gateway(resource: Resource) -> Iterator[Place]:
+    for position, listener in enumerate(items(resource.body, "spec", "listeners")):
+        where = f"spec.listeners[{position}]"
+        if listener is UNKNOWN:
+            yield where, not_known("the listener")
+            continue
+        yield from _host(f"{where}.hostname", at(listener, "hostname"))
+        if str(at(listener, "protocol")).upper() not in ENCRYPTED:
+            yield f"{where}.protocol", "is not encrypted"
+
+
+def _host(where: str, host: Any) -> Iterator[Place]:
+    if host is UNKNOWN:
+        yield where, not_known("the host name")
+    elif not isinstance(host, str) or host.rsplit("/", 1)[-1] in {"", "*"}:
+        yield where, "passes any host: name the mesh's own"
+
+
+EXPOSURE = Rule(
+    name="exposure-is-hardened",
+    title="istiod's exposure is hardened",
+    description="In the provider's cluster: no plaintext xDS port, no gateway or listener for any host, source ranges on "
+    "load balancers, TLS 1.2 or later.",
+    cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with loadBalancerSourceRanges '
+    f"(or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and minProtocolVersion TLSV1_2.",
+    severity=Severity.HIGH,
+    page="exposure",
+    check=check,
+)

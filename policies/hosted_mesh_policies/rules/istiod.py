@@ -1,0 +1,69 @@
+"""Recognising istiod and what belongs to it, in anybody's program."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any, Final
+
+from .. import vocabulary
+from ..context import Context
+from ..model import Resource
+from ..tree import UNKNOWN, at, items
+
+WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"})
+
+
+def pod_of(resource: Resource) -> Any:
+    """The Pod specification of a workload; None for other kinds."""
+    if resource.kind not in WORKLOADS:
+        return None
+    return at(resource.body, "spec") if resource.kind == "Pod" else at(resource.body, "spec", "template", "spec")
+
+
+def discovery_container(resource: Resource) -> Any:
+    """istiod's container in a workload; None when the workload is not istiod."""
+    for container in items(pod_of(resource), "containers"):
+        image, name = at(container, "image", default=""), at(container, "name", default="")
+        args = [arg for arg in items(container, "args") if isinstance(arg, str)]
+        repository = image.rsplit("/", 1)[-1].split(":")[0].split("@")[0] if isinstance(image, str) else ""
+        if repository == "pilot" or args[:1] == ["discovery"] or name == "discovery":
+            return container
+    return None
+
+
+def environment(container: Any) -> dict[str, Any]:
+    """A container's environment: value, or UNKNOWN; "" for what comes from elsewhere."""
+    return {
+        name: at(entry, "value", default="")
+        for entry in items(container, "env")
+        if isinstance(name := at(entry, "name"), str)
+    }
+
+
+def is_external(resource: Resource, container: Any) -> bool:
+    """True for an istiod that reads another cluster: told so, or given a kubeconfig."""
+    env = environment(container)
+    if str(env.get("EXTERNAL_ISTIOD", "")).lower() == "true":
+        return True
+    mounts = [at(mount, "mountPath", default="") for mount in items(container, "volumeMounts")]
+    return any(isinstance(path, str) and path.startswith("/var/run/secrets/remote") for path in mounts) or any(
+        at(volume, "secret", "secretName") == "istio-kubeconfig" for volume in items(pod_of(resource), "volumes")
+    )
+
+
+def is_istios(context: Context, resource: Resource) -> bool:
+    """True for what the hosted mesh, or any Istio, put on a cluster: by components, labels or the object's name."""
+    types = context.stack.ancestor_types(resource)
+    if any(kind in vocabulary.DATA_PLANE_TYPES | vocabulary.CONTROL_PLANE_TYPES for kind in types):
+        return True
+    labels = at(resource.body, "metadata", "labels", default={})
+    if labels is UNKNOWN:
+        return True
+    if isinstance(labels, dict) and (
+        vocabulary.MESH_LABEL in labels
+        or "istio.io/rev" in labels
+        or any(isinstance(v, str) and v in {"istiod", "istio", "sidecar-injector", "istio-reader"} for v in labels.values())
+    ):
+        return True
+    name = resource.object_name
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in ("istio*", "*-istio-*", "hosted-mesh*"))

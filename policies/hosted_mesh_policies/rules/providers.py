@@ -1,0 +1,67 @@
+"""Every cluster provider reaches the cluster that its role says, and nothing goes to a user's cluster by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..clusters import Role
+from ..context import Context
+from ..finding import Severity
+from ..model import Provider, Resource
+from ..settings import CLUSTER_SCHEMA
+from .rule import Place, Rule
+
+ONE_SIDED: Final = {
+    "hosted-mesh:index:ExternalControlPlane": Role.CONTROL_PLANE,
+    "hosted-mesh:index:RemoteDataPlane": Role.DATA_PLANE,
+}
+"""Components all of whose objects belong in one kind of cluster."""
+
+
+def check(context: Context, resource: Resource) -> Iterator[Place]:
+    if resource.urn in context.clusters.providers:
+        yield from _provider(context, context.clusters.providers[resource.urn])
+    provider, role = resource.provider, context.clusters.role(resource)
+    if provider is None or role is None or resource.is_provider:
+        return
+    if provider.is_default and role is not Role.CONTROL_PLANE:
+        yield "", f"goes through the default provider, whose cluster is {role.value}: name a provider for it"
+    problem = context.clusters.clusters[provider.urn].problem if provider.urn in context.clusters.clusters else ""
+    if role is Role.UNCLASSIFIED and problem and not provider.is_default:
+        yield "", f"could not evaluate where provider {provider.name} goes: {problem}"
+    for kind in context.stack.ancestor_types(resource):
+        wanted = ONE_SIDED.get(kind)
+        if wanted is not None and role is not wanted:
+            yield "", f"belongs to a {wanted.value} but provider {provider.name} reaches a cluster that is {role.value}"
+
+
+def _provider(context: Context, provider: Provider) -> Iterator[Place]:
+    clusters = context.clusters
+    cluster, claims = clusters.clusters[provider.urn], clusters.claimed(provider)
+    if len(claims) > 1:
+        yield "", f"provider {provider.name} is said to be both a control plane's and a data plane's"
+    evidence = clusters.by_server.get(cluster.server, set()) | clusters.by_authority.get(cluster.authority, set())
+    if claims and evidence - claims:
+        other = next(iter(evidence - claims))
+        claim = next(iter(claims))
+        yield (
+            "kubeconfig",
+            f"provider {provider.name} is a {claim.value}'s by its role, but the API server that it reaches is a {other.value}",
+        )
+    elif not claims and len(evidence) > 1:
+        yield "kubeconfig", f"provider {provider.name} reaches an API server that is claimed by both roles"
+
+
+PROVIDERS = Rule(
+    name="providers-reach-their-own-cluster",
+    title="Providers reach their own cluster",
+    description="No object for a user's cluster goes through a default or swapped provider, and no provider points at "
+    "another cluster than its role says. Judged by the API server's address.",
+    cure="Pass the provider explicitly, check which kubeconfig and context it has, and classify clusters that the library's "
+    "wrappers do not cover in this policy's configuration (controlPlaneServers, dataPlaneServers).",
+    severity=Severity.CRITICAL,
+    page="clusters",
+    check=check,
+    schema=CLUSTER_SCHEMA,
+)

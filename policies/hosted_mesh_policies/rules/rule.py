@@ -1,0 +1,82 @@
+"""What a rule is, and how it is run so that it never ends in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..context import Context
+from ..detect.unwrap import MOST_UNPACKED, TooMuchError
+from ..finding import Finding, Severity
+from ..model import Resource
+
+Place = tuple[str, str]
+"""(property path, what is wrong there)"""
+DOCUMENTATION = "https://github.com/hosted-mesh/hosted-mesh/blob/main/docs/policies"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One policy.
+
+    `check` judges one resource and needs no other, so it also runs before each write. `check_stack` judges a whole stack
+    and yields (resource, path, what). `page` is its page in docs/policies, `cure` what a user should do.
+    """
+
+    name: str
+    title: str
+    description: str
+    cure: str
+    severity: Severity
+    page: str
+    mandatory: bool = True
+    check: Callable[[Context, Resource], Iterable[Place]] | None = None
+    check_stack: Callable[[Context], Iterable[tuple[Resource, str, str]]] | None = None
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"{DOCUMENTATION}/{self.page}.md#{self.name}"
+
+
+def judge(rule: Rule, context: Context) -> list[Finding]:
+    """Everything that a rule says about a whole stack."""
+    found = [finding for resource in context.stack.resources for finding in judge_resource(rule, context, resource)]
+    if rule.check_stack is not None:
+        check = rule.check_stack
+        found += _guarded(rule, "", lambda: (Finding(rule.name, r.urn, path, what) for r, path, what in check(context)))
+    return found
+
+
+def judge_resource(rule: Rule, context: Context, resource: Resource) -> list[Finding]:
+    """What a rule says about one resource by itself."""
+    check = rule.check
+    if check is None:
+        return []
+    return _guarded(
+        rule, resource.urn, lambda: (Finding(rule.name, resource.urn, path, what) for path, what in check(context, resource))
+    )
+
+
+def _guarded(rule: Rule, urn: str, findings: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """A rule that breaks reports that it could not evaluate: a violation. The exception's own text stays out of the
+    message, because it may quote a value."""
+    found: list[Finding] = []
+    try:
+        found.extend(findings())
+    except TooMuchError:
+        what = f"could not evaluate: it unpacks to more than {MOST_UNPACKED >> 20} MiB; nobody can say what is in it"
+        found.append(Finding(rule.name, urn, "", what))
+    except Exception as problem:
+        where = problem.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        line = f" at line {where.tb_lineno} of {where.tb_frame.f_code.co_name}" if where else ""
+        found.append(Finding(rule.name, urn, "", f"could not evaluate ({type(problem).__name__}{line})"))
+    return found
+
+
+def not_known(field_name: str) -> str:
+    """The verdict on a field that must be reviewable in a plan and is not."""
+    return f"could not evaluate: {field_name} is not known before the update; give it a value that a preview can show"

@@ -1,0 +1,80 @@
+"""An external istiod signs with a CA that was given to it, on the provider's side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..context import Context
+from ..finding import Severity
+from ..model import Resource
+from ..settings import strings
+from ..tree import UNKNOWN, at, items
+from .istiod import discovery_container, environment, is_external, pod_of
+from .rule import Place, Rule, not_known
+
+CACERTS: Final = "cacerts"
+KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"}, {"tls.crt", "tls.key", "ca.crt"})
+"""What istiod reads from its `cacerts` Secret: its own form, or that of a kubernetes.io/tls Secret."""
+
+
+def check(context: Context, resource: Resource) -> Iterator[Place]:
+    container = discovery_container(resource)
+    if container is None or not is_external(resource, container):
+        return
+    remote = environment(container).get("USE_REMOTE_CERTS", "")
+    if remote is UNKNOWN:
+        yield "spec.template.spec.containers.env", not_known("USE_REMOTE_CERTS")
+    elif str(remote).lower() == "true":
+        yield "spec.template.spec.containers.env", "USE_REMOTE_CERTS=true reads the CA's key from the user's cluster"
+    if not any(at(volume, "secret", "secretName") == CACERTS for volume in items(pod_of(resource), "volumes")):
+        yield "spec.template.spec.volumes", f"does not mount Secret {CACERTS}: it would write a new CA's key to the user's cluster"
+
+
+def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    for resource in context.stack.resources:
+        container = discovery_container(resource)
+        if container is None or not is_external(resource, container):
+            continue
+        if resource.namespace in context.settings.authorities_elsewhere:
+            continue
+        secret = next(
+            (
+                other
+                for other in context.stack.resources
+                if other.kind == "Secret" and other.object_name == CACERTS and other.namespace == resource.namespace
+                and other.provider is not None and resource.provider is not None
+                and other.provider.urn == resource.provider.urn
+            ),
+            None,
+        )
+        if secret is None:
+            yield resource, "", f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod makes a CA of its own"
+        elif missing := _missing(secret):
+            yield secret, "data", f"lacks {missing}, so istiod ignores it and makes a CA of its own"
+
+
+def _missing(secret: Resource) -> str:
+    """What a `cacerts` Secret lacks, by istiod's own form. Unknown data counts as there: its keys are judged at the update."""
+    data = [at(secret.body, key, default={}) for key in ("data", "stringData")]
+    if UNKNOWN in data:
+        return ""
+    present = {key for part in data if isinstance(part, dict) for key in part}
+    if any(keys <= present for keys in KEYS):
+        return ""
+    return " and ".join(sorted(KEYS[0] - present))
+
+
+TRUST = Rule(
+    name="external-istiod-has-its-own-ca",
+    title="An external istiod has its own CA",
+    description="An external istiod without a cacerts Secret makes a certificate authority and writes its key to the "
+    "user's cluster; one told to read certificates remotely looks for the key there.",
+    cure="Create Secret cacerts (ca-cert.pem, ca-key.pem, cert-chain.pem, root-cert.pem) in istiod's namespace before istiod, "
+    "mount it, and leave USE_REMOTE_CERTS off.",
+    severity=Severity.CRITICAL,
+    page="istiod",
+    check=check,
+    check_stack=check_stack,
+    schema={"authoritiesElsewhere": strings("Namespaces whose cacerts Secret another stack makes.")},
+)

@@ -1,0 +1,125 @@
+"""Property values as plain Python data, with the two things that plain data cannot say.
+
+A tree is what a resource's properties decode to: dict, list, str, int, float, bool, None, bytes, and
+
+- `UNKNOWN`, a value that the engine does not know yet (at preview);
+- `Secret(tree)`, a value that the program or a provider marked as secret.
+
+Reading an unknown never raises here. In Pulumi's own policy SDK it does, and the exception turns a mandatory policy
+into an advisory one: the policy fails open. See docs/policies/timing.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+Tree = Any
+Path = tuple[str | int, ...]
+
+
+class Unknown(Enum):
+    """The type of `UNKNOWN`; an enumeration so that `is` narrows it for a type checker."""
+
+    UNKNOWN = "unknown"
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Secret:
+    """A value marked as secret. Never printed."""
+
+    value: Tree
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+
+class Leaf(NamedTuple):
+    """One value that is not a container: where it is, what it is, whether it is inside a `Secret`."""
+
+    path: Path
+    value: Any
+    secret: bool
+
+
+def leaves(tree: Tree, path: Path = ()) -> Iterator[Leaf]:
+    """Every leaf in document order. Depth does not matter (no recursion), and neither do cycles: a container inside
+    itself is not entered again."""
+    todo: list[tuple[Path, Tree, bool, tuple[int, ...]]] = [(path, tree, False, ())]
+    while todo:
+        here, node, secret, inside = todo.pop()
+        while isinstance(node, Secret):
+            node, secret = node.value, True
+        if isinstance(node, dict | list):
+            if id(node) in inside:
+                continue
+            inside = (*inside, id(node))
+            items = node.items() if isinstance(node, dict) else enumerate(node)
+            todo.extend([((*here, key), child, secret, inside) for key, child in items][::-1])
+        else:
+            yield Leaf(here, node, secret)
+
+
+def plain(tree: Tree) -> Tree:
+    """The tree without its `Secret` wrappers; unknowns stay."""
+    if isinstance(tree, Secret):
+        return plain(tree.value)
+    if isinstance(tree, dict):
+        return {key: plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [plain(value) for value in tree]
+    return tree
+
+
+def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
+    """The value at a path. `default` where there is none; `UNKNOWN` where it, or anything above it, is unknown."""
+    for key in path:
+        while isinstance(tree, Secret):
+            tree = tree.value
+        if tree is UNKNOWN:
+            return UNKNOWN
+        if isinstance(tree, dict) and key in tree:
+            tree = tree[key]
+        elif isinstance(tree, list) and isinstance(key, int) and -len(tree) <= key < len(tree):
+            tree = tree[key]
+        else:
+            return default
+    while isinstance(tree, Secret):
+        tree = tree.value
+    return default if tree is None else tree
+
+
+def items(tree: Tree, *path: str | int) -> list[Tree]:
+    """The list at a path: empty when there is none; `[UNKNOWN]` when it is unknown, so that a loop meets it."""
+    found = at(tree, *path)
+    if found is UNKNOWN:
+        return [UNKNOWN]
+    return found if isinstance(found, list) else []
+
+
+def show(path: Path) -> str:
+    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`. Keys may come from a program's data, so
+    a key that is long or odd is shortened: a secret used as a key must not appear in a message."""
+    text = ""
+    for key in path:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        elif key.replace("_", "").replace("-", "").isalnum() and len(key) <= MOST_KEY_CHARACTERS:
+            text += f".{key}" if text else key
+        elif len(key) <= MOST_KEY_CHARACTERS and all(c.isalnum() or c in "-_./" for c in key):
+            text += f'["{key}"]'
+        else:
+            text += f'["{key[:4]}…"]'
+    return text or "(whole)"
+
+
+MOST_KEY_CHARACTERS: Final = 63
+"""Longest key shown in full; Kubernetes' own limit for the name part of a label."""
