@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sandbox.clusters.readiness import wait_ready
 from sandbox.clusters.running import Cluster, Sandbox
 from sandbox.clusters.shutdown import end, remove
-from sandbox.clusters.state import Layout, locked, running
+from sandbox.clusters.state import Layout, ProcessStatus, locked, running
 from sandbox.clusters.status import Status, observe
 from sandbox.errors import SandboxError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.clusters.processes import Tools
     from sandbox.progress import Progress
 
-__all__ = ["Cluster", "Sandbox", "Status", "down", "load", "status", "up"]
+__all__ = ["Cluster", "ProcessStatus", "Sandbox", "SandboxError", "Status", "down", "load", "status", "up"]
 
 NODE_COMMAND = [sys.executable, "-m", "sandbox.node"]
 

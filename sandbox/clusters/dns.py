@@ -6,7 +6,7 @@ Each publisher has a file of its own (`<publisher>.records`) in one directory; C
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -16,12 +16,16 @@ from sandbox.clusters.state import write
 READY_PORT = 8181  # on loopback
 # A name belongs to the first of these that publishes it: a user's cluster cannot take the provider's names over.
 PRECEDENCE = ("sandbox", "provider", "user")
-_HOSTS = "hosts"
+_HOSTS, _ZONE_FILE = "hosts", "empty.zone"
 _TTL = 5  # seconds
 
 
 def wan_corefile(directory: Path) -> str:
-    """The wan's server: names of the sandbox's zone from records, nothing else exists (there is no way out)."""
+    """The wan's server: names of the sandbox's zone from records, nothing else exists (there is no way out).
+
+    A name that has no record falls through to the empty zone, because `hosts` alone would answer SERVFAIL, which
+    resolvers take for a fault that may pass.
+    """
     return f"""{ZONE} {{
     bind {WAN_DNS}
     errors
@@ -30,7 +34,9 @@ def wan_corefile(directory: Path) -> str:
         ttl {_TTL}
         reload 200ms
         no_reverse
+        fallthrough
     }}
+    file {directory / _ZONE_FILE}
 }}
 . {{
     bind {WAN_DNS}
@@ -56,6 +62,23 @@ def cluster_corefile(cluster: ClusterAddresses, kubeconfig: Path) -> str:
     forward . {WAN_DNS}
 }}
 """
+
+
+def write_configuration(directory: Path, kubeconfig: Callable[[ClusterAddresses], Path]) -> None:
+    """Files of all name servers, and the names that are there from the start. kubeconfig: of a cluster."""
+    write(directory / _ZONE_FILE, f"{ZONE}. {_TTL} IN SOA dns.{ZONE}. nobody.{ZONE}. 1 60 60 60 {_TTL}\n")
+    write(wan_corefile_path(directory), wan_corefile(directory))
+    for cluster in CLUSTERS.values():
+        write(corefile_path(directory, cluster), cluster_corefile(cluster, kubeconfig(cluster)))
+    publish(directory, "sandbox", base_records())
+
+
+def wan_corefile_path(directory: Path) -> Path:
+    return directory / "wan.corefile"
+
+
+def corefile_path(directory: Path, cluster: ClusterAddresses) -> Path:
+    return directory / f"{cluster.name}.corefile"
 
 
 def base_records() -> dict[str, str]:

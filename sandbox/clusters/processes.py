@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from sandbox.clusters import control_plane, node_workers
+from sandbox.clusters import control_plane, dns, node_workers
 from sandbox.clusters.addresses import API_PORT, CLUSTERS, WAN_DNS, ClusterAddresses, ClusterName
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.node_config import config_path
@@ -42,19 +42,11 @@ def plan(layout: Layout, tools: Tools, listeners: Mapping[ClusterName, int], nod
     if node_command:
         found += [
             node_workers.network(tools["nft"]),
-            node_workers.wan_dns(tools["coredns"], wan_corefile_path(layout)),
+            node_workers.wan_dns(tools["coredns"], dns.wan_corefile_path(layout.dns)),
         ]
         for cluster in CLUSTERS.values():
             found += _node(layout, tools, cluster, node_command)
     return Plan(networks=list(CLUSTERS), resolver=WAN_DNS if node_command else None, processes=found)
-
-
-def wan_corefile_path(layout: Layout) -> Path:
-    return layout.dns / "wan.corefile"
-
-
-def corefile_path(layout: Layout, cluster: ClusterAddresses) -> Path:
-    return layout.dns / f"{cluster.name}.corefile"
 
 
 def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses, listener: int) -> list[Process]:
@@ -79,7 +71,7 @@ def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command:
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
         node_workers.addons(cluster, credentials),
-        node_workers.cluster_dns(tools["coredns"], cluster, corefile_path(layout, cluster)),
+        node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster)),
         node_workers.load_balancers(cluster, credentials, layout.dns),
         node_workers.agent(node_command, cluster, config_path(layout, cluster)),
     ]

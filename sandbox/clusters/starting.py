@@ -11,7 +11,7 @@ from sandbox.clusters.certificates import Pair
 from sandbox.clusters.credentials import kubeconfig
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.host_ports import listen
-from sandbox.clusters.processes import Tools, corefile_path, credentials_of, plan, wan_corefile_path
+from sandbox.clusters.processes import Tools, credentials_of, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
 from sandbox.errors import SandboxError
@@ -34,7 +34,7 @@ def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
     write(layout.kubeconfig, kubeconfig(contexts))
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
     write(layout.plan, plan(layout, tools, descriptors, node_command))
-    _write_names(layout)
+    dns.write_configuration(layout.dns, lambda cluster: credentials_of(layout, cluster).kubeconfig("coredns"))
     arguments = ["--nodes"] if node_command else []
     launched = subprocess.run(
         [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), str(tools.bin_dir), *arguments],
@@ -51,15 +51,6 @@ def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
         listener.close()
     if launched.returncode != 0:
         raise _not_launched(launched.returncode, launched.stderr)
-
-
-def _write_names(layout: Layout) -> None:
-    """Configuration of the name servers, and the names that are there from the start."""
-    write(wan_corefile_path(layout), dns.wan_corefile(layout.dns))
-    for cluster in CLUSTERS.values():
-        kubeconfig_file = credentials_of(layout, cluster).kubeconfig("coredns")
-        write(corefile_path(layout, cluster), dns.cluster_corefile(cluster, kubeconfig_file))
-    dns.publish(layout.dns, "sandbox", dns.base_records())
 
 
 def _not_launched(code: int, reasons: str) -> SandboxError:

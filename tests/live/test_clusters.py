@@ -1,0 +1,285 @@
+"""Running clusters for real: reached, guarded, named, searched. No Pods: those are test_node.py's."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from lightkube import ApiError, Client, KubeConfig
+from lightkube.models.core_v1 import ServicePort, ServiceSpec
+from lightkube.models.discovery_v1 import Endpoint, EndpointConditions, EndpointPort
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Namespace, Secret, Service
+from lightkube.resources.discovery_v1 import EndpointSlice
+
+from sandbox import clusters
+from sandbox.clusters import Sandbox
+from sandbox.clusters.addresses import API_PORT, CLUSTERS, PROVIDER, USER, ClusterAddresses, NetworkName
+from sandbox.clusters.load_balancers import HOSTNAME
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+PROGRAMS = Path(__file__).parent / "clusters_programs"
+AGENT = [sys.executable, str(PROGRAMS / "registered_node.py")]
+STRANGER = "10.90.0.66"
+POD = {"provider": "10.88.9.9", "user": "10.89.9.9"}
+PORT = 8080
+Balancer = Service | EndpointSlice
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
+    state = tmp_path_factory.mktemp("clusters") / "state"
+    try:
+        yield clusters.up(state, tools, progress, node_command=AGENT)
+    finally:
+        clusters.down(state)
+
+
+def api(sandbox: Sandbox, name: str) -> Client:
+    return Client(config=KubeConfig.from_file(sandbox.kubeconfig).get(context_name=name), trust_env=False)
+
+
+def peer(address: str, bridge: str, gateway: str, *command: str) -> list[str]:
+    return [sys.executable, str(PROGRAMS / "peer.py"), bridge, address, gateway, *command]
+
+
+def pod(cluster: ClusterAddresses, *command: str) -> list[str]:
+    """Something with a Pod's address on a node's bridge."""
+    return peer(f"{POD[cluster.name]}/16", "br0", cluster.gateway, *command)
+
+
+def reach(sandbox: Sandbox, network: NetworkName, argv: list[str]) -> dict[str, str]:
+    done = sandbox.run(network, argv, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, str] = json.loads(done.stdout)
+    return answers
+
+
+def from_node(sandbox: Sandbox, network: NetworkName, *targets: str) -> dict[str, str]:
+    return reach(sandbox, network, peer("-", "-", "-", "connect", *targets))
+
+
+def from_pod(sandbox: Sandbox, cluster: ClusterAddresses, *targets: str) -> dict[str, str]:
+    return reach(sandbox, cluster.name, pod(cluster, "connect", *targets))
+
+
+def from_stranger(sandbox: Sandbox, gateway: str, *targets: str) -> dict[str, str]:
+    """From another machine on the wan that sends everything by way of `gateway`."""
+    return reach(sandbox, "wan", peer(f"{STRANGER}/24", "wan", gateway, "connect", *targets))
+
+
+@contextmanager
+def listening_pod(sandbox: Sandbox, cluster: ClusterAddresses) -> Iterator[None]:
+    argv = [*sandbox.enter(cluster.name), *pod(cluster, "serve", str(PORT))]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        assert server.stdout.readline() == b"listening\n"
+        yield
+        server.stdin.close()
+
+
+def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not observe():
+        assert time.monotonic() < deadline, f"not seen in {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+def load_balancer(cluster: ClusterAddresses, name: str, *, ranges: list[str], host: str) -> list[Balancer]:
+    """A Service whose only endpoint is the test's own listening Pod."""
+    return [
+        Service(
+            metadata=ObjectMeta(name=name, namespace="default", annotations={HOSTNAME: host}),
+            spec=ServiceSpec(
+                type="LoadBalancer",
+                externalTrafficPolicy="Local",  # the Pod sees who asks
+                loadBalancerSourceRanges=ranges,
+                ports=[ServicePort(name="tcp", port=PORT)],
+            ),
+        ),
+        EndpointSlice(
+            metadata=ObjectMeta(name=name, namespace="default", labels={"kubernetes.io/service-name": name}),
+            addressType="IPv4",
+            endpoints=[
+                Endpoint(
+                    addresses=[POD[cluster.name]],
+                    conditions=EndpointConditions(ready=True),
+                    nodeName=cluster.node_name,
+                )
+            ],
+            ports=[EndpointPort(name="tcp", port=PORT)],
+        ),
+    ]
+
+
+@contextmanager
+def applied(client: Client, objects: list[Balancer]) -> Iterator[None]:
+    for one in objects:
+        client.create(one)
+    try:
+        yield
+    finally:
+        for one in objects:
+            assert one.metadata is not None
+            client.delete(type(one), str(one.metadata.name), namespace="default")
+
+
+def address_of(client: Client, name: str) -> str | None:
+    service = client.get(Service, name, namespace="default")
+    assert service.status is not None
+    ingress = (service.status.loadBalancer.ingress if service.status.loadBalancer else None) or []
+    return ingress[0].ip if ingress else None
+
+
+def test_both_clusters_answer_on_the_host_and_are_adopted_at_once(sandbox: Sandbox, tools: Tools) -> None:
+    for name in CLUSTERS:
+        assert {str(one.metadata.name) for one in api(sandbox, name).list(Namespace) if one.metadata} >= {"default"}
+    started = time.monotonic()
+    again = clusters.up(sandbox.state, tools, Progress.silent())
+    assert time.monotonic() - started < 0.8
+    assert again.supervisor == sandbox.supervisor
+    assert clusters.status(sandbox.state).answering == {"provider": True, "user": True}
+
+
+def test_keys_and_state_are_private(sandbox: Sandbox) -> None:
+    private = [sandbox.kubeconfig, *(path for one in sandbox.clusters.values() for path in one.secret_files())]
+    assert len(private) > 20
+    assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
+    assert stat.S_IMODE((sandbox.state / "clusters").stat().st_mode) == 0o700
+
+
+def private_targets() -> list[str]:
+    """What only the provider's own network may reach: API server, node, cluster addresses, a Pod."""
+    inner = [f"{PROVIDER.gateway}:{API_PORT}", f"{PROVIDER.first_service_address}:443", f"{POD['provider']}:{PORT}"]
+    return [*inner, f"{PROVIDER.wan_address}:{API_PORT}", f"{PROVIDER.dns_address}:53", f"{PROVIDER.wan_address}:53"]
+
+
+def test_nothing_of_the_provider_is_reachable_from_the_users_network(sandbox: Sandbox) -> None:
+    targets = private_targets()
+    unused = [f"{PROVIDER.wan_address}:{port}" for port in (22, 2379, 10250, 10256, 10257, 10259)]
+    with listening_pod(sandbox, PROVIDER):
+        own = from_node(sandbox, "provider", *targets)
+        assert {target for target, answer in own.items() if answer in ("timeout", "refused")} == set(), "not even alive"
+        for answers in (
+            from_node(sandbox, "user", *targets, *unused),
+            from_pod(sandbox, USER, *targets, *unused),
+            from_stranger(sandbox, "10.90.0.1", *targets, *unused),
+            # A machine that routes straight to the provider's node, as a user with root on their node could.
+            from_stranger(sandbox, PROVIDER.wan_address, *targets, *unused),
+        ):
+            assert set(answers.values()) == {"timeout"}, answers
+
+
+def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sandbox) -> None:
+    provider, host = api(sandbox, "provider"), "echo.sandbox.test"
+    allowed = [f"{USER.wan_address}/32"]
+    with (
+        listening_pod(sandbox, PROVIDER),
+        applied(provider, load_balancer(PROVIDER, "echo", ranges=allowed, host=host)),
+    ):
+        eventually(lambda: address_of(provider, "echo") is not None, "an address")
+        address = str(address_of(provider, "echo"))
+        assert address == PROVIDER.pool[0]
+        node_port = (provider.get(Service, "echo", namespace="default").spec or ServiceSpec()).ports
+        assert node_port
+        nodes = [f"{PROVIDER.wan_address}:{node_port[0].nodePort}", f"{PROVIDER.gateway}:{node_port[0].nodePort}"]
+        named = f"{host}:{PORT}"
+        eventually(lambda: from_node(sandbox, "user", named)[named] == USER.wan_address, "the user's node gets through")
+        assert from_pod(sandbox, USER, f"{address}:{PORT}") == {f"{address}:{PORT}": USER.wan_address}
+        others = [f"{address}:{port}" for port in (443, API_PORT, 10250, 15010)]
+        for closed in (
+            from_node(sandbox, "user", *others, *nodes),
+            from_stranger(sandbox, PROVIDER.wan_address, f"{address}:{PORT}", *others, *nodes),
+        ):
+            assert set(closed.values()) <= {"timeout", "refused"}, closed
+
+    def gone() -> bool:
+        links = sandbox.run("provider", ["cat", "/proc/net/fib_trie"], capture_output=True, text=True).stdout
+        return address not in links
+
+    eventually(gone, "the address is taken off the link")
+    assert "Name or service not known" in from_node(sandbox, "user", named)[named]  # NXDOMAIN, not a passing fault
+
+
+def test_a_user_cannot_take_over_a_name_of_the_provider(sandbox: Sandbox) -> None:
+    host = "istiod.demo.sandbox.test"
+    everyone = ["0.0.0.0/0"]
+    provider, user = api(sandbox, "provider"), api(sandbox, "user")
+
+    def lookup() -> str:
+        found = sandbox.run("wan", ["getent", "hosts", host], capture_output=True, text=True).stdout.split()
+        return found[0] if found else ""
+
+    with applied(user, load_balancer(USER, "thief", ranges=everyone, host=f"{host},api.user.sandbox.test")):
+        eventually(lambda: lookup() == USER.pool[0], "a free name is published")
+        with applied(provider, load_balancer(PROVIDER, "istiod", ranges=everyone, host=host)):
+            eventually(lambda: lookup() == PROVIDER.pool[0], "the provider has its name")
+
+
+def test_the_users_api_server_is_reached_by_name_and_nothing_else_of_that_node(sandbox: Sandbox) -> None:
+    named = f"{USER.api_host}:{API_PORT}"
+    assert from_node(sandbox, "provider", named) == {named: "open"}
+    # Pods have the cluster's resolver in their own resolv.conf; here the wan's, so they ask for the address.
+    direct = f"{USER.wan_address}:{API_PORT}"
+    others = [f"{USER.wan_address}:{port}" for port in (53, 2379, 10250)]
+    inner = [f"{USER.first_service_address}:443", f"{USER.gateway}:{API_PORT}"]
+    answers = from_pod(sandbox, PROVIDER, direct, *others, *inner)
+    assert answers.pop(direct) == "open"
+    assert set(answers.values()) == {"timeout"}, answers
+
+
+def test_the_cluster_dns_answers_at_its_service_address(sandbox: Sandbox) -> None:
+    for cluster in CLUSTERS.values():
+        for name, expected in (
+            ("kubernetes.default.svc.cluster.local", cluster.first_service_address),
+            (USER.api_host, USER.wan_address),
+        ):
+            eventually(lambda: dns_answer(sandbox, cluster, name) == expected, f"{name} is {expected}")  # noqa: B023
+
+
+def dns_answer(sandbox: Sandbox, cluster: ClusterAddresses, name: str) -> str:
+    argv = [sys.executable, str(PROGRAMS / "ask_dns.py"), cluster.dns_address, name]
+    return str(sandbox.run(cluster.name, argv, capture_output=True, text=True).stdout).strip()
+
+
+def test_etcd_is_searched_with_its_history(sandbox: Sandbox) -> None:
+    user, cluster = api(sandbox, "user"), sandbox.clusters["user"]
+    user.create(Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"}))
+    user.delete(Secret, "needle", namespace="default")
+    items = list(cluster.etcd_items())
+    assert any(b"in-the-haystack" in value for key, value in items if b"/secrets/default/needle" in key)
+    assert any(key == b"/registry/namespaces/kube-system" for key, _ in items)
+
+
+def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox) -> None:
+    def process(name: str) -> clusters.ProcessStatus:
+        return next(one for one in clusters.status(sandbox.state).processes if one.name == name)
+
+    before = process("user-apiserver")
+    sandbox.run("wan", ["kill", "-9", str(before.pid)], check=True)
+    eventually(lambda: process("user-apiserver").restarts == before.restarts + 1, "a restart is counted")
+    assert process("user-apiserver").last_exit == "killed by SIGKILL"
+    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again")
+    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "it answers")
+
+
+def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> None:
+    config = KubeConfig.from_file(sandbox.state / "clusters" / "user" / "load-balancers.kubeconfig")
+    controller = Client(config=_at(config, sandbox), trust_env=False)
+    with pytest.raises(ApiError, match="forbidden"):
+        list(controller.list(Secret, namespace="default"))
+
+
+def _at(config: KubeConfig, sandbox: Sandbox) -> KubeConfig:
+    for cluster in config.clusters.values():
+        cluster.server = sandbox.clusters["user"].server
+    return config

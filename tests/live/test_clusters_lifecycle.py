@@ -1,0 +1,171 @@
+"""The life of a sandbox for real: killed, interrupted, started twice, started again on old data, removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lightkube import Client, KubeConfig
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import ConfigMap
+
+from sandbox import clusters
+from sandbox.clusters import Sandbox
+from sandbox.clusters.addresses import CLUSTERS
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+
+def api(sandbox: Sandbox, name: str) -> Client:
+    return Client(config=KubeConfig.from_file(sandbox.kubeconfig).get(context_name=name), trust_env=False)
+
+
+def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not observe():
+        assert time.monotonic() < deadline, f"not seen in {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+def everything_inside(sandbox: Sandbox) -> tuple[set[int], set[Path]]:
+    """Host pids of all processes in the sandbox's PID namespace, and the network namespaces that they are in."""
+    pids: set[int] = set()
+    networks: set[Path] = set()
+    own = Path(f"/proc/{sandbox.supervisor.identity.pid}/ns/pid").readlink()
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "ns/pid").readlink() == own:
+                pids.add(int(entry.name))
+                networks.add((entry / "ns/net").readlink())
+        except OSError:
+            continue
+    return pids, networks
+
+
+def left_of(sandbox: Sandbox, pids: set[int], networks: set[Path]) -> list[str]:
+    """What is still there of a sandbox: processes, namespaces (by any process), mounts, host ports."""
+    found = [f"process {pid}" for pid in pids if str(sandbox.state) in _text(f"/proc/{pid}/cmdline")]
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found += [f"{entry} in {name}" for name in networks if (entry / "ns/net").readlink() == name]
+            except OSError:
+                continue
+    found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(sandbox.state) in line]
+    return found
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
+    tmp_path: Path, tools: Tools, progress: Progress
+) -> None:
+    state = tmp_path / "state"
+    try:
+        first = clusters.up(state, tools, progress, nodes=False)
+        for name in CLUSTERS:
+            api(first, name).create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+        kept_kubeconfig = first.kubeconfig.read_text()
+        inside = everything_inside(first)
+        assert len(inside[0]) >= 9
+        assert len(inside[1]) == 3
+        os.kill(first.supervisor.identity.pid, signal.SIGKILL)
+        eventually(lambda: not left_of(first, *inside), "the kernel ends everything")
+        assert clusters.load(state) is None
+        assert clusters.status(state) == clusters.Status(running=False)
+
+        second = clusters.up(state, tools, progress, nodes=False)
+        assert {name: one.server for name, one in first.clusters.items()} == {
+            name: one.server for name, one in second.clusters.items()
+        }
+        state.joinpath("old").write_text(kept_kubeconfig)  # one that somebody kept from before
+        for name in CLUSTERS:
+            client = Client(config=KubeConfig.from_file(state / "old").get(context_name=name), trust_env=False)
+            client.get(ConfigMap, "kept", namespace="default")
+        (state / "old").unlink()
+        inside = everything_inside(second)
+    finally:
+        clusters.down(state)
+    assert left_of(second, *inside) == []
+    assert not state.exists()
+    clusters.down(state)  # once more changes nothing
+
+
+def test_down_after_a_crash_removes_the_files(tmp_path: Path, tools: Tools, progress: Progress) -> None:
+    state = tmp_path / "state"
+    sandbox = clusters.up(state, tools, progress, nodes=False)
+    os.kill(sandbox.supervisor.identity.pid, signal.SIGKILL)
+    clusters.down(state)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_up_is_continued_and_two_at_once_share_one_sandbox(
+    tmp_path: Path, tools: Tools, progress: Progress
+) -> None:
+    state = tmp_path / "state"
+    up = (
+        "import sys,pathlib,types\n"
+        "from sandbox import clusters\nfrom sandbox.progress import Progress\n"
+        "state, bin_dir = map(pathlib.Path, sys.argv[1:])\n"
+        "class Tools(dict):\n  def __missing__(self, name): return bin_dir / name\n"
+        "tools = Tools(); tools.bin_dir = bin_dir\n"
+        "print(clusters.up(state, tools, Progress.silent(), nodes=False).supervisor.identity.pid)\n"
+    )
+    argv = [sys.executable, "-c", up, str(state), str(tools.bin_dir)]
+    try:
+        interrupted = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(lambda: (state / "clusters" / "supervisor.json").exists(), "it is half-way")
+        interrupted.send_signal(signal.SIGINT)
+        assert interrupted.wait(10) != 0
+        both = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        pids = {one.communicate(timeout=120)[0] for one in both}
+        assert len(pids) == 1
+        assert all(one.returncode == 0 for one in both)
+        assert clusters.up(state, tools, progress, nodes=False).supervisor.identity.pid == int(pids.pop())
+    finally:
+        clusters.down(state)
+
+
+def test_a_sandbox_whose_state_directory_is_removed_ends_itself(
+    tmp_path: Path, tools: Tools, progress: Progress
+) -> None:
+    state = tmp_path / "state"
+    sandbox = clusters.up(state, tools, progress, nodes=False)
+    try:
+        inside = everything_inside(sandbox)
+        state.rename(tmp_path / "elsewhere")
+        eventually(lambda: not left_of(sandbox, *inside), "it ends itself")
+    finally:
+        (tmp_path / "elsewhere").rename(state)
+        clusters.down(state)
+
+
+def test_a_program_that_cannot_start_is_one_clear_error(tmp_path: Path, tools: Tools, progress: Progress) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho this etcd is broken; exit 3\n")
+    broken.chmod(0o755)
+
+    class Broken:
+        bin_dir = tools.bin_dir
+
+        def __getitem__(self, name: str) -> Path:
+            return broken if name == "etcd" else tools[name]
+
+    try:
+        with pytest.raises(clusters.SandboxError) as error:
+            clusters.up(tmp_path / "state", Broken(), progress, nodes=False)
+    finally:
+        clusters.down(tmp_path / "state")
+    assert "etcd keeps ending (exit code 3)" in str(error.value)
+    assert "this etcd is broken" in str(error.value)
