@@ -19,13 +19,13 @@ from typing import Any, Literal
 
 import yaml
 
+from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
 from sandbox.cache import locked
 from sandbox.clusters import Sandbox
 from sandbox.engine_events import Changes, EventLog, Story
 from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
-from sandbox.plugins import select
 from sandbox.progress import Progress
 from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_home, pulumi_settings, with_tools
 from sandbox.toolchain import Tools
@@ -97,8 +97,8 @@ class Engine:
 
 def engine(sandbox: Sandbox, tools: Tools) -> Engine:
     """The CLI with its stack and configuration in place, both made first where they are missing."""
-    plugins = select(tools, pulumi_home())
-    environment = with_tools(tools.bin_dir, plugins.path) | pulumi_settings(sandbox.state) | dict(plugins.env)
+    chosen = plugins.select(tools, pulumi_home())
+    environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(sandbox.state) | dict(chosen.env)
     environment |= {
         "KUBECONFIG": str(sandbox.kubeconfig),
         # Adds the option --event-log, which the Automation API uses too.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox import clusters
+from sandbox import clusters, plugins
 from sandbox.errors import SandboxError
-from sandbox.plugins import select
 from sandbox.progress import Progress
-from sandbox.surroundings import pulumi_home, pulumi_settings, with_tools
+from sandbox.surroundings import backend, pulumi_home, pulumi_settings, with_tools
 from sandbox.toolchain import ensure
 
 _HINT = "(mesh) "
@@ -29,19 +29,36 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
     if sandbox is None:
         raise SandboxError(f"No sandbox runs in {state}.", fix="`make up` starts one.")
     tools = ensure(progress=progress)
-    plugins = select(tools, pulumi_home())
-    environment = with_tools(tools.bin_dir, plugins.path) | pulumi_settings(state) | dict(plugins.env)
+    chosen = plugins.select(tools, pulumi_home())
+    environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(state) | dict(chosen.env)
     environment |= {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}
     command = command_line(arguments, os.environ.get("SHELL", ""))
-    if not arguments:
-        # bash and zsh keep a prompt that comes by the environment unless the user's own start-up files set one.
-        environment |= {"PS1": _HINT + r"\w \$ ", "PROMPT": _HINT + "%~ %# "}
+    if not set(arguments) - {"--"}:
+        command += _with_hint(command[0], environment, state)
         print(f"{_HINT}kubectl --context provider|user, pulumi, istioctl; exit leaves", file=sys.stderr)
     program = shutil.which(command[0], path=environment["PATH"])
     if program is None:
         raise SandboxError(f"There is no program {command[0]!r}.", why=f"PATH is {environment['PATH']}")
     sys.stdout.flush()
     os.execve(program, [*command], environment)  # noqa: S606
+
+
+def _with_hint(shell: str, environment: dict[str, str], state: Path) -> list[str]:
+    """Arguments (and, in `environment`, variables) that make an interactive shell show where it is.
+
+    bash reads a file of ours, which reads the user's first: a start-up file often sets prompt and PATH anew.
+    """
+    if Path(shell).name != "bash":
+        environment |= {"PS1": _HINT + "$ ", "PROMPT": _HINT + "%~ %# "}
+        return []
+    start_up = backend(state) / "bashrc"
+    start_up.parent.mkdir(parents=True, exist_ok=True)
+    start_up.write_text(
+        "[ -f ~/.bashrc ] && . ~/.bashrc\n"
+        f"export PATH={shlex.quote(environment['PATH'])}\n"
+        f"PS1={shlex.quote(_HINT)}$PS1\n"
+    )
+    return ["--rcfile", str(start_up), "-i"]
 
 
 def command_line(arguments: Sequence[str], shell: str) -> list[str]:

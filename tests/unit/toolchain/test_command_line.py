@@ -1,0 +1,139 @@
+"""The bootstrap and the command line: what runs, in which order, and what a mistake looks like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox import __main__ as start
+from sandbox.bootstrap import CHECKOUT, environment_key
+from sandbox.checks import FOLDERS, overall, split_by_folder
+from sandbox.errors import SandboxError
+from sandbox.shell import command_line
+from sandbox.surroundings import pulumi_home, state_dir, with_tools
+
+
+def test_an_old_python_is_told_which_one_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(start, "LOWEST", (99, 0))
+    assert start.main() == 2
+    assert "needs Python 3.11 or later" in capsys.readouterr().err
+
+
+def test_the_environment_s_key_follows_pins_and_checkout(tmp_path: Path) -> None:
+    keys = {environment_key(tmp_path), environment_key(tmp_path / "other")}
+    (tmp_path / "constraints.txt").write_text("pulumi==3.256.0\n")
+    keys.add(environment_key(tmp_path))
+    assert len(keys) == 3
+
+
+def run(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sandbox.cli", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT), "HOSTED_MESH_STATE": str(state)},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_help_teaches_and_a_wrong_command_is_told(tmp_path: Path) -> None:
+    helped = run("--help", state=tmp_path / "none")
+    assert helped.returncode == 0
+    assert all(command in helped.stdout for command in ("up", "down", "status", "shell", "test", "lint", "bench"))
+    wrong = run("bogus", state=tmp_path / "none")
+    assert wrong.returncode == 2
+    assert "No such command 'bogus'" in wrong.stderr
+
+
+def test_a_shell_without_a_sandbox_is_one_block_without_a_stack_trace(tmp_path: Path) -> None:
+    failed = run("shell", "-c", "true", state=tmp_path / "none")
+    assert failed.returncode == 1
+    assert failed.stderr == f"\nNo sandbox runs in {tmp_path / 'none'}.\nTo fix it: `make up` starts one.\n"
+
+
+def test_the_exit_code_of_status_says_that_nothing_runs(tmp_path: Path) -> None:
+    seen = run("status", "--json", state=tmp_path / "none")
+    assert seen.returncode == 3
+    assert '"running": false' in seen.stdout
+
+
+def test_down_where_nothing_is_does_nothing(tmp_path: Path) -> None:
+    assert run("down", state=tmp_path / "none").returncode == 0
+
+
+def test_tests_run_in_order_and_paths_choose_folders() -> None:
+    assert list(split_by_folder(["-x"])) == list(FOLDERS)
+    chosen = split_by_folder(["./tests/live/test_node.py", "-k", "x", "tests/unit"])
+    assert chosen == {"tests/unit": ["tests/unit"], "tests/live": ["tests/live/test_node.py"]}
+    assert list(chosen) == ["tests/unit", "tests/live"]
+    assert split_by_folder(["tests/unti"]) == {"tests/unti": ["tests/unti"]}
+
+
+@pytest.mark.parametrize(
+    ("codes", "selective", "code"),
+    [
+        ((0, 0, 0), False, 0),
+        ((0, 1, 0), False, 1),
+        ((0, 0, 5), False, 1),
+        ((0, 5, 5), True, 0),
+        ((5, 5, 5), True, 1),
+        ((0, 2, 5), True, 1),
+    ],
+)
+def test_a_folder_without_tests_fails_unless_a_selection_emptied_it(
+    codes: tuple[int, ...], selective: bool, code: int
+) -> None:
+    assert overall(dict(zip(FOLDERS, codes, strict=True)), selective=selective) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ([], ["/bin/bash"]),
+        (["-c", "kubectl get pods"], ["/bin/bash", "-c", "kubectl get pods"]),
+        (["--", "kubectl", "get"], ["kubectl", "get"]),
+        (["kubectl", "get"], ["kubectl", "get"]),
+    ],
+)
+def test_what_the_shell_command_runs(arguments: list[str], command: list[str]) -> None:
+    assert command_line(arguments, "/bin/bash") == command
+
+
+def test_path_starts_with_plug_ins_then_python_then_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/tools")
+    monkeypatch.setenv("PYTHONHOME", "/wrong")
+    environment = with_tools(Path("/tools"), [Path("/plugins")])
+    assert environment["PATH"] == f"/plugins:{sys.prefix}/bin:/tools:/usr/bin"
+    assert "PYTHONHOME" not in environment
+
+
+def test_the_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOSTED_MESH_STATE", raising=False)
+    assert state_dir() == CHECKOUT / ".sandbox"
+    monkeypatch.setenv("HOSTED_MESH_STATE", str(tmp_path))
+    assert state_dir() == tmp_path
+    assert state_dir(Path("/other")) == Path("/other")
+
+
+def test_pulumi_s_home_is_the_user_s_own_only_if_it_has_plug_ins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PULUMI_HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert pulumi_home() == tmp_path / ".cache" / "hosted-mesh" / "pulumi"
+    (tmp_path / ".pulumi" / "plugins").mkdir(parents=True)
+    assert pulumi_home() == tmp_path / ".pulumi"
+
+
+def test_an_error_is_a_block_of_what_why_and_fix() -> None:
+    assert str(SandboxError("It broke.", why="first\nsecond", fix="mend it.")) == (
+        "It broke.\n  first\n  second\nTo fix it: mend it."
+    )
