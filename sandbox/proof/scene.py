@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -106,21 +104,12 @@ def client_of(cluster: Cluster) -> Client:
 
 def get_text(cluster: Cluster, path: str) -> str:
     """A page of an API server that is no Kubernetes object, `/metrics` for one, read as its administrator."""
-    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
-    assert config is not None
-    authority = ssl.create_default_context(cadata=_pem(config.cluster.certificate_auth_data))
-    with tempfile.NamedTemporaryFile(dir=cluster.kubeconfig.parent) as pair:  # 0600; the ssl module reads only files
-        pair.write(_pem(config.user.client_cert_data).encode() + b"\n" + _pem(config.user.client_key_data).encode())
-        pair.flush()
-        authority.load_cert_chain(pair.name)
-    with urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=authority)
-    ).open(config.cluster.server + path, timeout=15) as answer:
+    authority = ssl.create_default_context(cafile=cluster.certificate_authority)
+    authority.load_cert_chain(*cluster.administrator)
+    # A proxy variable of the caller's must not send a request for 127.0.0.1 anywhere else.
+    handlers = (urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=authority))
+    with urllib.request.build_opener(*handlers).open(cluster.server + path, timeout=15) as answer:
         return str(answer.read().decode())
-
-
-def _pem(data: str | None) -> str:
-    return base64.b64decode(data or "").decode()
 
 
 def eventually(look: Callable[[], T], *, seconds: float, every: float = 0.25) -> T:

@@ -105,9 +105,10 @@ def control_plane_secrets(scene: Scene) -> Iterator[tuple[str, bytes]]:
 
 
 def _files(scene: Scene) -> Iterator[tuple[str, bytes]]:
-    """Keys and kubeconfig credentials of the provider's cluster itself."""
+    """Private keys of the provider's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
     for path in scene.sandbox.clusters["provider"].secret_files():
-        yield f"provider's file {path.name}", path.read_bytes()
+        if path.suffix == ".key":  # the kubeconfigs beside them hold the same keys
+            yield f"provider's file {path.name}", path.read_bytes()
 
 
 def _private_keys(state: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:

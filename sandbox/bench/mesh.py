@@ -1,0 +1,177 @@
+"""One mesh by `pulumi up`, against the same objects by `helm template` and `kubectl apply --server-side`.
+
+Istio's CRDs are in place for both, as they are wherever a second mesh comes to a cluster. Both ways end when istiod is
+ready, and both start with the mesh's namespaces gone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from lightkube import ApiError
+from lightkube.resources.core_v1 import Namespace
+
+from sandbox import deployment
+from sandbox.bench.samples import Samples
+from sandbox.clusters import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.plugins import select
+from sandbox.progress import Progress
+from sandbox.proof.scene import client_of
+from sandbox.surroundings import pulumi_home
+from sandbox.toolchain import Tools
+
+CONTEXTS = {"control-plane-cluster": "provider", "data-plane-cluster": "user"}  # the library's provider -> kubeconfig
+RESOURCE_BOOKKEEPING = ("__",)  # what the plug-in keeps among a resource's inputs
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Seconds of each way, round by round."""
+
+    resources: int  # in the stack
+    objects: int  # of them, on the two API servers
+    plugins: str  # which provider plug-ins ran
+    floor: Samples
+    up: Samples
+    up_with_preview: Samples
+    preview: Samples
+
+
+def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) -> Comparison:
+    """Measures both ways in turn, `rounds` times. The all-in-one stack must be destroyed, its CRDs kept."""
+    bench = _MeshWithoutCrds(sandbox, tools)
+    floor, up, up_with_preview, preview = [], [], [], []
+    resources: list[dict[str, Any]] = []
+    with progress.step("pulumi up against the floor") as step, tempfile.TemporaryDirectory(dir=sandbox.state) as folder:
+        for number in range(rounds):
+            step.note(f"round {number + 1} of {rounds}: pulumi up")
+            up.append(_seconds(lambda: bench.pulumi("up", "--yes", "--skip-preview")))
+            preview.append(_seconds(lambda: bench.pulumi("preview", "--expect-no-changes")))
+            resources = bench.resources()
+            bench.pulumi("destroy", "--yes")
+            up_with_preview.append(_seconds(lambda: bench.pulumi("up", "--yes")))
+            bench.pulumi("destroy", "--yes")
+            step.note(f"round {number + 1} of {rounds}: the floor")
+            files = write_manifests(resources, Path(folder))
+            floor.append(_seconds(lambda files=files: bench.floor(files)))
+            bench.remove(files)
+    kind = select(tools, pulumi_home()).kind
+    objects = sum(len(found) for found in manifests(resources).values())
+    return Comparison(
+        len(resources), objects, kind, Samples(floor), Samples(up), Samples(up_with_preview), Samples(preview)
+    )
+
+
+class _MeshWithoutCrds:
+    """The all-in-one stack under another stack name, with the CRDs left to whoever installed them."""
+
+    STACK = "bench"
+
+    def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
+        self._sandbox = sandbox
+        self._tools = tools
+        self._engine = deployment.engine(sandbox, tools)
+        self._config = sandbox.state / f"Pulumi.{self.STACK}.yaml"
+        document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
+        self.mesh = document["config"]["hosted-mesh:mesh"]
+        self.mesh["dataPlane"].setdefault("crds", {})["install"] = False
+        self._config.touch(mode=0o600)
+        self._config.write_text(yaml.safe_dump(document))
+        self.pulumi("select", "--create", before=("stack",))
+
+    def pulumi(self, command: str, *options: str, before: tuple[str, ...] = ()) -> str:
+        answer = self._engine.ask(*before, command, *options, "--stack", self.STACK, "--config-file", str(self._config))
+        if answer.returncode != 0:
+            raise SandboxError(f"`pulumi {command}` failed while it was measured.", why=answer.stdout + answer.stderr)
+        return answer.stdout
+
+    def resources(self) -> list[dict[str, Any]]:
+        """The stack's resources, secrets in plain text."""
+        state = json.loads(self.pulumi("export", "--show-secrets", before=("stack",)))
+        return list(state["deployment"]["resources"])
+
+    def floor(self, files: Mapping[str, Path]) -> None:
+        """Renders both charts and applies the files, the data plane first, then waits for istiod."""
+        for chart in ("base", "istiod"):
+            self._run("helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)
+        for context in ("user", "provider"):
+            self._kubectl(context, "apply", "--server-side", "--force-conflicts", f"--filename={files[context]}")
+        self._kubectl("provider", "rollout", "status", "deployment", f"--namespace={self.namespace}", "--timeout=120s")
+
+    def remove(self, files: Mapping[str, Path]) -> None:
+        for context, file in files.items():
+            self._kubectl(context, "delete", "--ignore-not-found", f"--filename={file}")
+        for cluster in self._sandbox.clusters.values():
+            _wait_until_gone(cluster, self.namespace)
+
+    @property
+    def namespace(self) -> str:
+        return f"mesh-{self.mesh['name']}"
+
+    def _kubectl(self, context: str, *arguments: str) -> None:
+        self._run("kubectl", f"--kubeconfig={self._sandbox.kubeconfig}", f"--context={context}", *arguments)
+
+    def _run(self, tool: str, *arguments: str) -> None:
+        done = subprocess.run([self._tools[tool], *arguments], capture_output=True, text=True, timeout=180, check=False)
+        if done.returncode != 0:
+            raise SandboxError(f"`{tool} {arguments[0]}` failed while it was measured.", why=done.stderr)
+
+
+def manifests(resources: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The Kubernetes objects of a stack's state as manifests, by kubeconfig context, in the order of their creation."""
+    found: dict[str, list[dict[str, Any]]] = {context: [] for context in CONTEXTS.values()}
+    for resource in resources:
+        inputs = resource.get("inputs", {})
+        if not resource.get("custom") or not {"apiVersion", "kind", "metadata"} <= inputs.keys():
+            continue
+        provider = resource["provider"].split("::")[-2]
+        found[CONTEXTS[provider]].append(
+            {name: plain(value) for name, value in inputs.items() if not name.startswith(RESOURCE_BOOKKEEPING)}
+        )
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A value of a state that was exported with secrets shown, with each secret's wrapper taken off."""
+    if isinstance(value, dict):
+        return json.loads(value["plaintext"]) if "plaintext" in value else {k: plain(v) for k, v in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def write_manifests(resources: list[dict[str, Any]], folder: Path) -> dict[str, Path]:
+    """One file for each context, mode 0600, since Secrets are among the objects."""
+    files = {}
+    for context, objects in manifests(resources).items():
+        files[context] = folder / f"{context}.yaml"
+        files[context].touch(mode=0o600)
+        files[context].write_text(yaml.safe_dump_all(objects))
+    return files
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def _wait_until_gone(cluster: Any, namespace: str) -> None:
+    client = client_of(cluster)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            client.get(Namespace, namespace)
+        except ApiError as error:
+            if error.status.code == 404:
+                return
+            raise
+        time.sleep(0.2)
+    raise SandboxError(f"Namespace {namespace} is not gone after two minutes.", fix="`make down` and run again.")

@@ -1,0 +1,112 @@
+"""`make bench`: brings a sandbox up, warm, measures, prints the tables, and removes the sandbox again."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.resources.core_v1 import Pod
+from rich.console import Console
+from rich.table import Table
+
+from sandbox import clusters, deployment, toolchain, up
+from sandbox.bench.mesh import Comparison, compare
+from sandbox.bench.samples import Samples
+from sandbox.clusters import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress, StepResult
+from sandbox.proof import workloads
+from sandbox.proof.scene import client_of
+
+ROUNDS = 5
+
+
+def run(state: Path, progress: Progress, console: Console) -> None:
+    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes some three minutes.
+
+    state: the directory of the sandbox that people use; only its parent's place on disk matters here.
+    Raises SandboxError when the mesh that is measured does not work.
+    """
+    toolchain.ensure(progress=progress)  # built before the clock starts: the goal is for a warm `make up`
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
+        own = Path(folder) / "state"
+        try:
+            _measure(own, progress, console)
+        finally:
+            clusters.down(own)
+
+
+def _measure(state: Path, progress: Progress, console: Console) -> None:
+    began = datetime.now(UTC)
+    first = _timed_up(state, progress, console)
+    sandbox = clusters.load(state)
+    if sandbox is None:
+        raise SandboxError("The sandbox ended while it was being measured.", fix="look at `make status` and run again.")
+    ready = first_proxy_ready(sandbox)
+    second = _timed_up(state, progress, console)
+    console.print(steps_table(first, second))
+    console.print(
+        f"First proxy configured {(ready - began).total_seconds():.1f} s after the start of a warm `make up`.\n"
+    )
+    tools = toolchain.ensure(progress=progress)
+    deployment.destroy(sandbox, tools, progress)
+    console.print(comparison_table(compare(sandbox, tools, progress, rounds=ROUNDS)))
+
+
+def _timed_up(state: Path, progress: Progress, console: Console) -> list[StepResult]:
+    before, began = len(progress.finished), time.monotonic()
+    if not up.run(state, progress, console):
+        raise SandboxError(
+            "`make up` did not prove its mesh, so its times would say nothing.", fix="see the table above."
+        )
+    whole = StepResult("all of `make up`", "done", time.monotonic() - began, "", 0)
+    return [step for step in progress.finished[before:] if step.depth == 0] + [whole]
+
+
+def first_proxy_ready(sandbox: Sandbox) -> datetime:
+    """When the first sample Pod with a sidecar became ready, by its own status (to the second)."""
+    pods = client_of(sandbox.clusters["user"]).list(Pod, namespace=workloads.NAMESPACE)
+    return min(_ready_since(pod) for pod in pods if workloads.has_proxy(pod))
+
+
+def _ready_since(pod: PodModel) -> datetime:
+    conditions = (pod.status.conditions or []) if pod.status else []
+    since = next(one.lastTransitionTime for one in conditions if one.type == "Ready" and one.status == "True")
+    assert since is not None
+    return since
+
+
+def steps_table(first: list[StepResult], second: list[StepResult]) -> Table:
+    """Seconds of each step, of a first `make up` with built tools and of a second one that finds all done."""
+    again = {step.title: step.seconds for step in second}
+    table = Table(title="make up, tools built before: seconds", title_justify="left")
+    for name, justify in (("step", "left"), ("first", "right"), ("second", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for step in first:
+        repeated = f"{again[step.title]:.1f}" if step.title in again else "-"
+        table.add_row(step.title, f"{step.seconds:.1f}", repeated)
+    return table
+
+
+def comparison_table(found: Comparison) -> Table:
+    """Medians and the spread of the rounds, and the ratio of `pulumi up` to the floor, round by round."""
+    title = f"one mesh, {found.resources} resources, {found.objects} Kubernetes objects, plug-ins: {found.plugins}"
+    table = Table(title=title, title_justify="left")
+    for name, justify in (("what", "left"), ("median", "right"), ("least", "right"), ("most", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+
+    def row(name: str, samples: Samples, unit: str) -> None:
+        table.add_row(name, *(f"{value:.2f}{unit}" for value in (samples.median, samples.least, samples.most)))
+
+    row("floor: helm template, kubectl apply --server-side, rollout status", found.floor, " s")
+    row("pulumi up --skip-preview", found.up, " s")
+    row("pulumi up, with its preview", found.up_with_preview, " s")
+    row("pulumi preview, nothing changed", found.preview, " s")
+    row("ratio: up --skip-preview to floor", found.up / found.floor, "")
+    row("ratio: up with its preview to floor", found.up_with_preview / found.floor, "")
+    row("ratio: preview to floor", found.preview / found.floor, "")
+    return table

@@ -1,0 +1,30 @@
+"""Measured seconds, and ratios of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One figure, measured several times in the order of the rounds. Never empty."""
+
+    values: Sequence[float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def least(self) -> float:
+        return min(self.values)
+
+    @property
+    def most(self) -> float:
+        return max(self.values)
+
+    def __truediv__(self, floor: Samples) -> Samples:
+        """Ratios round by round, so that a machine that slows down does so in both."""
+        return Samples([mine / its for mine, its in zip(self.values, floor.values, strict=True)])
