@@ -27,6 +27,7 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
 
 
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
+ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
 _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
 
 # In the order in which they are made: what `pulumi up` needs first.
@@ -73,9 +74,14 @@ SOURCES: tuple[Source, ...] = (
         name="istio-charts",
         folder="istio",
         title="Istio 1.31's charts",
-        copies=tuple(
-            Copy("istio.io/istio", f"manifests/charts/{source}", f"charts/{name}")
-            for source, name in _ISTIO_CHARTS.items()
+        # No program, but a file that Istio's proxy image carries beside its programs: the node puts it into Pods.
+        provides=(ENVOY_BOOTSTRAP,),
+        copies=(
+            *(
+                Copy("istio.io/istio", f"manifests/charts/{source}", f"charts/{name}")
+                for source, name in _ISTIO_CHARTS.items()
+            ),
+            Copy("istio.io/istio", f"tools/packaging/common/{ENVOY_BOOTSTRAP}", f"bin/{ENVOY_BOOTSTRAP}"),
         ),
     ),
     GoSet(
