@@ -19,7 +19,7 @@ class Image:
     """What the real image's configuration says, as far as it matters to a process.
 
     program: what is run, for people and for the image id. tools: path in the container -> name in the tool
-    directory. shared: the same for the tools' data files (``share`` beside the tool directory). sources: path in the container -> file of this package. python: needs this machine's interpreter, which
+    directory (data files of the real image too). sources: path in the container -> file of this package. python: needs this machine's interpreter, which
     then comes first in the entrypoint. uid, gid: of the image's USER. stop_signal: as in the image.
     """
 
@@ -28,7 +28,6 @@ class Image:
     uid: int = 0
     gid: int = 0
     tools: Mapping[str, str] = field(default_factory=dict)
-    shared: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, Path] = field(default_factory=dict)
     python: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": _DEFAULT_PATH})
@@ -50,8 +49,8 @@ IMAGES: Mapping[str, Image] = {
             "/usr/local/bin/pilot-agent": "pilot-agent",
             "/usr/local/bin/envoy": "envoy",
             "/usr/local/bin/nft": "nft",
+            "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json",
         },
-        shared={"/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json"},
     ),
     "sample": Image(
         program="sample",
@@ -81,12 +80,31 @@ def find(reference: str) -> Image:
     return image
 
 
-def files(image: Image, bin_dir: Path) -> dict[str, str]:
-    """Path in the container -> path on this machine, links resolved, for all of the image's files."""
-    found = {path: bin_dir / name for path, name in image.tools.items()}
-    found |= {path: bin_dir.parent / "share" / name for path, name in image.shared.items()}
-    found |= image.sources
-    return {path: str(source.resolve()) for path, source in found.items()}
+@dataclass(frozen=True)
+class Files:
+    """bound: path in the container -> path on this machine. linked: path in the container -> what it is a link to."""
+
+    bound: Mapping[str, str]
+    linked: Mapping[str, str]
+
+
+def files(image: Image, bin_dir: Path) -> Files:
+    """Where all of the image's files come from. Raises FileNotFoundError for a tool that is missing.
+
+    A tool that the toolchain unpacked from a system package (nft) is a script that finds its libraries in ``system``
+    beside its own directory, so its whole cache entry is bound where it is, and the tool is a link to it.
+    """
+    bound = {path: str(source) for path, source in image.sources.items()}
+    linked: dict[str, str] = {}
+    for path, name in image.tools.items():
+        tool = (bin_dir / name).resolve(strict=True)
+        entry = tool.parent.parent
+        if (entry / "system").is_dir():
+            bound[str(entry)] = str(entry)
+            linked[path] = str(tool)
+        else:
+            bound[path] = str(tool)
+    return Files(bound, linked)
 
 
 def image_id(image: Image, bin_dir: Path) -> str:

@@ -65,8 +65,7 @@ def launch_of(
     identity = security.identity(spec, container, image, ids)
     own = container.securityContext
     files = images.files(image, config.bin_dir)
-    if image.python:
-        files |= rootfs.python_files()
+    bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
     home = "/root" if identity.uid in (0, None) else "/"
     return Launch(
         argv=_argv(container, image, variables),
@@ -75,7 +74,7 @@ def launch_of(
         identity=identity,
         hostname=names.hostname,
         staging=str(config.state / "rootfs"),
-        mounts=rootfs.layout(files, {}, names, _volumes(container, variables, volume)),
+        mounts=rootfs.layout(bound, files.linked, names, _volumes(container, variables, volume)),
         read_only_root=bool(own and own.readOnlyRootFilesystem),
         network_fd=network_fd,
     )

@@ -97,9 +97,9 @@ def _fixed(names: NameService) -> list[Mount]:
 
 
 def layout(
-    files: Mapping[str, str], texts: Mapping[str, str], names: NameService, volumes: Iterable[VolumeMount]
+    files: Mapping[str, str], links: Mapping[str, str], names: NameService, volumes: Iterable[VolumeMount]
 ) -> tuple[Mount, ...]:
-    """All steps in order. ``files``: path in the container -> path of the node's; ``texts``: path -> contents.
+    """All steps in order. ``files``: path in the container -> path of the node's; ``links``: path -> where it leads.
 
     Volumes come last and from the shortest path on, so that one may lie in another; they also hide what was there.
     """
@@ -108,6 +108,6 @@ def layout(
         *_system(),
         *_fixed(names),
         *(Mount("bind", target, source, read_only=True) for target, source in sorted(files.items())),
-        *(Mount("file", target, text, mode=0o644) for target, text in sorted(texts.items())),
+        *(Mount("symlink", path, leads_to) for path, leads_to in sorted(links.items())),
         *(Mount("bind", volume.target, volume.source, read_only=volume.read_only) for volume in ordered),
     )
