@@ -68,7 +68,8 @@ def make_node(cluster: ClusterAddresses, nft: str) -> None:
         bridge = _add_bridge(ip, POD_BRIDGE)
         ip.addr("add", index=bridge, address=cluster.gateway, prefixlen=cluster.pod_prefix_length)
         _set(_NODE_SYSCTLS)
-        subprocess.run([nft, "-f", "-"], input=boundary.rules(cluster), text=True, check=True)
+        if subprocess.run([nft, "-f", "-"], input=boundary.rules(cluster), text=True, check=False).returncode != 0:
+            raise SystemExit("nft refused the rules above: the kernel needs nf_tables, nft_ct and nft_nat.")
         # kube-proxy wants a default route; the wan's bridge routes nothing, so it leads nowhere.
         ip.route("add", dst="default", gateway=WAN_GATEWAY)
 
@@ -96,7 +97,13 @@ def _set(sysctls: dict[str, str]) -> None:
     for name, value in sysctls.items():
         path = Path("/proc/sys") / name
         if path.exists() and path.read_text().strip() != value:
-            path.write_text(value)
+            try:
+                path.write_text(value)
+            except OSError as error:
+                raise SystemExit(
+                    f"The kernel setting {name}={value} could not be made ({error.strerror}). A container with a "
+                    "read-only /proc/sys forbids it: start it privileged or with systempaths=unconfined."
+                ) from None
 
 
 if __name__ == "__main__":

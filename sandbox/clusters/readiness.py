@@ -86,4 +86,4 @@ def _get(cluster: Cluster, path: str, *, decode: bool = True) -> Any:
 def _failed(layout: Layout, process: str, what: str) -> SandboxError:
     log = layout.log(process)
     lines = log.read_text(errors="replace").splitlines()[-_LOG_LINES:] if log.exists() else []
-    return SandboxError(what, why="\n".join(lines), fix=f"read {log}, then `make down` and `make up`.")
+    return SandboxError(what, why="\n".join(dict.fromkeys(lines)), fix=f"read {log}, then `make down` and `make up`.")

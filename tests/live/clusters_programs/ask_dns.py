@@ -1,4 +1,4 @@
-"""Asks a name server for an address: ask_dns.py SERVER NAME. No library: the system's resolver cannot be told whom to ask."""
+"""Asks a name server for an address: ask_dns.py SERVER NAME. No library: the system resolver takes no server to ask."""
 
 from __future__ import annotations
 

@@ -1,0 +1,62 @@
+"""Who publishes which name, and what CoreDNS is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lightkube.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, ServiceSpec, ServiceStatus
+from lightkube.models.core_v1 import Service as ServiceModel
+from lightkube.models.meta_v1 import ObjectMeta
+
+from sandbox.clusters.addresses import PROVIDER, USER
+from sandbox.clusters.dns import base_records, cluster_corefile, in_zone, publish, wan_corefile
+from sandbox.clusters.load_balancers import HOSTNAME, balanced, is_ours
+
+
+def hosts(directory: Path) -> dict[str, str]:
+    pairs = (line.split() for line in (directory / "hosts").read_text().splitlines())
+    return {name: address for address, name in pairs}
+
+
+def test_a_user_cannot_take_names_over(tmp_path: Path) -> None:
+    publish(tmp_path, "user", {"istiod.sandbox.test": "10.90.0.150", "api.user.sandbox.test": "10.90.0.150"})
+    publish(tmp_path, "sandbox", base_records())
+    assert hosts(tmp_path) == {"istiod.sandbox.test": "10.90.0.150", "api.user.sandbox.test": "10.90.0.20"}
+    publish(tmp_path, "provider", {"istiod.sandbox.test": "10.90.0.100"})
+    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.0.100"
+    publish(tmp_path, "provider", {})
+    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.0.150"
+
+
+def test_only_names_of_the_zone_are_published() -> None:
+    names = ("a.sandbox.test", "deep.a.sandbox.test", "sandbox.test", "a.example.com", "asandbox.test", "")
+    assert [in_zone(name) for name in names] == [True, True, False, False, False, False]
+
+
+def service(**spec: object) -> ServiceModel:
+    return ServiceModel(
+        metadata=ObjectMeta(name="s", namespace="n", annotations={HOSTNAME: "A.sandbox.test., b.sandbox.test,c.com"}),
+        spec=ServiceSpec(**{"type": "LoadBalancer", **spec}),  # type: ignore[arg-type]
+        status=ServiceStatus(loadBalancer=LoadBalancerStatus(ingress=[LoadBalancerIngress(ip="10.90.0.100")])),
+    )
+
+
+def test_what_is_read_from_a_service() -> None:
+    read = balanced(service(loadBalancerIP="10.90.0.100"))
+    assert (read.key, read.address, read.wanted) == (("n", "s"), "10.90.0.100", "10.90.0.100")
+    assert read.names == ("a.sandbox.test", "b.sandbox.test")
+
+
+def test_services_of_other_controllers_are_left_alone() -> None:
+    assert is_ours(service())
+    assert not is_ours(service(loadBalancerClass="someone.else/lb"))
+    assert not is_ours(service(type="ClusterIP"))
+
+
+def test_name_servers_listen_where_the_plan_says(tmp_path: Path) -> None:
+    assert "bind 10.90.0.53" in wan_corefile(tmp_path)
+    user = cluster_corefile(USER, tmp_path / "k")
+    assert "bind 10.90.0.20" in user
+    assert f"kubeconfig {tmp_path / 'k'}" in user
+    assert "forward . 10.90.0.53" in user
+    assert "bind 10.90.0.10" in cluster_corefile(PROVIDER, tmp_path / "k")

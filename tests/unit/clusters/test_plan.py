@@ -1,0 +1,94 @@
+"""The table of processes: complete, in order, each cluster to itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lightkube.resources.core_v1 import Service
+from lightkube.resources.discovery_v1 import EndpointSlice
+
+from sandbox.clusters.addons import objects
+from sandbox.clusters.addresses import CLUSTERS, PROVIDER, USER
+from sandbox.clusters.environment import program_environment
+from sandbox.clusters.plan import Plan, Process
+from sandbox.clusters.processes import plan
+from sandbox.clusters.state import Layout
+
+
+class Tools:
+    bin_dir = Path("/tools")
+
+    def __getitem__(self, name: str) -> Path:
+        return self.bin_dir / name
+
+
+def made(*, nodes: bool) -> Plan:
+    return plan(Layout(Path("/state")), Tools(), {"provider": 7, "user": 8}, ["agent"] if nodes else None)
+
+
+def by_name(found: Plan) -> dict[str, Process]:
+    return {process.name: process for process in found.processes}
+
+
+def test_names_are_unique_and_what_is_waited_for_exists() -> None:
+    for nodes in (False, True):
+        found = made(nodes=nodes)
+        processes = by_name(found)
+        assert len(processes) == len(found.processes) == (22 if nodes else 8)
+        assert {name for one in found.processes for name in one.after} <= set(processes)
+
+
+def test_agents_stop_first_then_api_servers_and_etcd_last() -> None:
+    stages = {name: process.stop_stage for name, process in by_name(made(nodes=True)).items()}
+    for cluster in CLUSTERS:
+        own = {name.removeprefix(f"{cluster}-"): stage for name, stage in stages.items() if name.startswith(cluster)}
+        assert own["node"] == min(stages.values())
+        assert own["node"] < own["kube-proxy"] < own["controller-manager"] < own["apiserver"] < own["etcd"]
+        assert own["etcd"] == max(stages.values())
+
+
+def test_no_process_of_one_cluster_is_told_of_a_file_or_network_of_the_other() -> None:
+    for name, process in by_name(made(nodes=True)).items():
+        for own, other in (("provider", "user"), ("user", "provider")):
+            if name.startswith(own):
+                assert process.network == own
+                assert not any(f"/state/clusters/{other}/" in word for word in process.argv)
+
+
+def test_the_api_server_is_as_agreed() -> None:
+    argv = by_name(made(nodes=False))["user-apiserver"].argv
+    for flag in (
+        "--authorization-mode=Node,RBAC",
+        "--api-audiences=https://kubernetes.default.svc.cluster.local,istio-ca",
+        "--advertise-address=10.90.0.20",
+        "--kubelet-preferred-address-types=InternalIP",
+    ):
+        assert flag in argv
+    assert "--use-service-account-credentials=false" in by_name(made(nodes=False))["user-controller-manager"].argv
+
+
+def test_without_nodes_the_hosts_resolver_stays() -> None:
+    assert made(nodes=False).resolver is None
+    assert made(nodes=True).resolver == "10.90.0.53"
+
+
+def test_a_plan_survives_its_file() -> None:
+    assert Plan.model_validate_json(made(nodes=True).model_dump_json()) == made(nodes=True)
+
+
+def test_nothing_of_the_callers_secrets_or_proxies_gets_inside() -> None:
+    outside = {"HOME": "/h", "HTTPS_PROXY": "http://p", "https_proxy": "http://p", "PULUMI_CONFIG_PASSPHRASE": "x"}
+    inside = program_environment(Path("/tools"), outside)
+    assert set(inside) == {"HOME", "PATH", "PYTHONPATH", "PYTHONUNBUFFERED"}
+    assert inside["PATH"].split(os.pathsep)[0] == "/tools"
+
+
+def test_the_dns_service_is_at_its_fixed_address_and_backed_by_the_node() -> None:
+    for cluster in (PROVIDER, USER):
+        (service,) = (one for one in objects(cluster) if isinstance(one, Service))
+        (endpoints,) = (one for one in objects(cluster) if isinstance(one, EndpointSlice))
+        assert service.spec
+        assert service.spec.clusterIP == cluster.dns_address
+        assert endpoints.endpoints
+        assert endpoints.endpoints[0].addresses == [cluster.wan_address]
