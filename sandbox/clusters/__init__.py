@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.clusters.lock import locked
 from sandbox.clusters.readiness import wait_ready
 from sandbox.clusters.running import Cluster, Sandbox
 from sandbox.clusters.shutdown import end, remove
-from sandbox.clusters.state import Layout, ProcessStatus, locked, running
+from sandbox.clusters.state import Layout, ProcessStatus, running
 from sandbox.clusters.status import Status, observe
 from sandbox.errors import SandboxError
 

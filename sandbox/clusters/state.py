@@ -1,4 +1,4 @@
-"""The state directory: where everything of a running sandbox lies, who holds it, and which supervisor runs it.
+"""The state directory: where everything of a running sandbox lies, and which supervisor runs it.
 
 <state>/kubeconfig                 both contexts, for people
 <state>/clusters/                  this room's own; `down` removes it
@@ -12,11 +12,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -24,38 +20,15 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sandbox.clusters.addresses import ClusterName
+from sandbox.clusters.identity import Identity
 
 Mode = Literal["root", "rootless"]
 Phase = Literal["waiting", "starting", "ready", "done", "backing off", "failed", "stopping", "stopped"]
 _M = TypeVar("_M", bound=BaseModel)
-_LOCK_POLL = 0.1  # seconds
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Identity(_Record):
-    """One process for certain: a pid alone may have been given to another process since.
-
-    pid: as seen from the host. start: clock ticks after boot (/proc/PID/stat). boot: the kernel's boot id.
-    """
-
-    pid: int
-    start: int
-    boot: str
-
-    @classmethod
-    def of(cls, pid: int) -> Identity:
-        """Raises OSError when there is no such process."""
-        return cls(pid=pid, start=_start_time(pid), boot=_boot_id())
-
-    def alive(self) -> bool:
-        """True while that very process runs; a zombie, or another process with its pid, is not it."""
-        try:
-            return self.boot == _boot_id() and self.start == _start_time(self.pid) and _status(self.pid) != "Z"
-        except OSError:
-            return False
 
 
 class Supervisor(_Record):
@@ -163,60 +136,3 @@ def running(layout: Layout) -> Supervisor | None:
     """The supervisor of this state directory, if it is alive."""
     found = read(layout.supervisor, Supervisor)
     return found if found and found.identity.alive() else None
-
-
-@contextmanager
-def locked(layout: Layout, waiting: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """Holds the state directory for one `up` or `down`; another that holds it is waited for.
-
-    The kernel drops the lock with its process. `down` removes the file while holding it, so whoever got the lock of
-    a removed file tries again with the new one.
-    """
-    path = layout.own / "lock"
-    while True:
-        layout.make()
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except FileNotFoundError:  # `down` removed the directory in between
-            continue
-        try:
-            while not _try_lock(descriptor):
-                waiting("waiting for another run that holds this sandbox")
-                time.sleep(_LOCK_POLL)
-            if _is_still(path, descriptor):
-                yield
-                return
-        finally:
-            os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _stat_fields(pid: int) -> list[str]:
-    # The second field, the program's name, may hold spaces and brackets: count from its last bracket.
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def _status(pid: int) -> str:
-    return _stat_fields(pid)[0]
-
-
-def _start_time(pid: int) -> int:
-    return int(_stat_fields(pid)[19])
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from sandbox.clusters import down, load, status
+from sandbox.clusters.identity import Identity
+from sandbox.clusters.lock import locked
 from sandbox.clusters.shutdown import end
 from sandbox.clusters.state import (
-    Identity,
     Layout,
     Settings,
     Supervisor,
-    locked,
     read,
     running,
     write,
