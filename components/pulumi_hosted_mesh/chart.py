@@ -1,0 +1,107 @@
+"""Istio's Helm charts as Pulumi resources: the one way in which the library renders a chart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes.helm import v4 as helm
+
+from pulumi_hosted_mesh import vocabulary
+from pulumi_hosted_mesh.clusters import Cluster
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
+
+REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
+DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+
+
+class Source(TypedDict):
+    """The arguments of a Chart that say where it comes from."""
+
+    chart: str
+    version: NotRequired[str]
+    repository_opts: NotRequired[helm.RepositoryOptsArgs]
+
+
+def istio_chart(
+    resource_name: str,
+    *,
+    mesh: Mesh,
+    cluster: Cluster,
+    chart: str,
+    release: str,
+    values: Mapping[str, Any],
+    parent: pulumi.Resource,
+    namespace: str | None = None,
+    depends_on: Sequence[pulumi.Resource] = (),
+    await_ready: bool = True,
+    pod_annotations: Mapping[str, pulumi.Input[str]] | None = None,
+) -> helm.Chart:
+    """One of Istio's charts in one cluster, each of its objects with the mesh's ownership labels.
+
+    values: plain values; an unknown among them would hide every object of the chart from a preview.
+    namespace: by default the mesh's own.
+    pod_annotations: for the Pods of its Deployments; these may be unknown, for they are added to rendered objects.
+    """
+    labels = vocabulary.labels(mesh.name, cluster.role)
+
+    def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
+        return pulumi.ResourceTransformResult(marked(args.type_, args.props, labels, pod_annotations or {}), args.opts)
+
+    options = cluster.options(parent, depends_on=depends_on)
+    options.transforms = [mark]
+    return helm.Chart(
+        resource_name,
+        helm.ChartArgs(
+            name=release,
+            namespace=namespace or mesh.namespace,
+            values=dict(values),
+            skip_await=not await_ready,
+            **source(mesh.charts, chart),
+        ),
+        options,
+    )
+
+
+def source(charts: Charts, name: str) -> Source:
+    """Where one of Istio's charts (`base`, `istiod`, `gateway`) comes from.
+
+    Raises: InvalidInputError if a local directory has no such charts or too old ones.
+    """
+    if charts.path is None:
+        if charts.repository.startswith("oci://"):
+            return {"chart": f"{charts.repository.rstrip('/')}/{name}", "version": charts.version}
+        repository = helm.RepositoryOptsArgs(repo=charts.repository)
+        return {"chart": name, "version": charts.version, "repository_opts": repository}
+    directory = Path(os.path.expandvars(charts.path)).expanduser().resolve()
+    if not (directory / name / "Chart.yaml").is_file():
+        rule = f"has no chart at {name}/Chart.yaml"
+        raise InvalidInputError([Problem("charts.path", rule, "Name a directory with Istio's charts")])
+    if not (directory / REMOTE_PROFILE).is_file():
+        rule = f"is too old: the istiod chart has no remote profile ({REMOTE_PROFILE})"
+        raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")])
+    return {"chart": str(directory / name)}
+
+
+def marked(
+    type_token: str,
+    properties: Mapping[str, Any],
+    labels: Mapping[str, str],
+    pod_annotations: Mapping[str, pulumi.Input[str]],
+) -> dict[str, Any]:
+    """A rendered object with the labels added, and the annotations on its Pods if it is a Deployment."""
+    if "metadata" not in properties:  # the chart itself
+        return dict(properties)
+    metadata = dict(properties["metadata"])
+    metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    result = {**properties, "metadata": metadata}
+    if pod_annotations and type_token == DEPLOYMENT:
+        template = dict(properties["spec"]["template"])
+        pods = dict(template["metadata"])
+        pods["annotations"] = {**pods.get("annotations", {}), **pod_annotations}
+        result["spec"] = {**properties["spec"], "template": {**template, "metadata": pods}}
+    return result

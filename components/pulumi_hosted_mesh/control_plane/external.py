@@ -1,0 +1,109 @@
+"""istiod of one mesh in the provider's cluster."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pulumi
+from pulumi_kubernetes import core, networking
+
+from pulumi_hosted_mesh.access import IstiodCredential
+from pulumi_hosted_mesh.chart import istio_chart
+from pulumi_hosted_mesh.clusters import ControlPlaneCluster, require_control_plane
+from pulumi_hosted_mesh.control_plane import manifests
+from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.metadata import cluster_wide, in_mesh
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.trust import CaCerts
+from pulumi_hosted_mesh.vocabulary import (
+    CACERTS_SECRET,
+    KUBECONFIG_DIGEST_ANNOTATION,
+    KUBECONFIG_KEY,
+    KUBECONFIG_SECRET,
+    TYPE_EXTERNAL_CONTROL_PLANE,
+)
+
+
+class ExternalControlPlane(pulumi.ComponentResource):
+    """A namespace of the mesh's own in the provider's cluster, with istiod in it and one exposed Service.
+
+    mesh: the document.
+    cluster: the provider's cluster.
+    cacerts: the mesh's intermediate authority. Without it istiod would make its own and write its key to the user's
+        cluster, so it is not optional.
+    credential: istiod's kubeconfig of the user's cluster.
+    Outputs: `endpoint`, all that the data plane is told.
+    Raises: InvalidInputError if the cluster is not a control plane, or the charts cannot be used.
+    """
+
+    endpoint: ControlPlaneEndpoint
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        mesh: Mesh,
+        cluster: ControlPlaneCluster,
+        cacerts: CaCerts,
+        credential: IstiodCredential,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        require_control_plane(cluster)
+        super().__init__(TYPE_EXTERNAL_CONTROL_PLANE, name, {}, opts)
+        namespace = core.v1.Namespace(
+            f"{name}-control-plane", metadata=cluster_wide(mesh, cluster, mesh.namespace), opts=cluster.options(self)
+        )
+        inside = cluster.options(self, depends_on=[namespace])
+
+        quota = core.v1.ResourceQuota(
+            f"{name}-quota",
+            metadata=in_mesh(mesh, cluster, "mesh"),
+            spec=core.v1.ResourceQuotaSpecArgs(hard=manifests.quota_limits(mesh)),
+            opts=inside,
+        )
+        network = networking.v1.NetworkPolicy(
+            f"{name}-network",
+            metadata=in_mesh(mesh, cluster, "mesh"),
+            spec=manifests.network_policy_spec(mesh),
+            opts=inside,
+        )
+        authority = core.v1.Secret(
+            f"{name}-cacerts", metadata=in_mesh(mesh, cluster, CACERTS_SECRET), string_data=cacerts.files, opts=inside
+        )
+        access = core.v1.Secret(
+            f"{name}-istio-kubeconfig",
+            metadata=in_mesh(mesh, cluster, KUBECONFIG_SECRET),
+            string_data={KUBECONFIG_KEY: credential.kubeconfig},
+            opts=inside,
+        )
+        istiod = istio_chart(
+            f"{name}-istiod",
+            mesh=mesh,
+            cluster=cluster,
+            chart="istiod",
+            release="istiod",
+            values=istiod_values(mesh),
+            parent=self,
+            depends_on=[quota, network, authority, access],
+            await_ready=mesh.control_plane.istiod.wait_until_ready,
+            pod_annotations={KUBECONFIG_DIGEST_ANNOTATION: digest(credential)},
+        )
+        core.v1.Service(
+            f"{name}-exposed",
+            metadata=in_mesh(mesh, cluster, "istiod-exposed", manifests.exposed_service_annotations(mesh)),
+            spec=manifests.exposed_service_spec(mesh),
+            opts=cluster.options(self, depends_on=[istiod]),
+        )
+        self.endpoint = ControlPlaneEndpoint.of(mesh, cacerts.root_certificate)
+        self.register_outputs(self.endpoint.as_output())
+
+
+def digest(credential: IstiodCredential) -> pulumi.Output[str]:
+    """SHA-256 of istiod's kubeconfig, public: a token in it has far too much entropy to be guessed from its hash.
+
+    On the Pods it makes a changed kubeconfig a rollout: istiod reads its kubeconfig only when it starts, while it
+    notices a changed `cacerts` by itself.
+    """
+    hashed = credential.kubeconfig.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())
+    return pulumi.Output.unsecret(hashed)

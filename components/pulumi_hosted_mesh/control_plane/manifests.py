@@ -1,0 +1,115 @@
+"""Objects around istiod on the control plane, as plain data: quota, network policy, the exposed Service."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.vocabulary import (
+    EXTERNAL_DNS_HOSTNAME_ANNOTATION,
+    MONITORING_PORT,
+    READINESS_PORT,
+    REVISION_LABEL,
+    SKIP_AWAIT_ANNOTATION,
+    WEBHOOK_PORT,
+    XDS_PORT,
+)
+
+SUFFIXES = ("", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
+Spec = Any
+"""A part of a manifest, by Kubernetes' own field names, which Pulumi's typed arguments take as they are."""
+
+
+def istiod_selector(mesh: Mesh) -> dict[str, str]:
+    """Labels of istiod's Pods of this revision."""
+    return {"app": "istiod", REVISION_LABEL: mesh.revision}
+
+
+def quota_limits(mesh: Mesh) -> dict[str, str]:
+    """`spec.hard` of the namespace's quota: what istiod needs while a rollout has both sets of Pods, and no more."""
+    istiod, resources = mesh.control_plane.istiod, mesh.control_plane.istiod.resources
+    pods = 2 * istiod.replicas
+    return {
+        "pods": str(pods),
+        "requests.cpu": times(resources.cpu_request, pods),
+        "requests.memory": times(resources.memory_request, pods),
+        "limits.cpu": times(resources.cpu_limit, pods),
+        "limits.memory": times(resources.memory_limit, pods),
+        "services.loadbalancers": "1",
+        # Service types count NodePorts only where they are allocated; istiod's other Service has none.
+        "services.nodeports": "2" if mesh.control_plane.exposure.allocate_node_ports else "0",
+    }
+
+
+def times(quantity: str, count: int) -> str:
+    """A Kubernetes quantity multiplied, in the canonical form in which the API server gives it back."""
+    number = quantity.rstrip("".join(SUFFIXES))
+    suffix = quantity[len(number) :]
+    product = Decimal(number) * count
+    if suffix == "m" and product % 1000 == 0:
+        product, suffix = product / 1000, ""
+    if suffix == "" and product % 1:
+        product, suffix = product * 1000, "m"
+    binary = {"Ki": "Mi", "Mi": "Gi", "Gi": "Ti"}
+    while suffix in binary and product % 1024 == 0:
+        product, suffix = product / 1024, binary[suffix]
+    return f"{product.normalize():f}{suffix}"
+
+
+def network_policy_spec(mesh: Mesh) -> Spec:
+    """`spec` of the namespace's NetworkPolicy: in come xDS and webhooks, probes and metrics; out go DNS and HTTPS.
+
+    Addresses are limited by the exposed Service's source ranges and not here: behind a load balancer a NetworkPolicy
+    sees a node's address.
+    """
+    api_port = urlsplit(mesh.data_plane.access.api_server).port or 443
+    return {
+        "podSelector": {},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [
+            {"ports": [_tcp(XDS_PORT), _tcp(WEBHOOK_PORT), _tcp(READINESS_PORT)]},
+            {"from": [{"podSelector": {}}], "ports": [_tcp(MONITORING_PORT)]},
+        ],
+        # 443: the keys of token issuers (JWKS), which the user's RequestAuthentication may name.
+        "egress": [{"ports": [_tcp(53), {"protocol": "UDP", "port": 53}]}, {"ports": _tcp_ports({api_port, 443})}],
+    }
+
+
+def exposed_service_annotations(mesh: Mesh) -> dict[str, str]:
+    """Annotations of the exposed Service: the user's, the published name, and whether Pulumi waits for an address."""
+    exposure = mesh.control_plane.exposure
+    annotations = dict(exposure.annotations)
+    if exposure.publish_name:
+        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = mesh.control_plane.host
+    if not mesh.control_plane.istiod.wait_until_ready:
+        annotations[SKIP_AWAIT_ANNOTATION] = "true"
+    return annotations
+
+
+def exposed_service_spec(mesh: Mesh) -> Spec:
+    """`spec` of the Service through which the data plane reaches istiod: two ports, both TLS, and the allow-list."""
+    exposure = mesh.control_plane.exposure
+    spec: dict[str, Any] = {
+        "type": "LoadBalancer",
+        "selector": istiod_selector(mesh),
+        "ports": [
+            {"name": "tls-xds", "port": XDS_PORT, "targetPort": XDS_PORT, "protocol": "TCP"},
+            {"name": "https-webhooks", "port": WEBHOOK_PORT, "targetPort": WEBHOOK_PORT, "protocol": "TCP"},
+        ],
+        "allocateLoadBalancerNodePorts": exposure.allocate_node_ports,
+    }
+    if exposure.source_ranges:
+        spec["loadBalancerSourceRanges"] = list(exposure.source_ranges)
+    if exposure.load_balancer_class:
+        spec["loadBalancerClass"] = exposure.load_balancer_class
+    return spec
+
+
+def _tcp(port: int) -> dict[str, Any]:
+    return {"protocol": "TCP", "port": port}
+
+
+def _tcp_ports(ports: set[int]) -> list[dict[str, Any]]:
+    return [_tcp(port) for port in sorted(ports)]

@@ -1,0 +1,92 @@
+"""The user's side of one mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pulumi
+from pulumi_kubernetes.admissionregistration import v1 as admission
+
+from pulumi_hosted_mesh.chart import istio_chart
+from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.data_plane import webhooks
+from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
+from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE
+
+
+class RemoteDataPlane(pulumi.ComponentResource):
+    """What a user's cluster needs to be served by an istiod elsewhere: no Pod but gateways that the document asks for.
+
+    mesh: the document.
+    cluster: the user's cluster; the mesh's namespace exists there already (`DataPlaneAccess` makes it).
+    endpoint: the control plane's public facts.
+    after: what has to exist before, in the same stack: the mesh's namespace.
+    Outputs: `webhook_manifests`, what was installed, or with `unmanaged` webhooks what an integrator must install.
+    Raises: InvalidInputError if the cluster is not a data plane, or the charts cannot be used.
+    """
+
+    webhook_manifests: pulumi.Output[list[webhooks.Manifest]]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        mesh: Mesh,
+        cluster: DataPlaneCluster,
+        endpoint: ControlPlaneEndpoint,
+        after: Sequence[pulumi.Resource] = (),
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        require_data_plane(cluster)
+        super().__init__(TYPE_REMOTE_DATA_PLANE, name, {}, opts)
+        settings = mesh.data_plane.webhooks
+        istio_chart(
+            f"{name}-remote",
+            mesh=mesh,
+            cluster=cluster,
+            chart="istiod",
+            release="istiod-remote",
+            values=remote_values(mesh, endpoint),
+            parent=self,
+            depends_on=after,
+        )
+        wanted = webhooks.manifests(endpoint, settings, webhooks.ca_bundle(endpoint.root_certificate))
+        installed = self._install(name, cluster, wanted) if settings.management is WebhookManagement.MANAGED else []
+        for gateway in mesh.data_plane.gateways:
+            istio_chart(
+                f"{name}-{gateway.name}",
+                mesh=mesh,
+                cluster=cluster,
+                chart="gateway",
+                release=gateway.name,
+                namespace=gateway.namespace or mesh.namespace,
+                values=gateway_values(mesh, gateway),
+                parent=self,
+                # A gateway's Pod gets its proxy by injection.
+                depends_on=[*after, *installed],
+                await_ready=mesh.control_plane.istiod.wait_until_ready,
+            )
+        self.webhook_manifests = pulumi.Output.from_input(wanted)
+        self.register_outputs({"webhook_manifests": self.webhook_manifests})
+
+    def _install(
+        self, name: str, cluster: DataPlaneCluster, manifests: Sequence[webhooks.Manifest]
+    ) -> list[pulumi.Resource]:
+        injection, validation = manifests
+        return [
+            admission.MutatingWebhookConfiguration(
+                f"{name}-injection",
+                metadata=injection["metadata"],
+                webhooks=injection["webhooks"],
+                opts=cluster.options(self),
+            ),
+            admission.ValidatingWebhookConfiguration(
+                f"{name}-validation",
+                metadata=validation["metadata"],
+                webhooks=validation["webhooks"],
+                opts=cluster.options(self),
+            ),
+        ]

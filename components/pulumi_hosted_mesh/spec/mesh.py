@@ -1,0 +1,80 @@
+"""The mesh document: one per mesh, and the only input of every stack."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from pulumi_hosted_mesh.problems import RuleBrokenError
+from pulumi_hosted_mesh.spec.control_plane import ControlPlane
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.fields import ChartVersion, DnsLabel, Domain, FilePath, MeshName, Model, Text
+from pulumi_hosted_mesh.spec.trust import Trust
+from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, namespace_of
+
+ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
+
+
+class Charts(Model):
+    """Where Istio's Helm charts (base, istiod, gateway) and images come from."""
+
+    repository: Annotated[Text, Field(pattern=r"^(https|oci)://")] = ISTIO_REPOSITORY
+    """Helm repository, https:// or oci://."""
+    version: ChartVersion = "1.31.1"
+    """Version of the charts, and of istiod."""
+    path: FilePath | None = None
+    """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
+    hub: Text | None = None
+    """Registry and folder of the images; by default the charts' own."""
+    tag: Text | None = None
+    """Tag of the images; by default the charts' own."""
+
+
+class ChartValues(Model):
+    """An escape hatch: more Helm values, merged under those that the split depends on."""
+
+    control_plane: dict[str, object] = {}
+    """For the istiod chart in the provider's cluster."""
+    data_plane: dict[str, object] = {}
+    """For the istiod chart with the remote profile in the user's cluster."""
+
+
+class Mesh(Model):
+    """One service mesh: its control plane in the provider's cluster, its proxies in the user's."""
+
+    name: MeshName
+    """The mesh's name; its namespace in both clusters is `mesh-<name>`."""
+    revision: DnsLabel = DEFAULT_REVISION
+    """Istio's revision of this control plane."""
+    trust_domain: Domain = "cluster.local"
+    """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`."""
+    cluster_domain: Domain = "cluster.local"
+    """DNS domain of the user's cluster."""
+    control_plane: ControlPlane
+    """What is made in the provider's cluster."""
+    data_plane: DataPlane
+    """What is made in the user's cluster."""
+    trust: Trust = Trust()
+    """Certificate authorities and lifetimes."""
+    charts: Charts = Charts()
+    """Where Istio's charts and images come from."""
+    chart_values: ChartValues = ChartValues()
+    """More Helm values; an escape hatch, not needed for the split to work."""
+
+    @property
+    def namespace(self) -> str:
+        """The mesh's namespace, the same in both clusters."""
+        return namespace_of(self.name)
+
+    @property
+    def cluster_name(self) -> str:
+        """Istio's cluster ID of the data plane."""
+        return self.data_plane.cluster_name or self.name
+
+    @model_validator(mode="after")
+    def _gateways_have_names_of_their_own(self) -> Self:
+        names = [gateway.name for gateway in self.data_plane.gateways]
+        if len(set(names)) != len(names):
+            raise RuleBrokenError("dataPlane.gateways has two gateways of one name", "Give each its own name")
+        return self

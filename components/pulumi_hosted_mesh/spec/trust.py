@@ -1,0 +1,68 @@
+"""The `trust` part of the document: who signs, for how long, and when certificates are renewed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from pulumi_hosted_mesh.problems import RuleBrokenError
+from pulumi_hosted_mesh.spec.fields import Model
+
+HOURS_PER_DAY = 24
+
+
+class KeyAlgorithm(StrEnum):
+    """Algorithm of the root's and the intermediate's key."""
+
+    ECDSA_P256 = "ecdsa-p256"
+    ECDSA_P384 = "ecdsa-p384"
+    RSA_3072 = "rsa-3072"
+    RSA_4096 = "rsa-4096"
+
+
+class CertificateAuthority(Model):
+    """One certificate authority's certificate."""
+
+    lifetime_days: Annotated[int, Field(strict=True, ge=1, le=36500)]
+    """How long a certificate is valid, in days."""
+    renew_before_days: Annotated[int, Field(strict=True, ge=1)]
+    """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
+
+    @model_validator(mode="after")
+    def _renewed_within_lifetime(self) -> Self:
+        if self.renew_before_days >= self.lifetime_days:
+            raise RuleBrokenError(
+                "renewBeforeDays must be less than lifetimeDays, or each run renews the certificate again",
+                "Lower renewBeforeDays or raise lifetimeDays",
+            )
+        return self
+
+
+class Trust(Model):
+    """The mesh's certificate authorities. Both keys stay on the provider's side."""
+
+    algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256
+    """Algorithm of both keys."""
+    root: CertificateAuthority = CertificateAuthority(lifetime_days=3650, renew_before_days=400)
+    """The root: signs intermediates only. Its certificate is public and is the webhooks' CA bundle."""
+    intermediate: CertificateAuthority = CertificateAuthority(lifetime_days=365, renew_before_days=60)
+    """The mesh's own authority, which istiod holds as `cacerts`."""
+    workload_lifetime_hours: Annotated[int, Field(strict=True, ge=1, le=24 * 90)] = 24
+    """How long a workload's certificate is valid, in hours. Proxies renew theirs at half of it."""
+
+    @model_validator(mode="after")
+    def _no_certificate_outlives_its_signer(self) -> Self:
+        if self.intermediate.lifetime_days > self.root.renew_before_days:
+            raise RuleBrokenError(
+                "intermediate.lifetimeDays must be at most root.renewBeforeDays, or an intermediate outlives its root",
+                "Lower intermediate.lifetimeDays or raise root.renewBeforeDays",
+            )
+        if self.workload_lifetime_hours > self.intermediate.renew_before_days * HOURS_PER_DAY:
+            raise RuleBrokenError(
+                "workloadLifetimeHours must fit into intermediate.renewBeforeDays, or a workload's certificate "
+                "outlives the intermediate that signed it",
+                "Lower workloadLifetimeHours or raise intermediate.renewBeforeDays",
+            )
+        return self

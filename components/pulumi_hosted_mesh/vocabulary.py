@@ -1,0 +1,70 @@
+"""Words that the library, the policies and the proof share: labels, annotations, type tokens, roles, ports, names.
+
+This module imports nothing, so that a policy pack can use it without loading Pulumi or a provider package.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Roles. A cluster, a stack and an object have one of these two, and no other words for them.
+CONTROL_PLANE: Final = "control-plane"
+DATA_PLANE: Final = "data-plane"
+
+# Labels on everything that the library creates. Selecting by MESH lists what a mesh owns in a cluster.
+PREFIX: Final = "hosted-mesh.io"
+MESH_LABEL: Final = f"{PREFIX}/mesh"
+ROLE_LABEL: Final = f"{PREFIX}/role"
+MANAGED_BY_LABEL: Final = f"{PREFIX}/managed-by"
+MANAGED_BY: Final = "hosted-mesh"
+
+# Annotations.
+KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"
+"""On istiod's Pods: SHA-256 of the kubeconfig that they were started with. A hash of a secret, not a secret."""
+TOKEN_GENERATION_LABEL: Final = f"{PREFIX}/token-generation"
+EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
+SKIP_AWAIT_ANNOTATION: Final = "pulumi.com/skipAwait"
+
+# Istio's own words.
+REVISION_LABEL: Final = "istio.io/rev"
+INJECTION_LABEL: Final = "istio-injection"
+DEFAULT_REVISION: Final = "default"
+XDS_PORT: Final = 15012
+WEBHOOK_PORT: Final = 15017
+MONITORING_PORT: Final = 15014
+READINESS_PORT: Final = 8080
+ROOT_CERTIFICATE_CONFIG_MAP: Final = "istio-ca-root-cert"
+"""Written by istiod into every namespace of the data plane; holds the mesh's public root certificate."""
+
+# Secrets on the control plane, by the names that the istiod chart mounts.
+CACERTS_SECRET: Final = "cacerts"  # noqa: S105 (a name)
+KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 (a name)
+KUBECONFIG_KEY: Final = "config"
+CACERTS_PUBLIC_KEYS: Final = frozenset({"ca-cert.pem", "cert-chain.pem", "root-cert.pem"})
+CACERTS_PRIVATE_KEY: Final = "ca-key.pem"
+
+# Type tokens of the components. Resources below a MeshTrust or a MeshRoot are control-plane secrets' sources.
+PACKAGE: Final = "hosted-mesh"
+TYPE_MESH_ROOT: Final = f"{PACKAGE}:index:MeshRoot"
+TYPE_MESH_TRUST: Final = f"{PACKAGE}:index:MeshTrust"
+TYPE_DATA_PLANE_ACCESS: Final = f"{PACKAGE}:index:DataPlaneAccess"
+TYPE_DATA_PLANE_CRDS: Final = f"{PACKAGE}:index:DataPlaneCrds"
+TYPE_EXTERNAL_CONTROL_PLANE: Final = f"{PACKAGE}:index:ExternalControlPlane"
+TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
+
+# Provider resources are named by role, so that a plan shows where a resource goes.
+PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "data-plane-cluster"}
+
+
+def labels(mesh: str, role: str) -> dict[str, str]:
+    """The ownership labels of one object."""
+    return {MANAGED_BY_LABEL: MANAGED_BY, MESH_LABEL: mesh, ROLE_LABEL: role}
+
+
+def namespace_of(mesh: str) -> str:
+    """The mesh's namespace, which has the same name in both clusters.
+
+    istiod runs in it on the control plane and keeps its leader election in the namespace of the same name on the data
+    plane (pilot/pkg/leaderelection takes POD_NAMESPACE for both).
+    """
+    return f"mesh-{mesh}"

@@ -1,0 +1,21 @@
+"""Stack `access`: istiod's account on the user's cluster, and Istio's CRDs: slow to diff, seldom changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi_hosted_mesh import preflight
+from pulumi_hosted_mesh.access import DataPlaneAccess
+from pulumi_hosted_mesh.clusters import DataPlaneCluster
+from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.stack import StackSettings
+
+
+def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+    """Outputs: `kubeconfig` (secret, for `control-plane`)."""
+    cluster = DataPlaneCluster(preflight.data_plane(mesh))
+    access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=cluster)
+    if mesh.data_plane.crds.install:
+        DataPlaneCrds(mesh.name, mesh=mesh, cluster=cluster)
+    return {"kubeconfig": access.credential.kubeconfig}

@@ -1,0 +1,36 @@
+"""Stack `all-in-one`: one mesh, both sides, as the sandbox uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi_hosted_mesh import preflight
+from pulumi_hosted_mesh.access import DataPlaneAccess
+from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
+from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.trust import MeshTrust
+
+from stacks import data_plane as data_plane_stack
+
+
+def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+    """Outputs: those of the stack `data-plane`."""
+    kubeconfigs = preflight.both(mesh)
+    providers_cluster = ControlPlaneCluster(kubeconfigs.control_plane)
+    users_cluster = DataPlaneCluster(kubeconfigs.data_plane)
+
+    trust = MeshTrust(mesh.name, trust=mesh.trust)
+    access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=users_cluster)
+    if mesh.data_plane.crds.install:
+        DataPlaneCrds(mesh.name, mesh=mesh, cluster=users_cluster)
+    control_plane = ExternalControlPlane(
+        mesh.name, mesh=mesh, cluster=providers_cluster, cacerts=trust.cacerts, credential=access.credential
+    )
+    data_plane = RemoteDataPlane(
+        mesh.name, mesh=mesh, cluster=users_cluster, endpoint=control_plane.endpoint, after=[access.namespace]
+    )
+    return data_plane_stack.outputs(mesh, control_plane.endpoint, data_plane)
