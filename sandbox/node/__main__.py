@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from sandbox.node import config
-from sandbox.node.agent import Agent
 from sandbox.node.isolation import run_isolated
 
 
@@ -25,6 +24,8 @@ def main() -> int:
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
         run_isolated()
+        from sandbox.node.agent import Agent  # noqa: PLC0415 (the process that only waits need not load all of it)
+
         asyncio.run(Agent(settings).run())
     except (OSError, RuntimeError) as error:
         print(f"node {settings.node_name}: {error}", file=sys.stderr)

@@ -60,9 +60,7 @@ class Agent:
         self._node = _node(config)
         self._workers: dict[str, tuple[PodWorker, asyncio.Task[None]]] = {}
         self._uids: dict[Key, str] = {}
-        self._pods = Mirror(
-            _client(config), Pod, self._on_pod, fields={"spec.nodeName": config.node_name}
-        )
+        self._pods = Mirror(_client(config), Pod, self._on_pod, fields={"spec.nodeName": config.node_name})
 
     async def run(self) -> None:
         """Returns after SIGTERM or SIGINT, when no process of a Pod is left."""

@@ -1,7 +1,7 @@
 """Writes a volume's files so that a reader sees all of the old or all of the new ones: kubelet's own scheme.
 
-The files lie in a directory with the time in its name; ``..data`` is a symbolic link to it that is replaced in one step,
-and the visible names are links through ``..data``.
+The files lie in a directory with the time in its name; ``..data`` is a symbolic link to it that is replaced in one
+step, and the visible names are links through ``..data``.
 """
 
 import os
@@ -22,9 +22,7 @@ def _current(directory: Path) -> Path | None:
 
 def _same(current: Path, files: Mapping[str, File]) -> bool:
     present = {str(path.relative_to(current)) for path in current.rglob("*") if path.is_file()}
-    return present == set(files) and all(
-        (current / name).read_bytes() == file.content for name, file in files.items()
-    )
+    return present == set(files) and all((current / name).read_bytes() == file.content for name, file in files.items())
 
 
 def write(directory: Path, files: Mapping[str, File], *, group: int | None = None) -> bool:

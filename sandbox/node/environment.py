@@ -124,14 +124,20 @@ def service_variables(services: Iterable[Service], namespace: str, *, links: boo
         prefix = str(metadata.name).upper().replace("-", "_")
         variables[f"{prefix}_SERVICE_HOST"] = spec.clusterIP
         variables[f"{prefix}_SERVICE_PORT"] = str(spec.ports[0].port)
-        variables[f"{prefix}_PORT"] = f"{(spec.ports[0].protocol or 'TCP').lower()}://{spec.clusterIP}:{spec.ports[0].port}"
+        variables[f"{prefix}_PORT"] = (
+            f"{(spec.ports[0].protocol or 'TCP').lower()}://{spec.clusterIP}:{spec.ports[0].port}"
+        )
         for port in spec.ports:
             protocol = port.protocol or "TCP"
             if port.name:
                 variables[f"{prefix}_SERVICE_PORT_{port.name.upper().replace('-', '_')}"] = str(port.port)
             one = f"{prefix}_PORT_{port.port}_{protocol.upper()}"
             variables[one] = f"{protocol.lower()}://{spec.clusterIP}:{port.port}"
-            variables |= {f"{one}_PROTO": protocol.lower(), f"{one}_PORT": str(port.port), f"{one}_ADDR": spec.clusterIP}
+            variables |= {
+                f"{one}_PROTO": protocol.lower(),
+                f"{one}_PORT": str(port.port),
+                f"{one}_ADDR": spec.clusterIP,
+            }
     return variables
 
 

@@ -52,6 +52,6 @@ class Events:
             count=1,
         )
         try:
-            await self._client.create(event, namespace=metadata.namespace)
+            await self._client.create(event)
         except (httpx2.HTTPError, OSError) as error:
             _log.debug("event %s not written: %s", reason, error)

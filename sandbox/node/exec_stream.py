@@ -104,7 +104,11 @@ async def _relay(channels: _Channels, query: Mapping[str, str], argv: list[str],
         stdin = os.dup(ours)
     else:
         (stdin_read, stdin), (out_read, out), (err_read, err) = os.pipe(), os.pipe(), os.pipe()
-        inner, outputs, to_close = (stdin_read, out, err), {_STDOUT: out_read, _STDERR: err_read}, [stdin_read, out, err]
+        inner, outputs, to_close = (
+            (stdin_read, out, err),
+            {_STDOUT: out_read, _STDERR: err_read},
+            [stdin_read, out, err],
+        )
     try:
         process = await processes.join(launch, *inner)
     finally:
@@ -127,7 +131,7 @@ async def _relay(channels: _Channels, query: Mapping[str, str], argv: list[str],
 async def _copy(fd: int, channel: int, channels: _Channels) -> None:
     """A pipe or terminal to the caller, to its end."""
     reader = asyncio.StreamReader()
-    with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 (a descriptor)
+    with open(fd, "rb", buffering=0) as file:
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
         with suppress(OSError):  # a terminal whose other side has closed

@@ -40,8 +40,8 @@ def field(pod: Pod, facts: Facts, path: str) -> str:
     assert spec is not None
     keyed = _KEYED.match(path)
     if keyed:
-        pairs = metadata.annotations if keyed[1] == "annotations" else metadata.labels
-        return (pairs or {}).get(keyed["key"], "")
+        pairs: Mapping[str, str] = (metadata.annotations if keyed[1] == "annotations" else metadata.labels) or {}
+        return pairs.get(keyed["key"], "")
     values: Mapping[str, Any] = {
         "metadata.name": metadata.name,
         "metadata.namespace": metadata.namespace,

@@ -18,9 +18,9 @@ class UnknownImageError(ValueError):
 class Image:
     """What the real image's configuration says, as far as it matters to a process.
 
-    program: what is run, for people and for the image id. tools: path in the container -> name in the tool
-    directory (data files of the real image too). sources: path in the container -> file of this package. python: needs this machine's interpreter, which
-    then comes first in the entrypoint. uid, gid: of the image's USER. stop_signal: as in the image.
+    program: what is run, for people and for the image id. tools: path in the container -> name in the tool directory
+    (data files of the real image too). sources: path in the container -> file of this package. python: needs this
+    machine's interpreter, which then comes first in the entrypoint. uid, gid: of the image's USER.
     """
 
     program: str
@@ -64,7 +64,7 @@ IMAGES: Mapping[str, Image] = {
 
 
 def repository(reference: str) -> str:
-    """The last segment of an image reference without tag and digest: ``host:5000/a/pilot:1.31@sha256:..`` -> ``pilot``."""
+    """The last segment of an image reference, no tag, no digest: ``host:5000/a/pilot:1.31@sha256:..`` -> ``pilot``."""
     return reference.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
 
 

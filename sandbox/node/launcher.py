@@ -118,7 +118,7 @@ def _become(launch: Launch) -> NoReturn:
         os.chdir(launch.working_directory)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these two; a program expects the default
             signal.signal(number, signal.SIG_DFL)
-        os.execvpe(launch.argv[0], launch.argv, launch.environment)
+        os.execvpe(launch.argv[0], launch.argv, launch.environment)  # noqa: S606 (that is the task)
     except OSError as error:
         what = f"{error.strerror}" + (f": {error.filename}" if error.filename else "")
         _report(launch.report_fd, what)

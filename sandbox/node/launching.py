@@ -1,4 +1,4 @@
-"""Puts together how a container starts: the Pod's words, the image's program, the node's directories. Pure but for paths."""
+"""Puts together how a container starts: the Pod's words, the image's program, the node's directories."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -25,9 +25,7 @@ def _argv(container: Container, image: Image, variables: Mapping[str, str]) -> t
     return (*interpreter, *image.entrypoint, *arguments)
 
 
-def _volumes(
-    container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]
-) -> list[VolumeMount]:
+def _volumes(container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]) -> list[VolumeMount]:
     mounts = []
     for mount in container.volumeMounts or []:
         source = volume(mount.name)

@@ -43,7 +43,7 @@ async def copy(pipe: int, stream: str, log: LogFile) -> None:
     """Reads a pipe to its end into the log and closes it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LINE_LIMIT)
-    with open(pipe, "rb", buffering=0) as file:  # noqa: PTH123 (a descriptor)
+    with open(pipe, "rb", buffering=0) as file:
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
         try:
             while True:
@@ -61,7 +61,7 @@ async def copy(pipe: int, stream: str, log: LogFile) -> None:
 
 
 def pipes(owner: int | None) -> tuple[int, int]:
-    """Read and write end. The container's user owns it, so that programs can open /dev/stdout by name, as Envoy does."""
+    """Read and write end. The container's user owns it, so that a program can open /dev/stdout by name: Envoy does."""
     reading, writing = os.pipe()
     if owner is not None:
         os.fchown(writing, owner, -1)

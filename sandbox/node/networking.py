@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyroute2 import IPRoute
-from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2 import IPRoute  # type: ignore[import-untyped]
+from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
 from sandbox.node import kernel
 
@@ -143,9 +143,7 @@ async def check(uplink: Uplink) -> None:
             found = route.link_lookup(ifname=uplink.bridge)
             for index in found:
                 route.link("set", index=index, address=route.get_links(index)[0].get_attr("IFLA_ADDRESS"))
-            addresses = {
-                address.get_attr("IFA_ADDRESS") for index in found for address in route.get_addr(index=index)
-            }
+            addresses = {address.get_attr("IFA_ADDRESS") for index in found for address in route.get_addr(index=index)}
         if uplink.gateway not in addresses:
             raise RuntimeError(f"no bridge {uplink.bridge} with address {uplink.gateway} in this network namespace")
 

@@ -53,7 +53,9 @@ def _safe(path: str) -> str:
     return str(pure)
 
 
-def _select(data: Mapping[str, bytes], items: Iterable[KeyToPath] | None, mode: int, what: str, optional: bool) -> Files:
+def _select(
+    data: Mapping[str, bytes], items: Iterable[KeyToPath] | None, mode: int, what: str, optional: bool
+) -> Files:
     if items is None:
         return {_safe(key): File(value, mode) for key, value in data.items()}
     files: Files = {}

@@ -4,29 +4,26 @@ import asyncio
 import logging
 import shutil
 from contextlib import suppress
-from typing import TypeVar
 
 import httpx2
-from lightkube import ApiError
 from lightkube.models.core_v1 import Container
-from lightkube.models.core_v1 import ContainerStatus as ApiContainerStatus
-from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
-from lightkube.resources.core_v1 import PodStatus as PodStatusResource
-from pyroute2.netlink.exceptions import NetlinkError
+from lightkube.resources.core_v1 import Pod
+from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
-from sandbox.node import environment, fields, images, logs, names, networking, status
+from sandbox.node import environment, fields, images, logs, names, networking, reading
 from sandbox.node.addresses import AddressesExhaustedError
 from sandbox.node.containers import ContainerRunner
 from sandbox.node.launch import Launch
 from sandbox.node.launching import launch_of
 from sandbox.node.node import Node
 from sandbox.node.payload import NotMountableError
-from sandbox.node.state import ContainerState, Kind, PodState, Terminated, now
+from sandbox.node.publishing import Publisher
+from sandbox.node.state import PodState, initial_states, now
 from sandbox.node.volumes import PodVolumes
 
 _log = logging.getLogger(__name__)
 _RETRY = 1.0
-T = TypeVar("T", Secret, ConfigMap)
+_SIDECAR_GRACE = 2.0  # seconds that a sidecar has in any case, though its Pod's containers took all of the time
 
 
 class PodWorker:
@@ -38,7 +35,7 @@ class PodWorker:
         self.pod, self._node = pod, node
         self.uid = pod.metadata.uid or ""
         self.directory = node.config.state / "pods" / self.uid
-        self.state = PodState(containers=_initial_states(pod))
+        self.state = PodState(containers=initial_states(pod))
         policy = pod.spec.restartPolicy or "Always"
         containers = [*(pod.spec.initContainers or []), *pod.spec.containers]
         self.runners = [
@@ -47,8 +44,10 @@ class PodWorker:
         ]
         self._volumes = PodVolumes(node.client, node.objects, self.directory, pod, self.facts)
         self._network: networking.PodNetwork | None = None
+        self._publisher = Publisher(node, lambda: self.pod, self.state)
+        self.publish, self.warn, self.note = self._publisher.publish, self._publisher.warn, self._publisher.note
+        self._sidecars: list[asyncio.Task[None]] = []
         self._leaving = asyncio.Event()
-        self._dirty = asyncio.Event()
         self._gone = False
 
     # -- what the agent tells ------------------------------------------------------------------------------------
@@ -63,7 +62,7 @@ class PodWorker:
         self._volumes.changed.set()  # labels and annotations may be files
         if pod.metadata and pod.metadata.deletionTimestamp:
             self._leaving.set()
-        self._dirty.set()  # readiness gates
+        self.publish()  # readiness gates
 
     def leave(self) -> None:
         """The node itself ends: stop the processes at once, keep the Pod's object."""
@@ -85,11 +84,7 @@ class PodWorker:
         assert spec is not None
         namespace = metadata.namespace or ""
         images.find(container.image or "")
-        secrets, config_maps = environment.references(container)
-        sources = environment.Sources(
-            secrets={name: one for name in secrets if (one := await self._read(Secret, name)) is not None},
-            config_maps={name: one for name in config_maps if (one := await self._read(ConfigMap, name)) is not None},
-        )
+        sources = await reading.sources(self._node.client, container, namespace)
         links = spec.enableServiceLinks is not False
         services = environment.service_variables(self._node.services.objects.values(), namespace, links=links)
         variables = environment.resolve(self.pod, container, self.facts(), sources, services)
@@ -104,36 +99,18 @@ class PodWorker:
             ids=self._node.ids,
         )
 
-    async def _read(self, kind: type[T], name: str) -> T | None:
-        assert self.pod.metadata is not None
-        try:
-            return await self._node.client.get(kind, name, namespace=self.pod.metadata.namespace)
-        except ApiError as error:
-            if error.status.code == 404:
-                return None
-            raise
-
     def log(self, container: str, restart: int) -> logs.LogFile:
         return logs.LogFile(logs.path_of(self.directory, container, restart))
 
     def image_id(self, container: Container) -> str:
         return images.image_id(images.find(container.image or ""), self._node.config.bin_dir)
 
-    def publish(self) -> None:
-        self._dirty.set()
-
-    async def warn(self, reason: str, message: str) -> None:
-        await self._node.events.send("Warning", self.pod, reason, message)
-
-    async def note(self, reason: str, message: str) -> None:
-        await self._node.events.send("Normal", self.pod, reason, message)
-
     # -- the life ------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Returns when the Pod has left this node: its processes, network, volumes, and (unless ``leave``) its object."""
+        """Returns when the Pod has left this node: processes, network, volumes, and (unless ``leave``) its object."""
         known = self.pod.status.phase if self.pod.status else None
-        publishing = asyncio.create_task(self._publish_changes())
+        publishing = asyncio.create_task(self._publisher.run())
         if known not in ("Succeeded", "Failed"):  # a finished Pod is not run again after a restart of the node
             self.state.started_at = (self.pod.status.startTime if self.pod.status else None) or now()
             living = asyncio.create_task(self._live())
@@ -147,17 +124,20 @@ class PodWorker:
             await publishing
         await self._release(files=True)
         if not self._gone:
-            await self._delete_object()
+            await self._publisher.delete(lambda: not self._gone)
 
     async def _live(self) -> None:
-        deadline = self.pod.spec.activeDeadlineSeconds if self.pod.spec else None
+        spec = self.pod.spec
+        deadline, policy = (spec.activeDeadlineSeconds, spec.restartPolicy or "Always") if spec else (None, "Always")
         fresh: asyncio.Task[None] | None = None
         try:
             async with asyncio.timeout(deadline):
+                mains = [runner for runner in self.runners if runner.state.kind == "main"]
+                if all(runner.state.done(policy) for runner in mains):  # of before the node's own restart
+                    return
                 await self._set_up()
                 fresh = asyncio.create_task(self._volumes.keep_fresh())
                 if await self._initialize():
-                    mains = [runner for runner in self.runners if runner.state.kind == "main"]
                     await asyncio.gather(*(runner.run() for runner in mains))
         except TimeoutError:
             self.state.ended = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
@@ -202,7 +182,6 @@ class PodWorker:
 
     async def _initialize(self) -> bool:
         """Init containers one after the other; a sidecar goes on while the next begins. False: the Pod has failed."""
-        self._sidecars: list[asyncio.Task[None]] = []
         for runner in self.runners:
             if runner.state.kind == "sidecar":
                 self._sidecars.append(asyncio.create_task(runner.run()))
@@ -221,7 +200,7 @@ class PodWorker:
         others = [runner for runner in self.runners if runner.state.kind != "sidecar"]
         await asyncio.gather(*(runner.stop(grace) for runner in others))
         for runner in reversed([runner for runner in self.runners if runner.state.kind == "sidecar"]):
-            await runner.stop(max(deadline - loop.time(), min(grace, 2.0)))
+            await runner.stop(max(deadline - loop.time(), min(grace, _SIDECAR_GRACE)))
         done, pending = await asyncio.wait({living}, timeout=1)
         for task in pending:
             task.cancel()
@@ -250,65 +229,3 @@ class PodWorker:
         self._volumes.close()
         if files:
             await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
-
-    # -- the API server ------------------------------------------------------------------------------------------
-
-    async def _publish_changes(self) -> None:
-        """Writes the status whenever it has become another one; runs until cancelled."""
-        sent: object = None
-        while True:
-            await self._dirty.wait()
-            self._dirty.clear()
-            computed = status.compute(self.pod, self.state, str(self._node.config.node_ip), now())
-            if computed == sent or self.state.started_at is None:
-                continue
-            try:
-                await self._write_status(status.patch(self.uid, computed))
-                sent = computed
-            except (httpx2.HTTPError, OSError) as error:
-                if isinstance(error, ApiError) and error.status.code in (404, 409):
-                    continue  # gone, or another Pod of that name: the watch will tell
-                _log.info("status of Pod %s not written: %s", self.uid, error)
-                await asyncio.sleep(_RETRY)
-                self._dirty.set()
-
-    async def _write_status(self, document: dict[str, object]) -> None:
-        metadata = self.pod.metadata
-        assert metadata is not None
-        await self._node.client.patch(PodStatusResource, metadata.name or "", document, namespace=metadata.namespace)
-
-    async def _delete_object(self) -> None:
-        """The last act of a deletion: only the node may say that the Pod's processes have ended."""
-        metadata = self.pod.metadata
-        assert metadata is not None
-        while not self._gone:
-            try:
-                await self._node.client.delete(
-                    Pod, metadata.name or "", namespace=metadata.namespace, grace_period=0
-                )
-                return
-            except (httpx2.HTTPError, OSError) as error:
-                if isinstance(error, ApiError) and error.status.code in (404, 409):
-                    return
-                await asyncio.sleep(_RETRY)
-
-
-def _initial_states(pod: Pod) -> list[ContainerState]:
-    """As if nothing had run; what had run before the node's own restart counts as a restart, as with kubelet."""
-    spec, known = pod.spec, pod.status
-    assert spec is not None
-    before: dict[str, ApiContainerStatus] = {}
-    for one in [*((known.containerStatuses if known else None) or []), *((known.initContainerStatuses if known else None) or [])]:
-        before[one.name] = one
-    states = []
-    for container in spec.initContainers or []:
-        kind: Kind = "sidecar" if container.restartPolicy == "Always" else "init"
-        states.append(ContainerState(container.name, container.image or "", kind))
-    states += [ContainerState(container.name, container.image or "", "main") for container in spec.containers]
-    for state in states:
-        status_before = before.get(state.name)
-        if status_before and status_before.containerID:
-            state.restarts = status_before.restartCount + 1
-            lost = "The container could not be located: the node agent had ended, and all its containers with it"
-            state.last = Terminated(137, "ContainerStatusUnknown", None, now(), lost)
-    return states

@@ -8,6 +8,7 @@ httpx2: the HTTP library that lightkube already brings. grpcio: already there fo
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 from lightkube.models.core_v1 import Container, GRPCAction, HTTPGetAction, Probe
@@ -47,12 +48,14 @@ async def http_get(target: Target, action: HTTPGetAction, timeout: float) -> Out
     host = action.host or target.address
     path = action.path or "/"
     try:
-        url = f"{scheme}://{host}:{port_number(target.container, action.port)}{'' if path.startswith('/') else '/'}{path}"
+        url = (
+            f"{scheme}://{host}:{port_number(target.container, action.port)}{'' if path.startswith('/') else '/'}{path}"
+        )
         headers = [("User-Agent", "kube-probe/sandbox"), ("Accept", "*/*")]
         headers += [(header.name, header.value) for header in action.httpHeaders or []]
         names = {name.lower() for name, _ in headers[2:]}
         headers = [pair for index, pair in enumerate(headers) if index > 1 or pair[0].lower() not in names]
-        async with httpx2.AsyncClient(verify=False, timeout=timeout, trust_env=False) as client:  # noqa: S501
+        async with httpx2.AsyncClient(verify=False, timeout=timeout, trust_env=False) as client:
             answer = await client.get(url, headers=headers)
     except (httpx2.HTTPError, OSError, ValueError) as error:
         return Outcome(False, f"{type(error).__name__}: {error}")
@@ -71,13 +74,14 @@ async def _tcp(target: Target, host: str | None, port: int | str) -> Outcome:
 
 
 async def _grpc(target: Target, action: GRPCAction, timeout: float) -> Outcome:
-    import grpc.aio  # only a Pod with a grpc probe pays for it
+    import grpc.aio  # noqa: PLC0415 (only a Pod with a grpc probe pays for it)
 
     service = (action.service or "").encode()
     request = b"\x0a" + bytes([len(service)]) + service if service else b""  # HealthCheckRequest.service = 1
     try:
         async with grpc.aio.insecure_channel(f"{target.address}:{action.port}") as channel:
-            answer: bytes = await channel.unary_unary("/grpc.health.v1.Health/Check")(request, timeout=timeout)
+            check: Any = channel.unary_unary("/grpc.health.v1.Health/Check")
+            answer: bytes = await check(request, timeout=timeout)
     except grpc.aio.AioRpcError as error:
         return Outcome(False, f"grpc: {error.code().name}: {error.details()}")
     return Outcome(answer == b"\x08\x01", f"grpc health answer is {answer.hex()}, not SERVING")

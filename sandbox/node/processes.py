@@ -65,7 +65,7 @@ async def _read_all(fd: int) -> str:
     """Reads a pipe to its end and closes it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    with open(fd, "rb", buffering=0) as pipe:  # noqa: PTH123 (a descriptor)
+    with open(fd, "rb", buffering=0) as pipe:
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         try:
             return (await reader.read()).decode(errors="replace")

@@ -60,8 +60,8 @@ def observe(config: NodeConfig, before: Node | None) -> dict[str, Any]:
         same = old is not None and old.status == condition["status"]
         condition["lastTransitionTime"] = old.lastTransitionTime if same and old else now()
     system = platform.freedesktop_os_release()
-    ids = {name: Path(path).read_text().strip() for name, path in
-           (("bootID", "/proc/sys/kernel/random/boot_id"), ("machineID", "/etc/machine-id")) if Path(path).exists()}  # fmt: skip
+    machine = Path("/etc/machine-id")
+    machine_id = machine.read_text().strip() if machine.exists() else ""
     return {
         "capacity": capacity(),
         "allocatable": capacity(),
@@ -79,9 +79,9 @@ def observe(config: NodeConfig, before: Node | None) -> dict[str, Any]:
             "osImage": system.get("PRETTY_NAME", system.get("NAME", "Linux")),
             "operatingSystem": "linux",
             "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
-            "systemUUID": ids.get("machineID", ""),
-            "machineID": ids.get("machineID", ""),
-            "bootID": ids.get("bootID", ""),
+            "systemUUID": machine_id,
+            "machineID": machine_id,
+            "bootID": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         },
         # The API server passes kubectl's websockets on to nodes that declare this, instead of speaking SPDY to them.
         "declaredFeatures": ["ExtendWebSocketsToKubelet"],

@@ -17,12 +17,13 @@ _ETC = ("ssl/certs", "ssl/openssl.cnf", "pki", "ca-certificates", "alternatives"
 _SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 # The users that Istio's and most distroless images know.
-PASSWD = """root:x:0:0:root:/root:/sbin/nologin
+USERS = """\
+root:x:0:0:root:/root:/sbin/nologin
 nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin
 nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin
 istio-proxy:x:1337:1337:istio-proxy:/home/istio-proxy:/sbin/nologin
 """
-GROUP = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\nistio-proxy:x:1337:\n"
+GROUPS = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\nistio-proxy:x:1337:\n"
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,26 @@ def python_files() -> Mapping[str, str]:
 
 
 def _fixed(names: NameService) -> list[Mount]:
-    etc = {"passwd": PASSWD, "group": GROUP, "hosts": names.hosts, "resolv.conf": names.resolv_conf,
-           "hostname": f"{names.hostname}\n", "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n"}  # fmt: skip
+    etc = {
+        "passwd": USERS,
+        "group": GROUPS,
+        "hosts": names.hosts,
+        "resolv.conf": names.resolv_conf,
+        "hostname": f"{names.hostname}\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    }
     return [
         *(Mount("bind", f"/etc/{name}", f"/etc/{name}", read_only=True, optional=True) for name in _ETC),
         *(Mount("file", f"/etc/{name}", text, mode=0o644) for name, text in etc.items()),
         Mount("proc", "/proc"),
         Mount("tmpfs", "/dev", data="mode=0755,size=64k"),
         *(Mount("bind", f"/dev/{name}", f"/dev/{name}", optional=True) for name in _DEVICES),
-        Mount("tmpfs", "/dev/shm", data="mode=1777,size=64m"),
+        Mount("tmpfs", "/dev/shm", data="mode=1777,size=64m"),  # noqa: S108 (in the container)
         Mount("symlink", "/dev/fd", "/proc/self/fd"),
         *(Mount("symlink", f"/dev/{name}", f"/proc/self/fd/{fd}")
           for fd, name in enumerate(("stdin", "stdout", "stderr"))),
-        Mount("directory", "/tmp", mode=0o1777),
-        Mount("directory", "/var/tmp", mode=0o1777),
+        Mount("directory", "/tmp", mode=0o1777),  # noqa: S108
+        Mount("directory", "/var/tmp", mode=0o1777),  # noqa: S108
         Mount("directory", "/run"),
         Mount("directory", "/usr/local/bin"),
         Mount("symlink", "/var/run", "../run"),

@@ -61,9 +61,7 @@ class Request:
 class Serving:
     """find: the worker of a Pod by namespace and name."""
 
-    def __init__(
-        self, config: NodeConfig, client: AsyncClient, find: Callable[[str, str], PodWorker | None]
-    ) -> None:
+    def __init__(self, config: NodeConfig, client: AsyncClient, find: Callable[[str, str], PodWorker | None]) -> None:
         self._config, self._client, self._find = config, client, find
         self._server: asyncio.Server | None = None
 
@@ -106,9 +104,9 @@ class Serving:
         attributes = ResourceAttributes(
             verb=verb, resource="nodes", subresource="proxy", name=self._config.node_name, version="v1"
         )
-        review = SubjectAccessReview(
-            spec=SubjectAccessReviewSpec(user=user, groups=[*groups, "system:authenticated"], resourceAttributes=attributes)
-        )
+        groups.append("system:authenticated")
+        spec = SubjectAccessReviewSpec(user=user, groups=groups, resourceAttributes=attributes)
+        review = SubjectAccessReview(spec=spec)
         try:
             answer = await self._client.create(review)
         except httpx2.HTTPError as error:

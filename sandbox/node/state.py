@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from lightkube.models.core_v1 import ContainerStatus
+from lightkube.resources.core_v1 import Pod
+
 
 def now() -> datetime:
     """Kubernetes' metav1.Time knows whole seconds only."""
@@ -95,3 +98,29 @@ class BackOff:
         pause = self._pause
         self._pause = min(self._pause * 2 or self.FIRST, self.LONGEST)
         return pause
+
+
+def initial_states(pod: Pod) -> list[ContainerState]:
+    """As if nothing had run; what had run before the node's own restart counts as a restart, as with kubelet."""
+    spec, known = pod.spec, pod.status
+    assert spec is not None
+    listed = [*(known.containerStatuses or []), *(known.initContainerStatuses or [])] if known else []
+    before: dict[str, ContainerStatus] = {one.name: one for one in listed}
+    states = []
+    for container in spec.initContainers or []:
+        kind: Kind = "sidecar" if container.restartPolicy == "Always" else "init"
+        states.append(ContainerState(container.name, container.image or "", kind))
+    states += [ContainerState(container.name, container.image or "", "main") for container in spec.containers]
+    for state in states:
+        if spec.initContainers:
+            state.current = Waiting("PodInitializing")
+        status_before = before.get(state.name)
+        if not status_before or not status_before.containerID:
+            continue
+        message = "The container could not be located: the node agent had ended, and all its containers with it"
+        lost = Terminated(137, "ContainerStatusUnknown", None, now(), message)
+        if state.kind == "main" and spec.restartPolicy == "Never":
+            state.restarts, state.current = status_before.restartCount, lost
+        else:
+            state.restarts, state.last = status_before.restartCount + 1, lost
+    return states

@@ -45,9 +45,7 @@ class PodTokens:
 
     async def _request(self, projection: ServiceAccountTokenProjection) -> _Token:
         seconds = projection.expirationSeconds or _DEFAULT_SECONDS
-        bound = BoundObjectReference(
-            kind="Pod", apiVersion="v1", name=self._metadata.name, uid=self._metadata.uid
-        )
+        bound = BoundObjectReference(kind="Pod", apiVersion="v1", name=self._metadata.name, uid=self._metadata.uid)
         audiences = [projection.audience] if projection.audience else []
         spec = TokenRequestSpec(audiences=audiences, expirationSeconds=seconds, boundObjectRef=bound)
         request = ServiceAccountToken(metadata=ObjectMeta(namespace=self._metadata.namespace), spec=spec)
@@ -55,7 +53,7 @@ class PodTokens:
         assert answer.status is not None
         expires = answer.status.expirationTimestamp
         end = expires.timestamp() if isinstance(expires, datetime) else time.time() + seconds
-        return _Token(answer.status.token, time.time() + 0.8 * (end - time.time()))
+        return _Token(answer.status.token or "", time.time() + 0.8 * (end - time.time()))
 
 
 def _key(projection: ServiceAccountTokenProjection) -> tuple[str, int]:

@@ -1,7 +1,8 @@
 """One Pod's volumes on this node: made, kept up to date, removed.
 
 Files of Secrets, tokens and the like lie in a tmpfs of the agent's own mount namespace: they never reach a disk, no
-other process of the machine sees them, and they are gone with the agent. It is not swapped out either, where the kernel can promise that.
+other process of the machine sees them, and they are gone with the agent. They are not swapped out either, where the
+kernel can promise that.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ class PodVolumes:
         self._wanted_tokens = payload.tokens(self._volumes.values())
         self.changed = asyncio.Event()
         namespace = pod.metadata.namespace or ""
-        self._held: dict[payload.Key, Held[Secret] | Held[ConfigMap]] = {}
+        self._held: dict[payload.Key, Held[Secret | ConfigMap]] = {}
         for kind, name in payload.references(self._volumes.values()):
             self._held[(kind, name)] = objects.hold(kind, (namespace, name), self.changed)
         ids = IdMap.of_this_process()
@@ -121,10 +122,9 @@ class PodVolumes:
         target = self.source(volume.name)
         if volume.emptyDir is None:
             kinds = [name for name in volume.to_dict() if name != "name"]
-            raise NotMountableError(
-                f'volume "{volume.name}" is a {", ".join(kinds) or "volume of no kind"}, which this node does not offer: '
-                "emptyDir, secret, configMap, projected, downwardAPI are"
-            )
+            offered = "emptyDir, secret, configMap, projected and downwardAPI"
+            what = ", ".join(kinds) or "volume of no kind"
+            raise NotMountableError(f'volume "{volume.name}" is a {what}; this node offers only {offered}')
         if target.exists():
             return
         target.mkdir(parents=True)

@@ -8,7 +8,9 @@ from typing import Generic, TypeVar
 
 import httpx2
 from lightkube import AsyncClient
+from lightkube.core.client import FieldSelector
 from lightkube.core.resource import NamespacedResourceG
+from lightkube.models.meta_v1 import ObjectMeta
 
 T = TypeVar("T", bound=NamespacedResourceG)
 Key = tuple[str, str]
@@ -18,8 +20,13 @@ _PAUSE = 1.0
 
 def key_of(thing: NamespacedResourceG) -> Key:
     """Namespace and name."""
-    metadata = thing.metadata  # type: ignore[attr-defined] (every kind has it; lightkube's base class does not say so)
+    metadata = _metadata(thing)
     return (metadata.namespace or "", metadata.name or "")
+
+
+def _metadata(thing: NamespacedResourceG) -> ObjectMeta:
+    found: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
+    return found
 
 
 class Mirror(Generic[T]):
@@ -35,7 +42,7 @@ class Mirror(Generic[T]):
         on_change: Callable[[Key, T | None], None] = lambda *_: None,
         *,
         namespace: str = "*",
-        fields: dict[str, str] | None = None,
+        fields: FieldSelector | None = None,
     ) -> None:
         self._client, self._kind, self._on_change = client, kind, on_change
         self._namespace, self._fields = namespace, fields
@@ -52,14 +59,14 @@ class Mirror(Generic[T]):
             await asyncio.sleep(_PAUSE)
 
     async def _follow(self) -> None:
-        listed = self._client.list(self._kind, namespace=self._namespace, fields=self._fields)  # type: ignore[call-overload]
+        listed = self._client.list(self._kind, namespace=self._namespace, fields=self._fields)
         present = {key_of(thing): thing async for thing in listed}
         for key in [key for key in self.objects if key not in present]:
             self._set(key, None)
         for key, thing in present.items():
             self._set(key, thing)
         self.synced.set()
-        watched = self._client.watch(  # type: ignore[call-overload]
+        watched = self._client.watch(
             self._kind,
             namespace=self._namespace,
             fields=self._fields,
@@ -82,7 +89,7 @@ class Mirror(Generic[T]):
 
 
 def _version(thing: NamespacedResourceG) -> str:
-    return str(thing.metadata.resourceVersion)  # type: ignore[attr-defined]
+    return str(_metadata(thing).resourceVersion)
 
 
 class NamedObjects:
@@ -122,9 +129,7 @@ class _Watch:
 class Held(Generic[T]):
     """One object that is being watched. Release it when done."""
 
-    def __init__(
-        self, owner: NamedObjects, kind: type[T], key: Key, watch: _Watch, listener: asyncio.Event
-    ) -> None:
+    def __init__(self, owner: NamedObjects, kind: type[T], key: Key, watch: _Watch, listener: asyncio.Event) -> None:
         self._owner, self.kind, self.key, self.watch, self.listener = owner, kind, key, watch, listener
 
     async def get(self, timeout: float = 10) -> T | None:

@@ -14,7 +14,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -58,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def do_GET(self) -> None:  # noqa: N802 (the base class's name)
+    def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urllib.parse.urlsplit(self.path)
         steps = parts.path.strip("/").split("/")
@@ -99,4 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
