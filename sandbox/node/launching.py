@@ -15,7 +15,7 @@ from sandbox.node.payload import NotMountableError
 from sandbox.node.rootfs import NameService, VolumeMount
 
 
-def _argv(container: Container, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
+def argv_of(container: Container, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
     """command replaces the image's entrypoint, args follow; $(NAME) is expanded in both."""
     given = [environment.expand(word, variables) for word in container.command or []]
     arguments = [environment.expand(word, variables) for word in container.args or []]
@@ -25,7 +25,9 @@ def _argv(container: Container, image: Image, variables: Mapping[str, str]) -> t
     return (*interpreter, *image.entrypoint, *arguments)
 
 
-def _volumes(container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]) -> list[VolumeMount]:
+def volume_mounts(
+    container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]
+) -> list[VolumeMount]:
     mounts = []
     for mount in container.volumeMounts or []:
         source = volume(mount.name)
@@ -66,13 +68,13 @@ def launch_of(
     bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
     home = "/root" if identity.uid in (0, None) else "/"
     return Launch(
-        argv=_argv(container, image, variables),
+        argv=argv_of(container, image, variables),
         environment={**image.environment, "HOSTNAME": names.hostname, "HOME": home, **variables},
         working_directory=container.workingDir or "/",
         identity=identity,
         hostname=names.hostname,
         staging=str(config.state / "rootfs"),
-        mounts=rootfs.layout(bound, files.linked, names, _volumes(container, variables, volume)),
+        mounts=rootfs.layout(bound, files.linked, names, volume_mounts(container, variables, volume)),
         read_only_root=bool(own and own.readOnlyRootFilesystem),
         network_fd=network_fd,
     )

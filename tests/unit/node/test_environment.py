@@ -1,0 +1,174 @@
+"""Environment variables of a container, as kubelet computes them."""
+
+import base64
+
+import pytest
+from lightkube.models.core_v1 import (
+    ConfigMapEnvSource,
+    ConfigMapKeySelector,
+    Container,
+    EnvFromSource,
+    EnvVar,
+    EnvVarSource,
+    ObjectFieldSelector,
+    PodSpec,
+    ResourceFieldSelector,
+    ResourceRequirements,
+    SecretEnvSource,
+    SecretKeySelector,
+    ServicePort,
+    ServiceSpec,
+)
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
+
+from sandbox.node import environment, fields
+
+FACTS = fields.Facts(pod_ip="10.1.0.7", host_ip="10.9.0.1", allocatable={"cpu": "4", "memory": "8Gi"})
+
+
+def pod() -> Pod:
+    metadata = ObjectMeta(
+        name="web", namespace="shop", uid="u-1", labels={"app": "web", "a": 'q"t'}, annotations={"x/y": "z"}
+    )
+    return Pod(metadata=metadata, spec=PodSpec(containers=[], nodeName="n1", serviceAccountName="robot"))
+
+
+def resolve(container: Container, sources: environment.Sources | None = None) -> dict[str, str]:
+    return environment.resolve(pod(), container, FACTS, sources or environment.Sources(), {})
+
+
+def from_field(path: str) -> EnvVar:
+    return EnvVar(name="V", valueFrom=EnvVarSource(fieldRef=ObjectFieldSelector(fieldPath=path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(A)", "1"),
+        ("x$(A)y$(B)z", "x1y2z"),
+        ("$(MISSING)", "$(MISSING)"),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$1"),
+        ("$A ${A}", "$A ${A}"),
+        ("$(A", "$(A"),
+    ],
+)
+def test_references_expand_as_in_kubernetes(text: str, expected: str) -> None:
+    assert environment.expand(text, {"A": "1", "B": "2"}) == expected
+
+
+def test_a_variable_sees_only_those_before_it() -> None:
+    variables = [EnvVar(name="A", value="$(B)"), EnvVar(name="B", value="b"), EnvVar(name="C", value="$(B)$(A)")]
+    assert resolve(Container(name="c", env=variables)) == {"A": "$(B)", "B": "b", "C": "b$(B)"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("metadata.name", "web"),
+        ("metadata.namespace", "shop"),
+        ("metadata.uid", "u-1"),
+        ("metadata.labels['app']", "web"),
+        ("metadata.labels['none']", ""),
+        ("metadata.annotations['x/y']", "z"),
+        ("metadata.labels", 'a="q\\"t"\napp="web"'),
+        ("spec.nodeName", "n1"),
+        ("spec.serviceAccountName", "robot"),
+        ("status.podIP", "10.1.0.7"),
+        ("status.hostIP", "10.9.0.1"),
+    ],
+)
+def test_field_references(path: str, expected: str) -> None:
+    assert resolve(Container(name="c", env=[from_field(path)])) == {"V": expected}
+
+
+def test_an_unknown_field_is_named() -> None:
+    with pytest.raises(fields.UnknownFieldError, match=r"spec\.colour"):
+        resolve(Container(name="c", env=[from_field("spec.colour")]))
+
+
+@pytest.mark.parametrize(
+    ("resource", "divisor", "expected"),
+    [
+        ("limits.cpu", "1", "2"),  # 1500m, rounded up
+        ("limits.cpu", "1m", "1500"),
+        ("limits.memory", "1Mi", "8192"),  # no limit: what the node has
+        ("requests.memory", "0", "134217728"),
+        ("requests.cpu", "1m", "1500"),  # no request: the limit
+    ],
+)
+def test_resource_references(resource: str, divisor: str, expected: str) -> None:
+    requirements = ResourceRequirements(limits={"cpu": "1500m"}, requests={"memory": "128Mi"})
+    source = EnvVarSource(resourceFieldRef=ResourceFieldSelector(resource=resource, divisor=divisor))
+    container = Container(name="c", resources=requirements, env=[EnvVar(name="V", valueFrom=source)])
+    assert resolve(container) == {"V": expected}
+
+
+def sources() -> environment.Sources:
+    secret = Secret(data={"password": base64.b64encode(b"p\xc3\xa9").decode()})
+    return environment.Sources({"creds": secret}, {"conf": ConfigMap(data={"LEVEL": "info", "mode": "fast"})})
+
+
+def test_whole_objects_come_first_with_their_prefix_and_env_wins() -> None:
+    container = Container(
+        name="c",
+        envFrom=[
+            EnvFromSource(configMapRef=ConfigMapEnvSource(name="conf"), prefix="C_"),
+            EnvFromSource(secretRef=SecretEnvSource(name="creds")),
+        ],
+        env=[EnvVar(name="C_LEVEL", value="debug"), EnvVar(name="P", value="$(password)!")],
+    )
+    assert resolve(container, sources()) == {"C_LEVEL": "debug", "C_mode": "fast", "password": "pé", "P": "pé!"}
+
+
+def key(source: EnvVarSource) -> Container:
+    return Container(name="c", env=[EnvVar(name="V", valueFrom=source)])
+
+
+def test_single_keys() -> None:
+    secret = EnvVarSource(secretKeyRef=SecretKeySelector(name="creds", key="password"))
+    config_map = EnvVarSource(configMapKeyRef=ConfigMapKeySelector(name="conf", key="mode"))
+    assert resolve(key(secret), sources()) == {"V": "pé"}
+    assert resolve(key(config_map), sources()) == {"V": "fast"}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (EnvVarSource(secretKeyRef=SecretKeySelector(name="gone", key="k")), 'secret "gone" not found'),
+        (EnvVarSource(secretKeyRef=SecretKeySelector(name="creds", key="k")), "couldn't find key k in secret"),
+        (EnvVarSource(configMapKeyRef=ConfigMapKeySelector(name="gone", key="k")), 'configmap "gone" not found'),
+    ],
+)
+def test_what_is_missing_is_named(source: EnvVarSource, message: str) -> None:
+    with pytest.raises(environment.MissingReferenceError, match=message):
+        resolve(key(source), sources())
+
+
+def test_optional_references_may_be_missing() -> None:
+    optional = EnvVarSource(secretKeyRef=SecretKeySelector(name="gone", key="k", optional=True))
+    assert resolve(key(optional), sources()) == {}
+    whole = Container(name="c", envFrom=[EnvFromSource(secretRef=SecretEnvSource(name="gone", optional=True))])
+    assert resolve(whole, sources()) == {}
+
+
+def service(name: str, namespace: str, ip: str | None, port: int) -> Service:
+    ports = [ServicePort(port=port, name="http-x", protocol="TCP")]
+    return Service(metadata=ObjectMeta(name=name, namespace=namespace), spec=ServiceSpec(clusterIP=ip, ports=ports))
+
+
+def test_services_of_the_namespace_and_the_api_server() -> None:
+    services = [
+        service("kubernetes", "default", "10.96.0.1", 443),
+        service("my-db", "shop", "10.96.0.9", 5432),
+        service("headless", "shop", "None", 80),
+        service("elsewhere", "other", "10.96.0.10", 80),
+    ]
+    linked = environment.service_variables(services, "shop", links=True)
+    assert linked["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
+    assert linked["MY_DB_SERVICE_PORT"] == linked["MY_DB_SERVICE_PORT_HTTP_X"] == "5432"
+    assert linked["MY_DB_PORT_5432_TCP"] == linked["MY_DB_PORT"] == "tcp://10.96.0.9:5432"
+    assert not [name for name in linked if name.startswith(("HEADLESS", "ELSEWHERE"))]
+    alone = environment.service_variables(services, "shop", links=False)
+    assert {name.split("_")[0] for name in alone} == {"KUBERNETES"}

@@ -1,0 +1,98 @@
+"""Addresses and name files of Pods; quantities; log lines."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lightkube.models.core_v1 import HostAlias, PodDNSConfig, PodDNSConfigOption, PodSpec
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Pod
+
+from sandbox.node import log_stream, names, quantities
+from sandbox.node.addresses import AddressesExhaustedError, AddressPool
+
+DNS = names.ClusterDns("10.96.0.10", "cluster.local", "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n")
+
+
+def name_service(**spec: object) -> names.NameService:
+    pod = Pod(metadata=ObjectMeta(name="web-0", namespace="shop"), spec=PodSpec(containers=[], **spec))  # type: ignore[arg-type]
+    return names.name_service(pod, "10.1.0.7", DNS)
+
+
+def test_cluster_first() -> None:
+    assert name_service().resolv_conf == (
+        "nameserver 10.96.0.10\nsearch shop.svc.cluster.local svc.cluster.local cluster.local corp\noptions ndots:5\n"
+    )
+
+
+def test_default_is_the_nodes_own() -> None:
+    assert name_service(dnsPolicy="Default").resolv_conf == "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n"
+
+
+def test_dns_config_is_merged() -> None:
+    config = PodDNSConfig(nameservers=["1.1.1.1"], searches=["x"], options=[PodDNSConfigOption("ndots", "2")])
+    assert name_service(dnsPolicy="None", dnsConfig=config).resolv_conf == (
+        "nameserver 1.1.1.1\nsearch x\noptions ndots:2\n"
+    )
+    assert "options ndots:2\n" in name_service(dnsConfig=config).resolv_conf
+
+
+def test_hosts() -> None:
+    found = name_service(subdomain="web", hostAliases=[HostAlias(ip="1.2.3.4", hostnames=["a", "b"])])
+    assert "10.1.0.7\tweb-0.web.shop.svc.cluster.local web-0\n" in found.hosts
+    assert found.hosts.endswith("1.2.3.4\ta b\n")
+    assert name_service(hostname="other").hostname == "other"
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_addresses_are_unique_while_held(steps: list[bool]) -> None:
+    pool, held = AddressPool("10.1.0.0/28", reserved=["10.1.0.1"]), []
+    for take in steps:
+        if take and len(held) < 13:
+            address = pool.take()
+            assert address not in held
+            assert address != "10.1.0.1"
+            held.append(address)
+        elif held:
+            pool.release(held.pop(0))
+
+
+def test_an_address_is_not_given_again_at_once_and_can_be_asked_for() -> None:
+    pool = AddressPool("10.1.0.0/29", reserved=[])
+    first = pool.take()
+    pool.release(first)
+    assert pool.take() != first
+    assert pool.take(first) == first
+    assert pool.take(first) != first
+    assert pool.take("10.2.0.1") != "10.2.0.1"
+
+
+def test_an_exhausted_range_says_so() -> None:
+    pool = AddressPool("10.1.0.0/30", reserved=["10.1.0.1"])
+    pool.take()
+    with pytest.raises(AddressesExhaustedError, match=r"10\.1\.0\.0/30"):
+        pool.take()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("1500m", 1.5), ("1Gi", 2**30), ("1G", 10**9), ("1e3", 1000), ("0.5", 0.5), ("12E", 12 * 10**18)],
+)
+def test_quantities(text: str, value: float) -> None:
+    assert quantities.parse(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "1Q", "Gi", "1GiB"])
+def test_what_is_no_quantity_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        quantities.parse(text)
+
+
+def test_log_lines_are_shown_as_asked() -> None:
+    line = b"2026-01-02T03:04:05.000001Z stdout F hello  world\n"
+    assert log_stream.Options().show(line) == b"hello  world\n"
+    assert log_stream.Options(timestamps=True).show(line) == b"2026-01-02T03:04:05.000001Z hello  world\n"
+    assert log_stream.Options(since=datetime(2026, 1, 3, tzinfo=UTC)).show(line) == b""
+    parsed = log_stream.Options.parse({"follow": "true", "tailLines": "3", "sinceTime": "2026-01-03T00:00:00Z"})
+    assert (parsed.follow, parsed.tail, parsed.previous) == (True, 3, False)
