@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from sandbox.cache import cache_dir, content_key, locked
 from sandbox.errors import SandboxError
-from sandbox.jobs import Job
+from sandbox.jobs import Job, Terminated
 from sandbox.progress import Progress, format_seconds
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -28,6 +29,7 @@ _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run
 def run(arguments: Sequence[str]) -> int:  # noqa: RET503 - execv does not return
     """Makes the environment where needed and becomes `python -m sandbox.cli ARGUMENTS`; returns only after an error."""
     started = time.monotonic()
+    signal.signal(signal.SIGTERM, Terminated.by_signal)
     try:
         python, made = ensure_environment(Progress())
     except SandboxError as error:
@@ -53,7 +55,7 @@ def ensure_environment(progress: Progress) -> tuple[Path, bool]:
     python = environment / "bin" / "python"
     if (environment / _COMPLETE).exists():
         return python, False
-    with progress.step(STEP) as step, locked(cache / "locks" / "venv", step.note):
+    with progress.step(STEP) as step, locked(cache / "locks" / "venv", step.note) as lock:
         if (environment / _COMPLETE).exists():
             step.skip("made by another run meanwhile")
             return python, False
@@ -62,7 +64,7 @@ def ensure_environment(progress: Progress) -> tuple[Path, bool]:
         log.write_text("")
         # Not built elsewhere and renamed: scripts in a virtual environment hold its absolute path.
         shutil.rmtree(environment, ignore_errors=True)
-        _install(environment, Job(STEP, log, step.note))
+        _install(environment, Job(STEP, log, step.note, lock=lock))
         (environment / _COMPLETE).touch()
         step.result(f"in {environment}")
     return python, True

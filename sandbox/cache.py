@@ -57,11 +57,11 @@ def content_key(*parts: str | bytes) -> str:
 
 
 @contextmanager
-def locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
-    """Holds an exclusive lock on the file `path`; another process that holds it is waited for.
+def locked(path: Path, waiting: Callable[[str], None]) -> Iterator[int]:
+    """Holds an exclusive lock on the file `path`, as a descriptor; another process that holds it is waited for.
 
     waiting: called with a sentence that names the holder, so that a waiting run says that it waits. The kernel drops
-    the lock with its process, so a killed run never blocks the next.
+    the lock with the last process that has the descriptor, so a killed run never blocks the next.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -72,7 +72,7 @@ def locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
             time.sleep(_POLL)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -36,6 +34,7 @@ State = Annotated[
         show_default=False,
     ),
 ]
+_INTERRUPTED = 130
 # Arguments that belong to another program (pytest, a shell) go to it as they are.
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
 
@@ -131,23 +130,19 @@ def tools() -> None:
 def main() -> int:
     """Runs the command; a mistake that a person can correct is one block of text, never a stack trace."""
     # Ends like Ctrl-C does, so that compilers and half-made files do not stay behind.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, Terminated.by_signal)
     try:
         app(prog_name="python3 -m sandbox")
     except SandboxError as error:
         sys.stderr.write(f"\n{error}\n")
         return 1
-    except KeyboardInterrupt:
+    except SystemExit as ending:
+        # How typer ends, also when it was interrupted.
+        if ending.code != _INTERRUPTED:
+            raise
         sys.stderr.write("\ninterrupted; run the same command again to go on, or `make down` to remove everything\n")
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _INTERRUPTED
     return 0
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any
 
 from sandbox.errors import SandboxError
@@ -29,13 +30,15 @@ class Job:
     """What a source needs while it is being made.
 
     log: file that gets everything its commands print, kept in the cache. note: shows what is being done at this moment.
-    cancelled: set when the run is given up; commands are then killed.
+    cancelled: set when the run is given up; commands are then killed. lock: descriptor of a lock that commands hold
+    too, so that one that outlives a killed run is waited for; where what it makes is not made aside and renamed.
     """
 
     title: str
     log: Path
     note: Callable[[str], None]
     cancelled: threading.Event = field(default_factory=threading.Event)
+    lock: int | None = None
 
     def run(
         self,
@@ -67,6 +70,7 @@ class Job:
                     stderr=subprocess.STDOUT,
                     # Its own group, so that a compiler's children can be killed with it.
                     start_new_session=True,
+                    pass_fds=() if self.lock is None else (self.lock,),
                 )
             except OSError as error:
                 raise SandboxError(f"{self.title}: {argv[0]} cannot be started.", why=str(error), fix=fix) from None
@@ -126,7 +130,12 @@ class Job:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, raised by the command line's signal handler; unlike Ctrl-C it has reached nobody else."""
+    """SIGTERM as an exception; unlike Ctrl-C it has reached nobody else."""
+
+    @classmethod
+    def by_signal(cls, _signal: int, _frame: FrameType | None) -> None:
+        """The signal handler that raises it, so that what runs is ended and half-made files are removed."""
+        raise cls
 
 
 def wait_gently(process: subprocess.Popen[Any]) -> int:
