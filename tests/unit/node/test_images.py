@@ -6,6 +6,7 @@ import pytest
 from lightkube.models.core_v1 import Capabilities, Container, PodSecurityContext, PodSpec, SecurityContext
 
 from sandbox.node import images, launching, security
+from sandbox.node.launch import Identity
 from sandbox.node.security import IdMap, RefusedError
 
 ALL_IDS = IdMap(((0, 2**32 - 1),))
@@ -59,7 +60,7 @@ def test_a_missing_tool_is_an_error(tmp_path: Path) -> None:
 
 
 def identity(own: SecurityContext | None = None, pod: PodSecurityContext | None = None, *, image: str = "pilot",
-             ids: IdMap = ALL_IDS) -> security.Identity:  # fmt: skip
+             ids: IdMap = ALL_IDS) -> Identity:  # fmt: skip
     spec = PodSpec(containers=[], securityContext=pod)
     return security.identity(spec, Container(name="c", securityContext=own), images.IMAGES[image], ids)
 

@@ -11,11 +11,12 @@ from lightkube.resources.core_v1 import Pod
 
 from sandbox.node import log_stream, names, quantities
 from sandbox.node.addresses import AddressesExhaustedError, AddressPool
+from sandbox.node.rootfs import NameService
 
 DNS = names.ClusterDns("10.96.0.10", "cluster.local", "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n")
 
 
-def name_service(**spec: object) -> names.NameService:
+def name_service(**spec: object) -> NameService:
     pod = Pod(metadata=ObjectMeta(name="web-0", namespace="shop"), spec=PodSpec(containers=[], **spec))  # type: ignore[arg-type]
     return names.name_service(pod, "10.1.0.7", DNS)
 
@@ -47,7 +48,8 @@ def test_hosts() -> None:
 
 @given(st.lists(st.booleans(), max_size=40))
 def test_addresses_are_unique_while_held(steps: list[bool]) -> None:
-    pool, held = AddressPool("10.1.0.0/28", reserved=["10.1.0.1"]), []
+    pool = AddressPool("10.1.0.0/28", reserved=["10.1.0.1"])
+    held: list[str] = []
     for take in steps:
         if take and len(held) < 13:
             address = pool.take()

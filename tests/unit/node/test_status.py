@@ -1,5 +1,6 @@
 """Phases, conditions and container statuses computed from what was observed."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -140,9 +141,6 @@ def test_what_must_not_restart_has_failed_with_the_agent() -> None:
 
 
 def test_back_off_doubles_up_to_five_minutes_and_is_forgotten() -> None:
-    back_off, just_now = BackOff(), 0.0
-    import time
-
-    just_now = time.monotonic()
+    back_off, just_now = BackOff(), time.monotonic()
     assert [back_off.next(just_now) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
     assert back_off.next(just_now - 601) == 0
