@@ -20,7 +20,7 @@ LOCKS = ("istio-namespace-controller-election",)
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of a Role or ClusterRole: in an API group, these verbs on these resources, by name if names are given."""
+    """One rule of a Role or ClusterRole: in an API group, these verbs on these resources, by name if names are set."""
 
     group: str
     resources: tuple[str, ...]
