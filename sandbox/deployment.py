@@ -6,6 +6,7 @@ configuration, so that the committed file is never touched.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import os
@@ -32,6 +33,13 @@ from sandbox.toolchain import Tools
 
 Operation = Literal["preview", "up", "destroy"]
 _PHASES: Mapping[Operation, str] = {"preview": "previewing", "up": "updating", "destroy": "destroying"}
+_POLICIES = ("--policy-pack", CHECKOUT / "policies")
+_OPTIONS: Mapping[Operation, Sequence[str | Path]] = {
+    "preview": _POLICIES,
+    # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
+    "up": ("--yes", *_POLICIES),
+    "destroy": ("--yes",),
+}
 _LOOK = 0.2  # seconds between two looks at the event log
 _COMMITTED = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 _SALT = "encryptionsalt"
@@ -117,7 +125,12 @@ def engine(sandbox: Sandbox, tools: Tools) -> Engine:
 
 def stack_config(committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, charts: Path) -> dict[str, Any]:
     """The stack's configuration for this sandbox: as committed, but for kubeconfig paths and the charts' local path."""
-    raise NotImplementedError
+    document = copy.deepcopy(dict(committed))
+    mesh = document["config"]["hosted-mesh:mesh"]
+    for side in ("controlPlane", "dataPlane"):
+        mesh[side]["cluster"]["kubeconfig"] = str(kubeconfig)
+    mesh["charts"] = mesh.get("charts", {}) | {"path": str(charts)}
+    return document | {_SALT: salt}
 
 
 def _read(sandbox: Sandbox, tools: Tools, *command: str) -> dict[str, Any]:
@@ -144,7 +157,7 @@ def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress)
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
     command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
-    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation, ready.state)]
+    command += ["--config-file", config_file(ready.state), "--event-log", events, *_OPTIONS[operation]]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,
@@ -174,31 +187,6 @@ def _tell(log: EventLog, story: Story, progress: Progress) -> None:
     for event in log.new():
         if note := story.take(event):
             progress.note(note)
-
-
-def _options(operation: Operation, state: Path) -> list[str | Path]:
-    if operation == "preview":
-        return ["--policy-pack", _policy_pack(state)]
-    if operation == "up":
-        # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
-        return ["--yes", "--policy-pack", _policy_pack(state)]
-    return ["--yes"]
-
-
-def _policy_pack(state: Path) -> Path:
-    """An executable that starts the policy pack.
-
-    The engine takes a folder too, but then the language host starts it, and the one that can be built here (v3.68)
-    would run the pack's __main__.py as a plain program.
-    """
-    folder = backend(state) / "policy-pack"
-    folder.mkdir(parents=True, exist_ok=True)
-    pack = CHECKOUT / "policies"
-    (folder / "PulumiPolicy.yaml").write_text((pack / "PulumiPolicy.yaml").read_text())
-    script = folder / "hosted-mesh"
-    script.write_text(f'#!/bin/sh\nexec python -u -m pulumi.policy "$1" "{pack}"\n')
-    script.chmod(0o755)
-    return script
 
 
 def _make_stack(ready: Engine) -> None:
