@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
             bench.pulumi("destroy", "--yes")
             step.note(f"round {number + 1} of {rounds}: the floor")
             files = write_manifests(resources, Path(folder))
-            floor.append(_seconds(lambda files=files: bench.floor(files)))
+            floor.append(_seconds(partial(bench.floor, files)))
             bench.remove(files)
     kind = select(tools, pulumi_home()).kind
     objects = sum(len(found) for found in manifests(resources).values())

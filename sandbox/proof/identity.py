@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+from functools import partial
 from typing import Any
 
 from cryptography import x509
@@ -24,10 +25,7 @@ def observe(scene: Scene) -> str:
     its agent holds a connection to the exposed address."""
     pods = workloads.deploy(scene)
     addresses = exposed_addresses(scene)
-    seen = [
-        eventually(lambda name=name, pod=pod: _one(scene, name, pod, addresses), seconds=15)
-        for name, pod in pods.items()
-    ]
+    seen = [eventually(partial(_one, scene, name, pod, addresses), seconds=15) for name, pod in pods.items()]
     return f"{', '.join(seen)}; connected to {', '.join(sorted(addresses))}:{scene.mesh.xds_port}"
 
 

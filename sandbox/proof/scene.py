@@ -49,7 +49,7 @@ class MeshFacts:
     def of(cls, sandbox: Sandbox, tools: Tools) -> MeshFacts:
         outputs = deployment.outputs(sandbox, tools)
         try:
-            return cls(**{name: outputs["proof"][name] for name in cls.__dataclass_fields__})
+            return cls(**{name: outputs["endpoint"][name] for name in cls.__dataclass_fields__})
         except KeyError as missing:
             raise NotObserved(f"the stack has no output {missing}: has `pulumi up` finished?") from None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from lightkube import ApiError
 from lightkube.codecs import AnyResource, from_dict
@@ -87,7 +88,7 @@ def deploy(scene: Scene, *, seconds: float = 90) -> dict[str, PodModel]:
     """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
     for manifest in manifests(scene.mesh.injection_labels):
         scene.user.apply(parse(manifest), force=True)
-    return {name: eventually(lambda name=name: ready_pod(scene, name), seconds=seconds) for name in (CALLER, CALLED)}
+    return {name: eventually(partial(ready_pod, scene, name), seconds=seconds) for name in (CALLER, CALLED)}
 
 
 def ready_pod(scene: Scene, name: str) -> PodModel:
@@ -115,7 +116,7 @@ def _condition(pod: PodModel, kind: str) -> str | None:
     return next((condition.status for condition in conditions if condition.type == kind), None)
 
 
-def _why_not_ready(scene: Scene, name: str, pods: list[PodModel]) -> str:
+def _why_not_ready(scene: Scene, name: str, pods: Sequence[PodModel]) -> str:
     for pod in pods:
         if not has_proxy(pod):
             return "its Pod came back without a sidecar"
