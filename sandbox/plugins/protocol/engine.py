@@ -18,6 +18,7 @@ class Engine:
         self.address = address
         self._lock = threading.Lock()
         self._stub: Any = None
+        self._with_status: set[str] = set()
 
     def log(self, severity: Severity, message: str, urn: str = "") -> None:
         """A lasting line, shown under the resource."""
@@ -25,6 +26,10 @@ class Engine:
 
     def status(self, severity: Severity, message: str, urn: str) -> None:
         """What the resource is doing right now; replaces the status before it. An empty message clears it."""
+        with self._lock:
+            if not message and urn not in self._with_status:
+                return
+            (self._with_status.add if message else self._with_status.discard)(urn)
         self._send(severity, message, urn, ephemeral=True)
 
     def _send(self, severity: Severity, message: str, urn: str, *, ephemeral: bool) -> None:

@@ -1,0 +1,1 @@
+"""The stand-in for Pulumi's `kubernetes` plug-in."""

@@ -1,0 +1,205 @@
+"""The components of the provider: charts, and groups of manifests. Each object in them is a resource of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sandbox.plugins.kubernetes import helm, manifests, ordering
+from sandbox.plugins.kubernetes.client import ApiError, Unreachable
+from sandbox.plugins.kubernetes.cluster import Cluster
+from sandbox.plugins.kubernetes.monitor import Monitor, Registered
+from sandbox.plugins.kubernetes.objects import (
+    SKIP_AWAIT,
+    Object,
+    annotation,
+    gvk_of,
+    is_secret,
+    name_of,
+    namespace_of,
+    set_in,
+)
+from sandbox.plugins.protocol.engine import Engine
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.stubs import provider_pb2
+from sandbox.plugins.protocol.values import ResourceReference, Secret, contains_unknown, plain, read_struct, write_struct
+
+_AT_ONCE: Final = 64  # registrations on their way at the same time
+_RESOURCE_POLICY: Final = "helm.sh/resource-policy"
+_REFUSED_CHART_ARGS: Final = ("postRenderer", "verify", "keyring")
+_REFUSED_TEMPLATE_OPTIONS: Final = ("include_test_hook_resources", "kube_version", "api_versions")
+
+Arguments = Mapping[str, Any]
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Components:
+    """Constructs components in one cluster. version: of this plug-in."""
+
+    cluster: Cluster
+    engine: Engine
+    version: str
+
+    @property
+    def functions(self) -> Mapping[str, Callable[[Arguments], list[Any]]]:
+        """The provider's functions that make objects of texts."""
+        return {"kubernetes:yaml:decode": self._decode, "kubernetes:helm:template": self._template}
+
+    def construct(self, request: Any) -> Any:
+        makers: Mapping[str, Callable[[str, Arguments, Warn], list[Object]]] = {
+            "kubernetes:helm.sh/v4:Chart": self._chart,
+            "kubernetes:yaml/v2:ConfigGroup": self._config_group,
+            "kubernetes:yaml/v2:ConfigFile": self._config_file,
+        }
+        if request.type not in makers:
+            raise NotImplementedHere(f"the component {request.type}")
+        monitor = Monitor(request, self.version)
+        urn = monitor.register_component()
+        given = read_struct(request.inputs)
+        response = provider_pb2.ConstructResponse(urn=urn)
+        response.state.SetInParent()
+        if contains_unknown(given):
+            self.engine.log("warning", "Input properties have unknown values. Preview is incomplete.", urn)
+            return response
+        arguments = plain(given)
+        objects = makers[request.type](request.name, arguments, lambda text: self.engine.log("warning", text, urn))
+        prefix = arguments.get("resourcePrefix")
+        resources = self._register(
+            monitor,
+            urn,
+            objects,
+            prefix=request.name if prefix is None else prefix,
+            skip_await=bool(arguments.get("skipAwait")),
+            warn=lambda text: self.engine.log("warning", text, urn),
+        )
+        references = [ResourceReference(one.urn, one.id, self.version) for one in resources]
+        write_struct({"resources": references}, response.state)
+        response.stateDependencies["resources"].urns.extend(one.urn for one in resources)
+        return response
+
+    def _chart(self, name: str, arguments: Arguments, warn: Warn) -> list[Object]:
+        for refused in _REFUSED_CHART_ARGS:
+            if arguments.get(refused):
+                raise NotImplementedHere(f"{refused} of a Chart")
+        if arguments.get("includeHooks"):
+            warn(
+                "includeHooks is only supported when the provider is configured with renderYamlToDirectory; "
+                "Helm hooks will be ignored."
+            )
+        namespace = arguments.get("namespace") or self.cluster.settings.default_namespace
+        chart = helm.Chart(
+            release=arguments.get("name") or name,
+            namespace=namespace,
+            chart=arguments.get("chart") or "",
+            version=arguments.get("version") or "",
+            devel=bool(arguments.get("devel")),
+            repository=arguments.get("repositoryOpts") or {},
+            dependency_update=bool(arguments.get("dependencyUpdate")),
+            values=arguments.get("values") or {},
+            value_files=arguments.get("valueYamlFiles") or (),
+            include_crds=not arguments.get("skipCrds"),
+            plain_http=bool(arguments.get("plainHttp")),
+        )
+        return self._placed(manifests.parse(self._render(chart)), namespace)
+
+    def _config_group(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
+        objects = [obj for path in arguments.get("files") or () for obj in _read_files(path, pattern=True)]
+        objects += manifests.parse(arguments.get("yaml") or "") + list(arguments.get("objs") or ())
+        return self._placed(objects, self.cluster.settings.default_namespace)
+
+    def _config_file(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
+        objects = _read_files(arguments.get("file") or "", pattern=False)
+        return self._placed(objects, self.cluster.settings.default_namespace)
+
+    def _placed(self, objects: Sequence[Object], namespace: str) -> list[Object]:
+        return manifests.placed(objects, namespace, self.cluster.discovery)
+
+    def _render(self, chart: helm.Chart) -> str:
+        discovery = self.cluster.discovery
+        try:
+            discovery.refresh()
+            return helm.render(chart, discovery.server_version(), discovery.kinds())
+        except (ApiError, Unreachable) as error:
+            raise ProviderError(f"could not get server version and kinds from Kubernetes: {error}") from None
+
+    def _register(
+        self, monitor: Monitor, parent: str, objects: Sequence[Object], *, prefix: str, skip_await: bool, warn: Warn
+    ) -> list[Registered]:
+        """Registers the objects, each after those that it depends on; those that may are made at the same time."""
+        edges = ordering.dependencies(objects)
+        order = ordering.in_order(edges)
+        done: dict[int, Future[Registered]] = {}
+
+        def register(index: int) -> Registered:
+            obj = objects[index]
+            depends_on = [done[edge].result().urn for edge in edges[index]]
+            token, name, properties = as_resource(obj, prefix, skip_await=skip_await)
+            policy = annotation(obj, _RESOURCE_POLICY)
+            if policy not in ("", "keep"):
+                warn(f'Unsupported Helm resource policy "{policy}"')
+            return monitor.register_child(
+                token, name, parent, properties, depends_on=depends_on, retain=policy == "keep"
+            )
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for index in order:
+                done[index] = pool.submit(register, index)
+            return [done[index].result() for index in order]
+
+    def _decode(self, arguments: Arguments) -> list[Any]:
+        if not isinstance(arguments.get("text"), str):
+            raise ProviderError("missing required field 'text' of type string")
+        namespace = arguments.get("defaultNamespace")
+        return manifests.decoded(arguments["text"], namespace or "", self.cluster.discovery)
+
+    def _template(self, arguments: Arguments) -> list[Any]:
+        if not isinstance(arguments.get("jsonOpts"), str):
+            raise ProviderError("missing required field 'jsonOpts' of type string")
+        options = json.loads(arguments["jsonOpts"])
+        for refused in _REFUSED_TEMPLATE_OPTIONS:
+            if options.get(refused):
+                raise NotImplementedHere(f"{refused} of a Chart")
+        fetch = options.get("fetch_opts") or {}
+        chart = helm.Chart(
+            release=options.get("release_name") or "",
+            namespace=options.get("namespace") or "default",
+            chart=options.get("path") or options.get("chart") or "",
+            version=options.get("version") or fetch.get("version") or "",
+            repository={"repo": fetch.get("repo")},
+            values=options.get("values") or {},
+            include_crds=not options.get("skip_crd_rendering"),
+        )
+        return manifests.decoded(self._render(chart), options.get("namespace") or "", self.cluster.discovery)
+
+
+def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[str, str, dict[str, Any]]:
+    """(type token, name, properties) by which an object in a component is registered.
+
+    The name is "prefix:namespace/name", or "prefix:name" for cluster-wide objects; without a prefix only the rest.
+    """
+    gvk = gvk_of(obj)
+    if skip_await:
+        set_in(obj, "true", "metadata", "annotations", SKIP_AWAIT)
+    name = f"{namespace_of(obj)}/{name_of(obj)}" if namespace_of(obj) else name_of(obj)
+    properties = dict(obj)
+    if is_secret(obj):
+        properties |= {key: Secret(properties[key]) for key in ("data", "stringData") if key in properties}
+    group_version = gvk.api_version if gvk.group else f"core/{gvk.version}"
+    return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{name}" if prefix else name, properties
+
+
+def _read_files(path: str, *, pattern: bool) -> list[Object]:
+    """The objects of a file, or of all files that match; a URL is refused."""
+    if "://" in path:
+        raise NotImplementedHere(f"manifests from a URL ({path})")
+    is_pattern = pattern and any(mark in path for mark in "*?[")
+    paths = sorted(Path().glob(path)) if is_pattern else [Path(path)]
+    try:
+        return [obj for one in paths for obj in manifests.parse(one.read_text())]
+    except OSError as error:
+        raise ProviderError(f"reading YAML file from disk: {error.filename}: {error.strerror}") from None

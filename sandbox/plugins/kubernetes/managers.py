@@ -1,0 +1,88 @@
+"""Field managers: who owns which field of an object, and how the provider takes over what it made by POST."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final
+
+from sandbox.plugins.kubernetes.objects import PATCH_FIELD_MANAGER, annotation, get, remove_in, set_in
+from sandbox.plugins.protocol.naming import unique_name
+from sandbox.plugins.protocol.paths import parse_path
+
+CREATOR: Final = "pulumi-kubernetes"
+_TAKEN_OVER: Final = frozenset(
+    {
+        ("kubectl", "Apply"),
+        ("kubectl", "Update"),
+        ("before-first-apply", "Update"),
+        (CREATOR, "Update"),
+        ("pulumi-kubernetes.exe", "Update"),
+        ("pulumi-resource-kubernetes", "Update"),
+    }
+)
+_OWN_CREATORS: Final = frozenset({CREATOR, "pulumi-kubernetes.exe", "pulumi-resource-kubernetes"})
+
+
+def manager_name(inputs: Mapping[str, Any], saved: str, *, server_side_apply: bool) -> str:
+    """The annotation's, else the state's, else a new one. saved: from the state, or ""."""
+    if not server_side_apply:
+        return CREATOR
+    return annotation(inputs, PATCH_FIELD_MANAGER) or saved or unique_name(f"{CREATOR}-")
+
+
+def taken_over(live: Mapping[str, Any], manager: str) -> list[dict[str, Any]] | None:
+    """The managedFields in which `manager` owns, by apply, what creators and kubectl own; None when nothing changes."""
+    entries = get(live, "metadata", "managedFields") or []
+    taken = [entry for entry in entries if _is_taken_over(entry)]
+    if not taken:
+        return None
+    own = [entry for entry in entries if entry.get("manager") == manager and entry.get("operation") == "Apply"]
+    merged = deepcopy((own or taken)[0])
+    for entry in taken:
+        _merge(merged["fieldsV1"], entry.get("fieldsV1") or {})
+    merged |= {"manager": manager, "operation": "Apply"}
+    rest = [entry for entry in entries if entry not in taken and entry not in own]
+    return [*rest, merged]
+
+
+def _is_taken_over(entry: Mapping[str, Any]) -> bool:
+    return (entry.get("manager"), entry.get("operation")) in _TAKEN_OVER and not entry.get("subresource")
+
+
+def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    for key, value in fields.items():
+        _merge(into.setdefault(key, {}), value)
+
+
+def must_force(
+    live: Mapping[str, Any] | None, *, setting: bool, preview: bool, annotated: bool
+) -> bool:
+    """Whether an apply may take fields from other managers. live: None when there is no object yet."""
+    if annotated or setting:
+        return True
+    entries = get(live, "metadata", "managedFields") or []
+    if preview:
+        # What a real update takes over first must be no conflict in a preview either.
+        creators = {entry.get("manager") for entry in entries if entry.get("operation") == "Update"}
+        return live is None or bool(creators & _OWN_CREATORS) or not entries
+    return live is not None and not entries
+
+
+def apply_ignored(
+    inputs: dict[str, Any], live: Mapping[str, Any], manager: str, ignored: Sequence[str]
+) -> None:
+    """Makes `inputs` leave ignored fields alone: gone where another manager owns them, else as they are live."""
+    entries = get(live, "metadata", "managedFields") or []
+    for text in ignored:
+        path = [str(part) for part in parse_path(text)]
+        owners = {
+            entry.get("manager") == manager
+            for entry in entries
+            if get(entry, "fieldsV1", *(f"f:{part}" for part in path)) is not None
+        }
+        value = get(live, *path)
+        if owners == {False}:
+            remove_in(inputs, *path)
+        elif value is not None:
+            set_in(inputs, deepcopy(value), *path)

@@ -1,0 +1,180 @@
+"""Check and Diff of one resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sandbox.plugins.kubernetes.cluster import Cluster
+from sandbox.plugins.kubernetes.diff import Change, Kind, Path, changes
+from sandbox.plugins.kubernetes.discovery import known_scope
+from sandbox.plugins.kubernetes.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.objects import (
+    AUTONAMED,
+    REPLACE_UNREADY,
+    Object,
+    annotation,
+    get,
+    gvk_of,
+    gvk_of_urn,
+    has_name,
+    is_crd,
+    is_true,
+    name_of,
+    namespace_of,
+    remove_in,
+    set_in,
+)
+from sandbox.plugins.kubernetes.pruning import prune
+from sandbox.plugins.kubernetes.replacement import rules_for
+from sandbox.plugins.kubernetes.scheme import is_built_in
+from sandbox.plugins.kubernetes.secretness import marked
+from sandbox.plugins.kubernetes.settings import Settings
+from sandbox.plugins.kubernetes.state import saved
+from sandbox.plugins.protocol.engine import Engine
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.naming import unique_name, urn_name
+from sandbox.plugins.protocol.paths import contains, format_path, parse_path
+from sandbox.plugins.protocol.stubs import provider_pb2
+from sandbox.plugins.protocol.values import UNKNOWN, read_struct, write_struct
+
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+_WIRE: Final = provider_pb2.PropertyDiff
+_KINDS: Final = {
+    (Kind.ADD, False): _WIRE.ADD,
+    (Kind.ADD, True): _WIRE.ADD_REPLACE,
+    (Kind.DELETE, False): _WIRE.DELETE,
+    (Kind.DELETE, True): _WIRE.DELETE_REPLACE,
+    (Kind.UPDATE, False): _WIRE.UPDATE,
+    (Kind.UPDATE, True): _WIRE.UPDATE_REPLACE,
+}
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a resource's inputs become, and what a change of them means. cluster: None when unreachable."""
+
+    urn: str
+    cluster: Cluster | None
+    settings: Settings
+    unreachable: str
+    engine: Engine
+
+    def check(self, request: Any) -> Any:
+        if self.cluster is None and self.settings.skip_update_unreachable:
+            self.engine.log("warning", "Cluster is unreachable but skipUpdateUnreachable is set: skipping", self.urn)
+            return provider_pb2.CheckResponse(inputs=request.olds)
+        if gvk_of_urn(self.urn).kind.endswith("List") and is_built_in(
+            gvk_of_urn(self.urn).api_version, gvk_of_urn(self.urn).kind.removesuffix("List")
+        ):
+            raise ProviderError(
+                "list resources exist for compatibility with YAML manifests and Helm charts, and cannot be created "
+                "directly. Use the underlying resource type instead"
+            )
+        news, olds = read_struct(request.news), to_object(read_struct(request.olds))
+        inputs = normalize(to_object(news))
+        self._name(inputs, olds, request)
+        self._label(inputs, olds)
+        self._place(inputs)
+        if is_crd(inputs) and self.cluster is not None:
+            self.cluster.discovery.remember(inputs)
+        response = provider_pb2.CheckResponse()
+        write_struct(marked(inputs, news), response.inputs)
+        return response
+
+    def _name(self, inputs: Object, olds: Object, request: Any) -> None:
+        """Keeps a generated name, or generates one: the resource's name, a dash, 8 hex digits."""
+        if has_name(inputs):
+            return
+        if get(inputs, "metadata", "generateName"):
+            if self.settings.server_side_apply:
+                raise ProviderError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
+            return
+        name = name_of(olds) if is_true(olds, AUTONAMED) else ""
+        if not name and not olds:
+            name = self._new_name(request)
+        if name and get(inputs, "metadata") is not UNKNOWN:
+            set_in(inputs, name, "metadata", "name")
+            set_in(inputs, "true", "metadata", "annotations", AUTONAMED)
+
+    def _new_name(self, request: Any) -> str:
+        if request.HasField("autonaming"):
+            modes = provider_pb2.CheckRequest.AutonamingOptions
+            if request.autonaming.mode == modes.DISABLE:
+                raise ProviderError("autonaming is disabled, resource requires the .metadata.name field to be set")
+            return str(request.autonaming.proposed_name)
+        return unique_name(f"{urn_name(self.urn)}-", bytes(request.randomSeed))
+
+    def _label(self, inputs: Object, olds: Object) -> None:
+        """Objects made without server-side apply say who manages them; imported ones stay as they are."""
+        had = get(olds, "metadata", "labels", _MANAGED_BY) == "pulumi"
+        if had or (not olds and not self.settings.server_side_apply):
+            set_in(inputs, "pulumi", "metadata", "labels", _MANAGED_BY)
+
+    def _place(self, inputs: Object) -> None:
+        if get(inputs, "metadata", "namespace"):
+            return
+        # A kind that nobody knows yet is taken to live in namespaces, like most do.
+        if self._is_namespaced(inputs):
+            set_in(inputs, self.settings.default_namespace, "metadata", "namespace")
+
+    def _is_namespaced(self, inputs: Object) -> bool:
+        kind = {"apiVersion": gvk_of_urn(self.urn).api_version, "kind": gvk_of_urn(self.urn).kind}
+        scope = known_scope(self.cluster.discovery if self.cluster else None, kind)
+        return scope is not False
+
+    def diff(self, request: Any) -> Any:
+        old, news = saved(read_struct(request.olds)), read_struct(request.news)
+        inputs = normalize(to_object(news))
+        base = prune(old.live, normalize(old.inputs))
+        self._align(base, inputs, old.live)
+        found = changes(
+            base,
+            inputs,
+            rules_for(
+                inputs,
+                mutable_config_maps=self.settings.mutable_config_maps,
+                mutable_secrets=self.settings.mutable_secrets,
+            ),
+        )
+        ignored = [parse_path(text) for text in request.ignoreChanges]
+        found = {path: one for path, one in found.items() if not any(contains(outer, path) for outer in ignored)}
+        replaces = [format_path(path) for path, one in found.items() if _needs_replacement(path, one)]
+        if is_true(inputs, REPLACE_UNREADY):
+            raise NotImplementedHere(f"the annotation {REPLACE_UNREADY}")
+        response = provider_pb2.DiffResponse(hasDetailedDiff=True, replaces=replaces)
+        response.changes = response.DIFF_SOME if found else response.DIFF_NONE
+        response.deleteBeforeReplace = bool(replaces) and self._keeps_its_name(inputs, old.live)
+        for path, one in found.items():
+            detail = response.detailedDiff[format_path(path)]
+            detail.kind, detail.inputDiff = _KINDS[one.kind, one.replaces], one.kind is Kind.DELETE
+        return response
+
+    def _align(self, base: Object, inputs: Object, live: Object) -> None:
+        """Evens out differences that mean nothing."""
+        if self._is_namespaced(inputs):
+            for obj in (base, inputs):
+                if not get(obj, "metadata", "namespace"):
+                    set_in(obj, "default", "metadata", "namespace")
+        else:
+            remove_in(base, "metadata", "namespace")
+            remove_in(inputs, "metadata", "namespace")
+        if not gvk_of(base).kind:
+            base["apiVersion"], base["kind"] = inputs.get("apiVersion"), inputs.get("kind")
+        if self.settings.server_side_apply:
+            remove_in(base, "metadata", "resourceVersion")
+        if name_of(inputs):
+            set_in(base, name_of(live), "metadata", "name")
+
+    def _keeps_its_name(self, inputs: Object, live: Object) -> bool:
+        """Whether the new object would have the old one's name, so that the old one has to go first."""
+        return (
+            has_name(inputs)
+            and annotation(inputs, AUTONAMED) != "true"
+            and name_of(inputs) == name_of(live)
+            and namespace_of(inputs) == namespace_of(live)
+        )
+
+
+def _needs_replacement(path: Path, change: Change) -> bool:
+    return change.replaces or (change.kind is Kind.DELETE and path == ("metadata",))

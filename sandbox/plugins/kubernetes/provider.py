@@ -1,0 +1,141 @@
+"""The protocol methods of the kubernetes provider, except components (components.py)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from sandbox.plugins.kubernetes import settings as configuration
+from sandbox.plugins.kubernetes.client import ApiError, Client, Unreachable
+from sandbox.plugins.kubernetes.cluster import Cluster
+from sandbox.plugins.kubernetes.components import Components
+from sandbox.plugins.kubernetes.discovery import Discovery
+from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
+from sandbox.plugins.kubernetes.objects import gvk_of_urn
+from sandbox.plugins.kubernetes.planning import Planning
+from sandbox.plugins.kubernetes.running import Running
+from sandbox.plugins.kubernetes.scheme import is_built_in
+from sandbox.plugins.protocol.engine import Engine
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.naming import urn_type
+from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
+from sandbox.plugins.protocol.values import read_struct, write_struct
+
+VERSION: Final = "4.34.2"
+_UNSUPPORTED: Final = (
+    "kubernetes:helm.sh/v3:Release",
+    "kubernetes:helm.sh/v3:Chart",
+    "kubernetes:kustomize/v2:Directory",
+)
+
+
+class KubernetesProvider:
+    """One configured provider: one process, one cluster."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._cancelled = threading.Event()
+        self._settings: configuration.Settings | None = None
+        self._cluster: Cluster | None = None
+        self._unreachable = ""
+
+    def get_plugin_info(self, _: Any) -> Any:
+        return plugin_pb2.PluginInfo(version=VERSION)
+
+    def attach(self, request: Any) -> Any:
+        self._engine = Engine(request.address)
+        return empty_pb2.Empty()
+
+    def cancel(self, _: Any) -> Any:
+        self._cancelled.set()
+        return empty_pb2.Empty()
+
+    def check_config(self, request: Any) -> Any:
+        response = provider_pb2.CheckResponse(inputs=request.news)
+        for name, problem in configuration.problems(request.urn, read_struct(request.news)):
+            response.failures.add(property=name, reason=problem)
+        return response
+
+    def diff_config(self, request: Any) -> Any:
+        try:
+            changed, replaces = configuration.changes(read_struct(request.olds), read_struct(request.news))
+        except KubeconfigError as error:
+            raise ProviderError(f"failed to parse kubeconfig: {error}") from None
+        response = provider_pb2.DiffResponse(diffs=changed, replaces=replaces)
+        response.changes = response.DIFF_SOME if changed else response.DIFF_NONE
+        return response
+
+    def configure(self, request: Any) -> Any:
+        self._settings = configuration.read(dict(request.variables))
+        self._unreachable = self._settings.unreachable
+        if self._settings.access is not None:
+            self._connect(self._settings)
+        return provider_pb2.ConfigureResponse(
+            acceptSecrets=True, supportsPreview=True, supports_autonaming_configuration=True
+        )
+
+    def _connect(self, settings: configuration.Settings) -> None:
+        assert settings.access is not None
+        try:
+            client = Client(settings.access)
+            discovery = Discovery(client)
+            discovery.refresh()
+        except KubeconfigError as error:
+            self._unreachable = f"unable to load Kubernetes client configuration from kubeconfig file: {error}"
+        except (ApiError, Unreachable) as error:
+            self._unreachable = f"unable to load schema information from the API server: {error}"
+        else:
+            self._cluster = Cluster(client, discovery, settings, self._cancelled)
+
+    def check(self, request: Any) -> Any:
+        return self._planning(request.urn).check(request)
+
+    def diff(self, request: Any) -> Any:
+        return self._planning(request.urn).diff(request)
+
+    def create(self, request: Any) -> Any:
+        return self._running(request.urn).create(request)
+
+    def update(self, request: Any) -> Any:
+        return self._running(request.urn).update(request)
+
+    def read(self, request: Any) -> Any:
+        return self._running(request.urn).read(request)
+
+    def delete(self, request: Any) -> Any:
+        return self._running(request.urn).delete(request)
+
+    def construct(self, request: Any) -> Any:
+        if self._cluster is None:
+            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self._unreachable}")
+        return Components(self._cluster, self._engine, VERSION).construct(request)
+
+    def invoke(self, request: Any) -> Any:
+        functions: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {}
+        if self._cluster is not None:
+            functions = Components(self._cluster, self._engine, VERSION).functions
+        if request.tok not in functions:
+            raise NotImplementedHere(f"the function {request.tok}")
+        response = provider_pb2.InvokeResponse()
+        write_struct({"result": functions[request.tok](read_struct(request.args))}, getattr(response, "return"))
+        return response
+
+    def _planning(self, urn: str) -> Planning:
+        return Planning(self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine)
+
+    def _running(self, urn: str) -> Running:
+        return Running(self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine)
+
+    def _configured(self) -> configuration.Settings:
+        if self._settings is None:
+            raise ProviderError("the provider was not configured")
+        return self._settings
+
+    @staticmethod
+    def _supported(urn: str) -> str:
+        token, gvk = urn_type(urn), gvk_of_urn(urn)
+        is_patch = gvk.kind.endswith("Patch") and is_built_in(gvk.api_version, gvk.kind.removesuffix("Patch"))
+        if token in _UNSUPPORTED or is_patch:
+            raise NotImplementedHere(f"the resource type {token}")
+        return urn
