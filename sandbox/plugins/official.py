@@ -1,0 +1,164 @@
+"""Pulumi's own provider plug-ins: where they are, and getting them once where that is possible."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+# The versions that the Python packages of the project ask the engine for (requirements.txt).
+VERSIONS: Final[Mapping[str, str]] = {"kubernetes": "4.34.2", "tls": "5.6.2", "random": "4.21.4"}
+_SITE: Final = "https://get.pulumi.com/releases/plugins/"
+_PROBE_SECONDS: Final = 3.0  # to learn that there is no way to the site
+_INSTALL_SECONDS: Final = 120.0  # for all three, once the site has answered
+_MARK: Final = "official-plugins-refused"
+_STANDINS: Final = Path(__file__).resolve().parent
+
+
+def executable(name: str) -> str:
+    """The plug-in's file name."""
+    return f"pulumi-resource-{name}"
+
+
+def installed(pulumi_home: Path) -> Mapping[str, Path] | None:
+    """The official plug-ins by name, None unless all are here: in pulumi_home, in ~/.pulumi, or on PATH."""
+    found = {}
+    for name, wanted in VERSIONS.items():
+        program = next(_candidates(name, wanted, pulumi_home), None)
+        if program is None:
+            return None
+        found[name] = program
+    return found
+
+
+def _candidates(name: str, wanted: str, pulumi_home: Path) -> Iterator[Path]:
+    for home in (pulumi_home, Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"), Path.home() / ".pulumi"):
+        for folder in sorted((home / "plugins").glob(f"resource-{name}-v*"), reverse=True):
+            program = folder / executable(name)
+            if fits(folder.name.rpartition("-v")[2], wanted) and is_official(program):
+                yield program.resolve()
+    on_path = shutil.which(executable(name))
+    if on_path and is_official(Path(on_path)) and fits(_version_of(Path(on_path)), wanted):
+        yield Path(on_path).resolve()
+
+
+def fits(version: str, wanted: str) -> bool:
+    """Whether the engine would take a plug-in of this version for the wanted one: same major, not older."""
+    have, want = _numbers(version), _numbers(wanted)
+    return bool(have) and have[0] == want[0] and have >= want
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version)
+    return tuple(int(part) for part in match.groups()) if match else ()
+
+
+def is_official(program: Path) -> bool:
+    """Whether the program is a compiled one; the stand-ins are scripts."""
+    try:
+        if _STANDINS in program.resolve().parents:
+            return False
+        with program.open("rb") as file:
+            return os.access(program, os.X_OK) and file.read(2) != b"#!"
+    except OSError:
+        return False
+
+
+def _version_of(program: Path) -> str:
+    """What a plug-in says of itself over its protocol; "" when it does not answer."""
+    from sandbox.plugins.protocol.stubs import empty_pb2, grpc, plugin_pb2
+
+    with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().strip()
+            channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+            ask = channel.unary_unary(
+                "/pulumirpc.ResourceProvider/GetPluginInfo",
+                request_serializer=empty_pb2.Empty.SerializeToString,
+                response_deserializer=plugin_pb2.PluginInfo.FromString,
+            )
+            return str(ask(empty_pb2.Empty(), timeout=_PROBE_SECONDS).version)
+        except grpc.RpcError:
+            return ""
+        finally:
+            process.kill()
+
+
+def download(pulumi: Path, pulumi_home: Path, *, again: bool) -> str:
+    """Installs the plug-ins into pulumi_home. Returns "" or why it cannot be done, which is remembered there.
+
+    again: try although it was refused before.
+    """
+    mark = pulumi_home / _MARK
+    if mark.exists() and not again:
+        return f"{mark.read_text().strip()} (remembered; delete {mark} to try again)"
+    refusal = _probe() or _install(pulumi, pulumi_home)
+    if refusal:
+        mark.write_text(refusal + "\n")
+    else:
+        mark.unlink(missing_ok=True)
+    return refusal
+
+
+def _probe() -> str:
+    """Why Pulumi's site cannot be reached; "" when it answered."""
+    url = f"{_SITE}pulumi-resource-random-v{VERSIONS['random']}-linux-amd64.tar.gz"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=_PROBE_SECONDS):  # noqa: S310
+            return ""
+    except (urllib.error.URLError, OSError) as error:
+        return f"no download from get.pulumi.com: {getattr(error, 'reason', error)}"
+
+
+def _install(pulumi: Path, pulumi_home: Path) -> str:
+    env = {**os.environ, "PULUMI_HOME": str(pulumi_home), "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    running = [
+        subprocess.Popen(
+            [pulumi, "plugin", "install", "resource", name, version],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, version in VERSIONS.items()
+    ]
+    deadline = time.monotonic() + _INSTALL_SECONDS
+    problems = []
+    for process in running:
+        try:
+            _, errors = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            problems.append(f"not finished within {_INSTALL_SECONDS:.0f} s")
+        else:
+            if process.returncode != 0:
+                problems.append(errors.strip().splitlines()[-1] if errors.strip() else f"exit {process.returncode}")
+    return problems[0] if problems else ""
+
+
+def link(name: str, program: Path, pulumi_home: Path) -> bool:
+    """Makes the engine find `program` in pulumi_home; False when an official plug-in is in the way."""
+    folder = pulumi_home / "plugins" / f"resource-{name}-v{VERSIONS[name]}"
+    target = folder / executable(name)
+    if target.resolve() == program.resolve() and target.exists():
+        return True
+    for other in (pulumi_home / "plugins").glob(f"resource-{name}-v*"):
+        if is_official(other / executable(name)) and not (other / executable(name)).is_symlink():
+            return False
+    folder.mkdir(parents=True, exist_ok=True)
+    # Another run may do the same at this moment: a rename is there or not, never half.
+    making = folder / f".{target.name}.{os.getpid()}"
+    making.unlink(missing_ok=True)
+    making.symlink_to(program)
+    making.replace(target)
+    return True

@@ -1,0 +1,96 @@
+"""Which provider plug-ins the engine gets: Pulumi's own where they can be had, else the stand-ins of this folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from sandbox.errors import SandboxError
+from sandbox.plugins import official
+
+if TYPE_CHECKING:
+    from sandbox.toolchain import Tools
+
+Kind = Literal["official", "standin"]
+_VARIABLE: Final = "HOSTED_MESH_PLUGINS"
+_STANDINS: Final = Path(__file__).resolve().parent / "bin"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class PluginSet:
+    """What the engine needs to find the plug-ins. path: to be put first on PATH. summary: one line for people."""
+
+    kind: Kind
+    path: tuple[Path, ...]
+    env: Mapping[str, str] = field(repr=False)
+    summary: str
+
+
+def select(tools: Tools, pulumi_home: Path) -> PluginSet:
+    """Chooses the plug-ins and puts them where the engine looks, in `pulumi_home`, which becomes PULUMI_HOME.
+
+    $HOSTED_MESH_PLUGINS: "official" (an error where they cannot be had) or "standin"; unset: official ones if they are
+    here or can be downloaded, else stand-ins. That a download was refused is remembered in pulumi_home, so that only
+    the first run pays for the attempt, a few seconds at most. Raises SandboxError.
+    """
+    wanted = os.environ.get(_VARIABLE, "")
+    if wanted not in ("", "official", "standin"):
+        raise SandboxError(f"{_VARIABLE} is {wanted!r}.", fix=f'set {_VARIABLE} to "official" or "standin", or unset it.')
+    pulumi_home.mkdir(parents=True, exist_ok=True)
+    found: Mapping[str, Path] | None = None
+    refusal = ""
+    if wanted != "standin":
+        found = official.installed(pulumi_home)
+        if found is None:
+            refusal = official.download(tools["pulumi"], pulumi_home, again=wanted == "official")
+            found = None if refusal else official.installed(pulumi_home)
+    if found is not None:
+        versions = ", ".join(f"{name} {official.VERSIONS[name]}" for name in found)
+        return _set("official", found, tools, pulumi_home, f"provider plug-ins: Pulumi's own ({versions} or newer)")
+    if wanted == "official":
+        raise SandboxError(
+            "Pulumi's provider plug-ins are not installed and cannot be downloaded.",
+            why=refusal,
+            fix=f"install them with `pulumi plugin install resource <name> <version>`, or unset {_VARIABLE} to run "
+            "with the sandbox's stand-ins.",
+        )
+    standins = {name: _STANDINS / official.executable(name) for name in official.VERSIONS}
+    reason = "as asked for" if wanted else f"Pulumi's own could not be had: {refusal}"
+    return _set("standin", standins, tools, pulumi_home, f"provider plug-ins: the sandbox's stand-ins ({reason})")
+
+
+def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Path, summary: str) -> PluginSet:
+    """Links the programs into pulumi_home's plug-in folder, where the engine looks without a word.
+
+    Something else of the same name on PATH, or in that folder, would win over a link; then the chosen programs go
+    first on PATH instead, and the engine says in every preview that it takes them from there.
+    """
+    in_sight = all(_is_linked(name, program, kind, pulumi_home) for name, program in programs.items())
+    path = () if in_sight else tuple(dict.fromkeys(program.parent for program in programs.values()))
+    env = {
+        "PULUMI_HOME": str(pulumi_home),
+        # Whatever is missing is an error at once, not a download that hangs where there is no way out.
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "HOSTED_MESH_PYTHON": sys.executable,
+        # Two checkouts may share pulumi_home; whosever link it is, each runs its own stand-ins.
+        "HOSTED_MESH_CHECKOUT": str(_CHECKOUT),
+        "HOSTED_MESH_HELM": str(tools["helm"]),
+    }
+    return PluginSet(kind, path, env, summary)
+
+
+def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
+    """Links the program; False when something else would be used all the same, or the folder is not ours to link in."""
+    if kind == "standin" and pulumi_home.resolve() == (Path.home() / ".pulumi").resolve():
+        return False  # The person's own: a stand-in there would pass for the real thing in other projects.
+    on_path = shutil.which(official.executable(name))
+    if on_path is not None and Path(on_path).resolve() != program.resolve():
+        return False
+    return official.link(name, program, pulumi_home)
