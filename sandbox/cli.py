@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from sandbox.errors import SandboxError
@@ -70,7 +70,7 @@ def status(state: State = None, as_json: Annotated[bool, typer.Option("--json", 
     place = state_dir(state)
     seen = clusters.status(place)
     if as_json:
-        print(json.dumps({"state": str(place), **asdict(seen)}, indent=2, default=str))
+        print(json.dumps({"state": str(place), **TypeAdapter(type(seen)).dump_python(seen, mode="json")}, indent=2))
     else:
         print(describe(seen, place))
     if not seen.running:

@@ -11,7 +11,9 @@ import dataclasses
 import json
 import os
 import secrets
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +35,6 @@ from sandbox.toolchain import Tools
 
 Operation = Literal["preview", "up", "destroy"]
 _PHASES: Mapping[Operation, str] = {"preview": "previewing", "up": "updating", "destroy": "destroying"}
-_POLICIES = ("--policy-pack", CHECKOUT / "policies")
-_OPTIONS: Mapping[Operation, Sequence[str | Path]] = {
-    "preview": _POLICIES,
-    # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
-    "up": ("--yes", *_POLICIES),
-    "destroy": ("--yes",),
-}
 _LOOK = 0.2  # seconds between two looks at the event log
 _COMMITTED = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 _SALT = "encryptionsalt"
@@ -157,7 +152,7 @@ def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress)
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
     command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
-    command += ["--config-file", config_file(ready.state), "--event-log", events, *_OPTIONS[operation]]
+    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation, ready.state)]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,
@@ -187,6 +182,31 @@ def _tell(log: EventLog, story: Story, progress: Progress) -> None:
     for event in log.new():
         if note := story.take(event):
             progress.note(note)
+
+
+def _options(operation: Operation, state: Path) -> list[str | Path]:
+    if operation == "preview":
+        return ["--policy-pack", _policy_pack(state)]
+    if operation == "up":
+        # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
+        return ["--yes", "--policy-pack", _policy_pack(state)]
+    return ["--yes"]
+
+
+def _policy_pack(state: Path) -> Path:
+    """An executable that starts the policy pack, for `--policy-pack`.
+
+    The engine takes a folder too, but then the language host starts it, and the one that can be built here (v3.68)
+    does not know the newer request's fields: it runs the program in the working directory instead.
+    """
+    pack, folder = CHECKOUT / "policies", backend(state) / "policies"
+    folder.mkdir(parents=True, exist_ok=True)
+    # The engine reads the pack's version beside the executable.
+    (folder / "PulumiPolicy.yaml").write_bytes((pack / "PulumiPolicy.yaml").read_bytes())
+    script = folder / "hosted-mesh"
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -u {shlex.quote(str(pack))} "$1"\n')
+    script.chmod(0o755)
+    return script
 
 
 def _make_stack(ready: Engine) -> None:

@@ -68,7 +68,7 @@ def plugins(tools: Tools, progress: Progress) -> None:
     from sandbox.plugins import select
 
     with progress.step("provider plug-ins") as step:
-        step.result(select(tools, pulumi_home()).summary)
+        step.result(select(tools, pulumi_home()).summary.removeprefix(f"{step.title}: "))
 
 
 def deploy(sandbox: Sandbox, tools: Tools, progress: Progress) -> None:
