@@ -50,16 +50,19 @@ class Child:
         """Lives until `stop` (a service) or until it has succeeded (a task)."""
         for name in self.spec.after:
             await others[name].ready.wait()
-        failures = 0
         while not self._stopping:
             started = time.monotonic()
             if await self._run_once():
                 return
-            failures = 0 if time.monotonic() - started > _STABLE else failures
-            delay = _BACK_OFF[min(failures, len(_BACK_OFF) - 1)]
-            failures += 1
-            self._set("backing off", pid=None, restarts=self.status.restarts + 1, last_exit=in_words(self._code))
-            await asyncio.sleep(delay)
+            failures = 0 if time.monotonic() - started > _STABLE else self.status.failures
+            self._set(
+                "backing off",
+                pid=None,
+                restarts=self.status.restarts + 1,
+                failures=failures + 1,
+                last_exit=in_words(self._code),
+            )
+            await asyncio.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
 
     async def stop(self) -> None:
         """SIGTERM, then after the grace period SIGKILL; returns when the process is gone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -155,7 +156,14 @@ def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
                 write_config(layout, cluster, bin_dir, way.mode)
         write(
             layout.supervisor,
-            Supervisor(identity=identity, mode=way.mode, nodes=nodes, uid_range=way.uid_range, refused=refused),
+            Supervisor(
+                identity=identity,
+                mode=way.mode,
+                nodes=nodes,
+                started=time.time(),
+                uid_range=way.uid_range,
+                refused=refused,
+            ),
         )
         os.write(gate, b"!")
         return 0

@@ -7,6 +7,7 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from sandbox.clusters.running import Cluster, Sandbox
@@ -15,7 +16,7 @@ from sandbox.errors import SandboxError
 
 _POLL = 0.05  # seconds
 _TIMEOUT = 120.0  # seconds: a loaded machine with two slow cores needs 30
-_RESTARTS = 5  # of one process before it is given up
+_FAILURES = 5  # of one process in a row before it is given up
 _LOG_LINES = 12
 
 
@@ -32,7 +33,7 @@ def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
             raise _failed(layout, "supervisor", "The sandbox's supervisor ended.")
         if report := read(layout.processes, Processes):
             for process in report.processes:
-                if process.restarts >= _RESTARTS:
+                if process.failures >= _FAILURES and not is_well(process):
                     raise _failed(layout, process.name, f"{process.name} keeps ending ({process.last_exit}).")
             awaited = [process.name for process in report.processes if not is_well(process)]
             awaited = awaited or [what for cluster in sandbox.clusters.values() for what in missing(sandbox, cluster)]
@@ -56,10 +57,20 @@ def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
         found.append(f"{cluster.name}'s default ServiceAccount")  # without it no Pod can be made
     if sandbox.supervisor.nodes:
         node = _get(cluster, f"/api/v1/nodes/{cluster.addresses.node_name}")
-        conditions = node["status"].get("conditions", []) if node else []
-        if not any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+        if node is None or not node_ready(node, since=sandbox.supervisor.started):
             found.append(f"{cluster.name}-node")
     return found
+
+
+def node_ready(node: dict[str, Any], *, since: float) -> bool:
+    """Whether a Node says that it is Ready and has said so since that Unix time: before may have been another life."""
+    return any(
+        one["type"] == "Ready"
+        and one["status"] == "True"
+        # Whole seconds, so a heartbeat of the very second may be older than `since`.
+        and datetime.fromisoformat(one["lastHeartbeatTime"]).timestamp() >= int(since)
+        for one in node["status"].get("conditions", [])
+    )
 
 
 def answers(cluster: Cluster) -> bool:

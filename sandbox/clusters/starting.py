@@ -16,12 +16,14 @@ from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
 from sandbox.errors import SandboxError
 
+_LARGE_LOG = 8 << 20  # bytes
 NOT_ALLOWED = 3  # exit code of launch.py: no way of making namespaces is open to this user
 
 
 def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
     """Writes credentials and plan, and launches the supervisor. Returns when it is recorded, not when it is ready."""
     layout.processes.unlink(missing_ok=True)
+    _set_old_logs_aside(layout)
     before = read(layout.settings, Settings)
     listeners = listen(before.ports if before else {})
     ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
@@ -51,6 +53,13 @@ def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
         listener.close()
     if launched.returncode != 0:
         raise _not_launched(launched.returncode, launched.stderr)
+
+
+def _set_old_logs_aside(layout: Layout) -> None:
+    """A log that has grown large becomes `<name>.log.old`, of which there is one."""
+    for log in layout.log("supervisor").parent.glob("*.log"):
+        if log.stat().st_size > _LARGE_LOG:
+            log.replace(log.with_name(log.name + ".old"))
 
 
 def _not_launched(code: int, reasons: str) -> SandboxError:

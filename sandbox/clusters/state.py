@@ -34,14 +34,18 @@ class _Record(BaseModel):
 class Supervisor(_Record):
     """The running sandbox: its PID 1, as the launcher recorded it before anything else was started.
 
-    uid_range: rootless only, more than one user is mapped. refused: better ways that the machine did not allow.
+    started: Unix time. uid_range: rootless only, more than one user is mapped. refused: better ways that the machine
+    did not allow. Read leniently: another version of this program may have written it, and what it started still runs.
     """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     identity: Identity
     mode: Mode
     nodes: bool
-    uid_range: bool
-    refused: list[str]
+    started: float = 0.0
+    uid_range: bool = False
+    refused: list[str] = []
 
 
 class Settings(_Record):
@@ -51,13 +55,18 @@ class Settings(_Record):
 
 
 class ProcessStatus(_Record):
-    """One process of the sandbox. pid: inside the sandbox. since: Unix time of the phase. last_exit: in words."""
+    """One process of the sandbox.
+
+    pid: inside the sandbox. since: Unix time of the phase. restarts: in all. failures: in a row, without a minute of
+    life between them. last_exit: in words.
+    """
 
     name: str
     phase: Phase
     since: float
     pid: int | None = None
     restarts: int = 0
+    failures: int = 0
     last_exit: str | None = None
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from lightkube.resources.core_v1 import ConfigMap
 from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.clusters.addresses import CLUSTERS
+from sandbox.clusters.identity import Identity
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
@@ -33,39 +36,43 @@ def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> N
         time.sleep(0.1)
 
 
-def everything_inside(sandbox: Sandbox) -> tuple[set[int], set[Path]]:
-    """Host pids of all processes in the sandbox's PID namespace, and the network namespaces that they are in."""
-    pids: set[int] = set()
-    networks: set[Path] = set()
-    own = Path(f"/proc/{sandbox.supervisor.identity.pid}/ns/pid").readlink()
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "ns/pid").readlink() == own:
-                pids.add(int(entry.name))
-                networks.add((entry / "ns/net").readlink())
-        except OSError:
-            continue
-    return pids, networks
+@dataclass(frozen=True)
+class Inside:
+    """What a running sandbox consists of, as the host sees it. taken: when, in clock ticks since boot."""
+
+    state: Path
+    processes: list[Identity]
+    networks: set[Path]
+    taken: float
+
+    @classmethod
+    def of(cls, sandbox: Sandbox) -> Inside:
+        own = Path(f"/proc/{sandbox.supervisor.identity.pid}/ns/pid").readlink()
+        processes, networks = [], set()
+        for pid in all_pids():
+            with suppress(OSError):
+                if Path(f"/proc/{pid}/ns/pid").readlink() == own:
+                    processes.append(Identity.of(pid))
+                    networks.add(Path(f"/proc/{pid}/ns/net").readlink())
+        return cls(
+            sandbox.state, processes, networks, time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
+        )
+
+    def left(self) -> list[str]:
+        """Processes, namespaces and mounts that are still there.
+
+        The kernel gives the number of a namespace to a later one, so processes that started later do not count.
+        """
+        found = [f"process {one.pid}" for one in self.processes if one.alive()]
+        for pid in all_pids():
+            with suppress(OSError):
+                if Identity.of(pid).start < self.taken and Path(f"/proc/{pid}/ns/net").readlink() in self.networks:
+                    found.append(f"process {pid} in one of the network namespaces")
+        return found + [line for line in Path("/proc/mounts").read_text().splitlines() if str(self.state) in line]
 
 
-def left_of(sandbox: Sandbox, pids: set[int], networks: set[Path]) -> list[str]:
-    """What is still there of a sandbox: processes, namespaces (by any process), mounts, host ports."""
-    found = [f"process {pid}" for pid in pids if str(sandbox.state) in _text(f"/proc/{pid}/cmdline")]
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                found += [f"{entry} in {name}" for name in networks if (entry / "ns/net").readlink() == name]
-            except OSError:
-                continue
-    found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(sandbox.state) in line]
-    return found
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
+def all_pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
@@ -77,11 +84,11 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
         for name in CLUSTERS:
             api(first, name).create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
         kept_kubeconfig = first.kubeconfig.read_text()
-        inside = everything_inside(first)
-        assert len(inside[0]) >= 9
-        assert len(inside[1]) == 3
+        inside = Inside.of(first)
+        assert len(inside.processes) >= 9
+        assert len(inside.networks) == 3
         os.kill(first.supervisor.identity.pid, signal.SIGKILL)
-        eventually(lambda: not left_of(first, *inside), "the kernel ends everything")
+        eventually(lambda: not inside.left(), "the kernel ends everything")
         assert clusters.load(state) is None
         assert clusters.status(state) == clusters.Status(running=False)
 
@@ -94,10 +101,10 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
             client = Client(config=KubeConfig.from_file(state / "old").get(context_name=name), trust_env=False)
             client.get(ConfigMap, "kept", namespace="default")
         (state / "old").unlink()
-        inside = everything_inside(second)
+        inside = Inside.of(second)
     finally:
         clusters.down(state)
-    assert left_of(second, *inside) == []
+    assert inside.left() == []
     assert not state.exists()
     clusters.down(state)  # once more changes nothing
 
@@ -143,9 +150,9 @@ def test_a_sandbox_whose_state_directory_is_removed_ends_itself(
     state = tmp_path / "state"
     sandbox = clusters.up(state, tools, progress, nodes=False)
     try:
-        inside = everything_inside(sandbox)
+        inside = Inside.of(sandbox)
         state.rename(tmp_path / "elsewhere")
-        eventually(lambda: not left_of(sandbox, *inside), "it ends itself")
+        eventually(lambda: not inside.left(), "it ends itself")
     finally:
         (tmp_path / "elsewhere").rename(state)
         clusters.down(state)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from sandbox.clusters import down, load, status
 from sandbox.clusters.identity import Identity
 from sandbox.clusters.lock import locked
+from sandbox.clusters.readiness import node_ready
 from sandbox.clusters.shutdown import end
 from sandbox.clusters.state import (
     Layout,
@@ -31,7 +33,7 @@ from sandbox.clusters.uid_maps import subordinate
 
 
 def supervisor(identity: Identity) -> Supervisor:
-    return Supervisor(identity=identity, mode="root", nodes=False, uid_range=False, refused=[])
+    return Supervisor(identity=identity, mode="root", nodes=False, started=0, uid_range=False, refused=[])
 
 
 def test_a_process_is_known_by_pid_start_and_boot() -> None:
@@ -64,6 +66,15 @@ def test_a_stranger_with_the_supervisors_pid_is_left_alone(tmp_path: Path) -> No
         assert stranger.poll() is None
         stranger.kill()
     assert not layout.root.exists()
+
+
+def test_a_supervisor_of_another_version_is_still_found(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "state")
+    layout.make()
+    identity = Identity.of(os.getpid())
+    text = f'{{"identity": {identity.model_dump_json()}, "mode": "root", "nodes": true, "unheard_of": 1}}'
+    layout.supervisor.write_text(text)
+    assert running(layout) == Supervisor(identity=identity, mode="root", nodes=True)
 
 
 def test_end_is_orderly_first_and_then_forcible() -> None:
@@ -118,6 +129,21 @@ def test_down_leaves_what_others_put_into_the_state_directory(tmp_path: Path) ->
     down(layout.root)
     assert [path.name for path in layout.root.iterdir()] == ["Pulumi.all-in-one.yaml"]
     assert running(layout) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "heartbeat", "expected"),
+    [
+        ("True", "2026-01-01T00:00:10Z", True),
+        ("True", "2026-01-01T00:00:09Z", False),  # from before the crash
+        ("False", "2026-01-01T00:00:11Z", False),
+    ],
+)
+def test_a_node_is_ready_only_if_it_says_so_in_this_life(status: str, heartbeat: str, expected: bool) -> None:
+    condition = {"type": "Ready", "status": status, "lastHeartbeatTime": heartbeat}
+    since = datetime(2026, 1, 1, 0, 0, 10, 500_000, UTC).timestamp()
+    assert node_ready({"status": {"conditions": [condition]}}, since=since) is expected
+    assert not node_ready({"status": {}}, since=since)
 
 
 def test_subordinate_ids_are_read_from_the_table(tmp_path: Path) -> None:
