@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import secrets
+from typing import cast
 from urllib.parse import urlsplit
 
 from lightkube import ApiError
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.models.core_v1 import PodSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.admissionregistration_v1 import (
     MutatingWebhookConfiguration,
@@ -28,8 +28,8 @@ def injection(scene: Scene) -> str:
     names = _by_url(scene, MutatingWebhookConfiguration)
     workloads.deploy(scene)
     before = _calls(scene, names)
-    metadata = ObjectMeta(name=f"proof-{secrets.token_hex(4)}", namespace=workloads.NAMESPACE)
-    pod = Pod(metadata=metadata, spec=PodSpec.from_dict(workloads.pod_spec(workloads.CALLER)))
+    metadata = {"name": f"proof-{secrets.token_hex(4)}", "namespace": workloads.NAMESPACE}
+    pod = cast(Pod, Pod.from_dict({"metadata": metadata, "spec": workloads.pod_spec(workloads.CALLER)}))
     answer = scene.user.create(pod, dry_run=True)
     if not workloads.has_proxy(answer):
         raise NotObserved("a new Pod came back without a sidecar")
