@@ -7,7 +7,7 @@ from pathlib import Path
 from lightkube.models.core_v1 import Container
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node import environment, images, rootfs, security
+from sandbox.node import environment, images, one_user, rootfs, security
 from sandbox.node.config import NodeConfig
 from sandbox.node.images import Image
 from sandbox.node.launch import Launch
@@ -65,6 +65,8 @@ def launch_of(
     identity = security.identity(spec, container, image, ids)
     own = container.securityContext
     files = images.files(image, config.bin_dir)
+    if one_user.applies(ids, files):
+        files, identity = one_user.marking(files, identity, config.state)
     bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
     home = "/root" if identity.uid in (0, None) else "/"
     return Launch(

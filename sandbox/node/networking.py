@@ -45,7 +45,7 @@ class PodNetwork:
             self.fd = None
 
 
-async def _in_own_thread(work: Callable[[], None]) -> None:
+async def in_own_thread(work: Callable[[], None]) -> None:
     """Runs ``work`` in a thread that ends with it: a thread that has entered another namespace must not be reused."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
@@ -101,7 +101,7 @@ async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[
 
     try:
         for step in (inside, attach, configure):
-            await _in_own_thread(step)
+            await in_own_thread(step)
     except BaseException:
         for fd in made:
             os.close(fd)
@@ -128,7 +128,7 @@ async def remove(network: PodNetwork) -> None:
             route.link("del", ifname=network.interface)
 
     if network.interface:
-        await _in_own_thread(detach)
+        await in_own_thread(detach)
 
 
 async def check(uplink: Uplink) -> None:
@@ -147,4 +147,4 @@ async def check(uplink: Uplink) -> None:
         if uplink.gateway not in addresses:
             raise RuntimeError(f"no bridge {uplink.bridge} with address {uplink.gateway} in this network namespace")
 
-    await _in_own_thread(look)
+    await in_own_thread(look)

@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import Container
 from lightkube.resources.core_v1 import Pod
 from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
-from sandbox.node import environment, fields, images, logs, names, networking, reading
+from sandbox.node import environment, fields, images, logs, names, networking, one_user, reading
 from sandbox.node.addresses import AddressesExhaustedError
 from sandbox.node.containers import ContainerRunner
 from sandbox.node.launch import Launch
@@ -190,6 +190,8 @@ class PodWorker:
                 await runner.run()
                 if not runner.state.succeeded:
                     return False
+                if self._network and self._network.fd is not None and not self._node.ids.has(one_user.PROXY_USER):
+                    await one_user.let_marked_pass(self._network.fd, self._node.config.bin_dir / "nft")
         return True
 
     async def _stop(self, living: "asyncio.Task[None]") -> None:

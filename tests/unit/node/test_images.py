@@ -1,11 +1,12 @@
 """The table of images, and who a container's process is."""
 
+import json
 from pathlib import Path
 
 import pytest
 from lightkube.models.core_v1 import Capabilities, Container, PodSecurityContext, PodSpec, SecurityContext
 
-from sandbox.node import images, launching, security
+from sandbox.node import images, launching, one_user, security
 from sandbox.node.launch import Identity
 from sandbox.node.security import IdMap, RefusedError
 
@@ -113,3 +114,29 @@ def test_command_replaces_the_entrypoint_and_arguments_follow() -> None:
     assert argv == ("/usr/local/bin/pilot-discovery", "discovery", "1")
     argv = launching.argv_of(Container(name="c", command=["sh", "-c"], args=["$$(X)"]), image, {"X": "1"})
     assert argv == ("sh", "-c", "$(X)")
+
+
+TEMPLATE = """{
+  {{ if .x }}
+  ,
+  "cluster_manager": {
+    "enable_deferred_cluster_creation": true
+  }
+  {{- end }}
+  ,
+  "deferred_stat_options": {}
+}"""
+
+
+def test_with_one_user_every_upstream_connection_is_marked() -> None:
+    changed = one_user.marked(TEMPLATE)
+    assert changed.count('"int_value": "1337"') == 2  # whether the template has a cluster manager of its own or not
+    with_manager = changed.replace("  {{ if .x }}\n  ,\n", '  "a": 1,\n').split("  {{- else }}")[0]
+    json.loads(with_manager + "}")
+    without_manager = '{ "a": 1\n' + changed.split("  {{- else }}\n")[1].replace("  {{- end }}\n", "")
+    json.loads(without_manager)
+
+
+def test_another_template_is_refused() -> None:
+    with pytest.raises(ValueError, match="not of the form"):
+        one_user.marked("{}")
