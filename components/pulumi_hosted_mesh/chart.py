@@ -41,7 +41,7 @@ def istio_chart(
     await_ready: bool = True,
     pod_annotations: Mapping[str, pulumi.Input[str]] | None = None,
 ) -> helm.Chart:
-    """One of Istio's charts in one cluster, each of its objects with the mesh's ownership labels.
+    """One of Istio's charts for one mesh in one cluster, each of its objects with the mesh's ownership labels.
 
     values: plain values; an unknown among them would hide every object of the chart from a preview.
     namespace: by default the mesh's own.
@@ -63,6 +63,30 @@ def istio_chart(
             skip_await=not await_ready,
             **source(mesh.charts, chart),
         ),
+        options,
+    )
+
+
+def crds_chart(
+    resource_name: str, *, mesh: Mesh, cluster: Cluster, values: Mapping[str, Any], parent: pulumi.Resource, keep: bool
+) -> helm.Chart:
+    """Istio's base chart, reduced to its custom resource definitions, which all meshes of a cluster share.
+
+    So they carry no mesh's labels, and definitions that are there already are adopted.
+    keep: leave them when the stack is destroyed.
+    """
+
+    def remove_with_stack(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
+        # The chart's annotation helm.sh/resource-policy: keep makes the provider plug-in set this.
+        args.opts.retain_on_delete = None
+        return pulumi.ResourceTransformResult(args.props, args.opts)
+
+    options = cluster.options(parent, adopt=True)
+    if not keep:
+        options.transforms = [remove_with_stack]
+    return helm.Chart(
+        resource_name,
+        helm.ChartArgs(name="istio-base", namespace=mesh.namespace, values=dict(values), **source(mesh.charts, "base")),
         options,
     )
 

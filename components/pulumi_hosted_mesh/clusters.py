@@ -30,24 +30,42 @@ class Cluster:
         self.server = config.server
         self.certificate_authority = config.certificate_authority
         self.context = config.context
-        self._provider = kubernetes.Provider(
-            name or PROVIDER_NAME[self.role],
-            # The provider does not treat a kubeconfig as secret by itself.
-            kubeconfig=pulumi.Output.secret(config.text),
-            # Without it, a kubeconfig that differs in any byte would replace every object of the cluster.
-            cluster_identifier=f"{self.role}-{config.identifier}",
-            opts=pulumi.ResourceOptions(parent=parent),
-        )
+        self._config = config
+        self._name = name or PROVIDER_NAME[self.role]
+        self._parent = parent
+        self._provider = self._make_provider(self._name)
+        self._adopting: kubernetes.Provider | None = None
 
     def options(
-        self, parent: pulumi.Resource, *, depends_on: Sequence[pulumi.Resource] = (), secret_outputs: Sequence[str] = ()
+        self,
+        parent: pulumi.Resource,
+        *,
+        depends_on: Sequence[pulumi.Resource] = (),
+        secret_outputs: Sequence[str] = (),
+        adopt: bool = False,
     ) -> pulumi.ResourceOptions:
-        """The options of a resource in this cluster; every object is sent with these, so a check here sees them all."""
+        """The options of a resource in this cluster; every object is sent with these, so a check here sees them all.
+
+        adopt: take over an object that exists already, instead of failing.
+        """
+        if adopt and self._adopting is None:
+            self._adopting = self._make_provider(f"{self._name}-adopting", adopt=True)
         return pulumi.ResourceOptions(
             parent=parent,
-            provider=self._provider,
+            provider=self._adopting if adopt else self._provider,
             depends_on=list(depends_on),
             additional_secret_outputs=list(secret_outputs) or None,
+        )
+
+    def _make_provider(self, name: str, *, adopt: bool = False) -> kubernetes.Provider:
+        return kubernetes.Provider(
+            name,
+            # The provider does not treat a kubeconfig as secret by itself.
+            kubeconfig=pulumi.Output.secret(self._config.text),
+            # Without it, a kubeconfig that differs in any byte would replace every object of the cluster.
+            cluster_identifier=f"{self.role}-{self._config.identifier}",
+            upsert_existing_objects=adopt or None,
+            opts=pulumi.ResourceOptions(parent=self._parent),
         )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pulumi_hosted_mesh.vocabulary import ROOT_CERTIFICATE_CONFIG_MAP
 
-READ = ("get", "list", "watch")
+READ = ("list", "watch")  # istiod reads through informers only, never object by object
 LOCKS = ("istio-namespace-controller-election",)
 
 
@@ -55,6 +55,8 @@ def cluster_rules() -> list[Rule]:
         Rule("", ("namespaces", "nodes", "pods", "services"), READ),
         Rule("discovery.k8s.io", ("endpointslices",), READ),
         *(Rule(group, kinds, READ) for group, kinds in ISTIO_KINDS.items()),
+        # pilot/pkg/bootstrap/configcontroller.go waits for this one even with the Ingress controller off.
+        Rule("networking.k8s.io", ("ingresses",), READ),
         # pkg/kube/kclient/crdwatcher.go: which of these kinds exist.
         Rule("apiextensions.k8s.io", ("customresourcedefinitions",), READ),
         # pkg/revisions: which revision is the default, by labels on webhook configurations. Read only.

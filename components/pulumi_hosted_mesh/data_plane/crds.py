@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pulumi
 
-from pulumi_hosted_mesh.chart import istio_chart
+from pulumi_hosted_mesh.chart import crds_chart
 from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
 from pulumi_hosted_mesh.data_plane.values import crds_values
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -24,13 +24,12 @@ class DataPlaneCrds(pulumi.ComponentResource):
     ) -> None:
         require_data_plane(cluster)
         super().__init__(TYPE_DATA_PLANE_CRDS, name, {}, opts)
-        istio_chart(
+        crds_chart(
             f"{name}-base",
             mesh=mesh,
             cluster=cluster,
-            chart="base",
-            release="istio-base",
             values=crds_values(mesh),
             parent=self,
+            keep=mesh.data_plane.crds.keep_on_destroy,
         )
         self.register_outputs({})
