@@ -1,7 +1,7 @@
 """Which cluster is whose: judged by the API server's address, never by names.
 
-Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's wrappers,
-which are in a provider's URN as its parent's type. Evidence for one provider holds for every provider that reaches the
+Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's cluster
+wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every provider that reaches the
 same API server, so a default or swapped provider is seen through. A cluster that nobody classified counts as a data plane.
 """
 
@@ -134,7 +134,9 @@ class Clusters:
     @cached_property
     def providers(self) -> Mapping[str, Provider]:
         """Every cluster provider by URN: those that resources go through, and those registered but not used."""
-        found = {r.provider.urn: r.provider for r in self.stack.resources if r.provider and _reaches_a_cluster(r.provider)}
+        found = {
+            r.provider.urn: r.provider for r in self.stack.resources if r.provider and _reaches_a_cluster(r.provider)
+        }
         for resource in self.stack.resources:
             if resource.is_provider and resource.urn not in found:
                 provider = Provider(resource.urn, resource.type, resource.name, resource.asked)
@@ -150,12 +152,13 @@ class Clusters:
     def claimed(self, provider: Provider) -> set[Role]:
         """Roles that a provider's name or wrapper claims, before looking at where it goes."""
         claims: set[Role] = set()
-        types = provider.urn.split("::")[2].split("$") if provider.urn.count("::") >= 3 else []
-        for role, patterns, wrapper in (
-            (Role.CONTROL_PLANE, self.config.control_plane_providers, vocabulary.CONTROL_PLANE_CLUSTER),
-            (Role.DATA_PLANE, self.config.data_plane_providers, vocabulary.DATA_PLANE_CLUSTER),
+        identifier = at(provider.inputs, "clusterIdentifier", default="")
+        for role, patterns, word in (
+            (Role.CONTROL_PLANE, self.config.control_plane_providers, vocabulary.CONTROL_PLANE),
+            (Role.DATA_PLANE, self.config.data_plane_providers, vocabulary.DATA_PLANE),
         ):
-            if _matches(provider, patterns) or wrapper in types:
+            wrapped = provider.name == vocabulary.PROVIDER_NAME[word] or str(identifier).startswith(f"{word}-")
+            if _matches(provider, patterns) or wrapped:
                 claims.add(role)
         return claims
 
@@ -231,5 +234,6 @@ def _reaches_a_cluster(provider: Provider) -> bool:
 
 def _matches(provider: Provider, patterns: Iterable[str]) -> bool:
     return any(
-        fnmatch.fnmatchcase(provider.urn, p) or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p)) for p in patterns
+        fnmatch.fnmatchcase(provider.urn, p) or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p))
+        for p in patterns
     )

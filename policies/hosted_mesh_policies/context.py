@@ -15,6 +15,7 @@ from .detect.value import Inspection, inspect
 from .model import Resource, Stack
 from .secrets_known import known_secrets
 from .settings import Settings
+from .vouched import Vouched
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Context:
     settings: Settings = field(default_factory=Settings)
     ambient: Mapping[str, str] = field(default_factory=dict)
     index: Index | None = None
-    vouched: frozenset[str] | None = None
+    vouched: Vouched | None = None
     _texts: dict[str, Text] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
 

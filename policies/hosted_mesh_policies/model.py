@@ -109,6 +109,8 @@ class Stack:
     secret_config_keys: frozenset[str] = frozenset()
     preview: bool = False
     partial: bool = False
+    marks: bool = True
+    """False where the front end cannot tell which values are marked secret (plain manifests)."""
 
     @cached_property
     def by_urn(self) -> Mapping[str, Resource]:

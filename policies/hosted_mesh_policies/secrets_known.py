@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .clusters import KUBECONFIG_KEYS, Clusters, Role
 from .detect.atoms import atoms
-from .detect.flow import ALL_SECRET_TYPES, KEY_TYPE, Flow
+from .detect.flow import Flow
 from .detect.index import Index
+from .detect.own_secrets import ALL_SECRET_TYPES, from_base64, secret_leaves
 from .detect.places import as_bytes
 from .model import Resource, Stack
 from .settings import Settings
-from .tree import Secret, Tree, at, leaves, plain, show
+from .tree import Secret, at, leaves, plain, show
 
 PROVIDER_NAMESPACES: Final = (
     "kubernetes:* aws:* azure*:* gcp:* google*:* cloudflare:* digitalocean:* hcloud:* linode:* openstack:* ovh:* vault:* "
@@ -30,7 +29,9 @@ AMBIENT: Final = (
 """Environment variables that hold the deployer's own credentials."""
 
 
-def known_secrets(stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]) -> Index:
+def known_secrets(
+    stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]
+) -> Index:
     """The index for a stack. Values born on a user's cluster (a token that its API server made) are the user's, wherever
     they are kept."""
     users = frozenset(_born_on_data_plane(stack, clusters))
@@ -47,7 +48,7 @@ def known_secrets(stack: Stack, clusters: Clusters, flow: Flow, settings: Settin
                 add(index, users, data, f"{provider.urn} {key}", certain=False)
     for resource in stack.resources:
         if resource.urn in flow.owned:
-            add_secrets_of(resource, index, users)
+            add_secrets_of(resource, index, users, frozenset(n for n in resource.dependencies if flow.is_users_alone(resource, n)))
     return index
 
 
@@ -56,33 +57,14 @@ def add(index: Index, users: frozenset[bytes], value: bytes, origin: str, *, cer
     index.add((atom for atom in atoms(value, certain=certain) if atom not in users), origin)
 
 
-def add_secrets_of(resource: Resource, index: Index, users: frozenset[bytes]) -> None:
-    """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password."""
+def add_secrets_of(resource: Resource, index: Index, users: frozenset[bytes], foreign: frozenset[str] = frozenset()) -> None:
+    """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password. `foreign`
+    are properties that hold only what is not the control plane's."""
     certain = resource.type in ALL_SECRET_TYPES or resource.type.startswith("random:")
     for tree in (resource.inputs, resource.outputs):
-        for path, value in _secret_leaves(resource, tree):
-            add(index, users, value, f"{resource.urn} {show(path)}", certain=certain)
-
-
-def _secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[tuple[str | int, ...], bytes]]:
-    of_secret = resource.kind == "Secret"
-    whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
-    for leaf in leaves(tree if tree is not None else {}):
-        first = leaf.path[0] if leaf.path else ""
-        if "ash" in str(first) or str(first).startswith("public"):
-            continue  # a password's bcrypt hash, a key's public half: outputs that are there to be shown
-        if of_secret and first in {"data", "stringData"}:
-            data = as_bytes(leaf.value)
-            yield leaf.path, _decoded(data) if first == "data" else data
-        elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or str(first).startswith("privateKey"):
-            yield leaf.path, as_bytes(leaf.value)
-
-
-def _decoded(data: bytes) -> bytes:
-    try:
-        return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return data
+        for path, value in secret_leaves(resource, tree):
+            if path[0] not in foreign:
+                add(index, users, value, f"{resource.urn} {show(path)}", certain=certain)
 
 
 def _born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
@@ -105,4 +87,4 @@ def _data_atoms(tree: Any) -> Iterator[bytes]:
         found = plain(at(tree, key))
         for leaf in leaves(found if isinstance(found, dict) else {}):
             data = as_bytes(leaf.value)
-            yield from atoms(_decoded(data) if key == "data" else data)
+            yield from atoms(from_base64(data) if key == "data" else data)

@@ -65,6 +65,8 @@ class Settings:
 CLUSTER_SCHEMA: Final[dict[str, dict[str, Any]]] = {
     "controlPlaneServers": strings("Addresses of the provider's API servers, such as https://10.0.0.1:6443."),
     "dataPlaneServers": strings("Addresses of users' API servers."),
-    "controlPlaneProviders": strings("Names or URNs of providers that reach the provider's clusters; * matches anything."),
+    "controlPlaneProviders": strings(
+        "Names or URNs of providers that reach the provider's clusters; * matches anything."
+    ),
     "dataPlaneProviders": strings("Names or URNs of providers that reach users' clusters; * matches anything."),
 }

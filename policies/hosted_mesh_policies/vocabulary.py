@@ -1,31 +1,48 @@
 """The words that the policies share with the library: type tokens, labels, annotations.
 
-A copy, not an import: a foreign program has no library installed, and importing `pulumi_hosted_mesh` loads its
-components and the kubernetes SDK, a second that every preview would pay. A test compares the copy with the library.
+A copy, not an import: a foreign program has no library installed, and importing any module of `pulumi_hosted_mesh` loads
+its components and the kubernetes SDK, a second that every preview would pay. A test compares the copy with the library.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+CONTROL_PLANE: Final = "control-plane"
+DATA_PLANE: Final = "data-plane"
+PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "data-plane-cluster"}
+"""How the library's cluster wrappers name their providers, and begin their `clusterIdentifier`."""
+
+PREFIX: Final = "hosted-mesh.io"
+MESH_LABEL: Final = f"{PREFIX}/mesh"
+ROLE_LABEL: Final = f"{PREFIX}/role"
+REVISION_LABEL: Final = "istio.io/rev"
+EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
+CACERTS_SECRET: Final = "cacerts"  # noqa: S105 a name
+KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 a name
+
+DECLASSIFY_ANNOTATION: Final = f"{PREFIX}/declassify"
+"""On an object: `<property>: <reason>; ...`, values that are public although made from a secret."""
+USER_OWNED_ANNOTATION: Final = f"{PREFIX}/user-owned"
+"""On an object: why the credentials in it are the user's own."""
+OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
+"""On a Service: why everybody may connect."""
+
+PACKAGE: Final = "hosted-mesh"
+TYPE_EXTERNAL_CONTROL_PLANE: Final = f"{PACKAGE}:index:ExternalControlPlane"
+TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
+TYPE_MESH_FEDERATION: Final = f"{PACKAGE}:index:MeshFederation"
 CONTROL_PLANE_TYPES: Final = frozenset(
-    f"hosted-mesh:index:{name}"
-    for name in ("ControlPlaneCluster", "MeshTrust", "ExternalControlPlane", "ExternalDNSBridge", "MeshFederation")
+    {
+        f"{PACKAGE}:index:MeshRoot",
+        f"{PACKAGE}:index:MeshTrust",
+        f"{PACKAGE}:index:ExternalDNSBridge",
+        TYPE_EXTERNAL_CONTROL_PLANE,
+        TYPE_MESH_FEDERATION,
+    }
 )
 """Components whose resources, keys included, are the provider's."""
 DATA_PLANE_TYPES: Final = frozenset(
-    f"hosted-mesh:index:{name}" for name in ("DataPlaneCluster", "RemoteDataPlane", "DataPlaneAccess")
+    {f"{PACKAGE}:index:DataPlaneAccess", f"{PACKAGE}:index:DataPlaneCrds", TYPE_REMOTE_DATA_PLANE}
 )
 """Components whose resources are the user's."""
-CONTROL_PLANE_CLUSTER: Final = "hosted-mesh:index:ControlPlaneCluster"
-DATA_PLANE_CLUSTER: Final = "hosted-mesh:index:DataPlaneCluster"
-
-DOMAIN: Final = "hosted-mesh.io"
-MESH_LABEL: Final = f"{DOMAIN}/mesh"
-ROLE_LABEL: Final = f"{DOMAIN}/role"
-DECLASSIFY_ANNOTATION: Final = f"{DOMAIN}/declassify"
-USER_OWNED_ANNOTATION: Final = f"{DOMAIN}/user-owned"
-OPEN_TO_ALL_ANNOTATION: Final = f"{DOMAIN}/open-to-all"
-"""Says why an exposure has no source ranges."""
-
-TRACKING_LABELS: Final = ("istio.io/rev", "app.kubernetes.io/part-of")

@@ -87,8 +87,9 @@ def openssh_numbers(blob: bytes) -> list[bytes]:
         public, private = _strings(rest, 2)
         if cipher != b"none":
             return [private]
-        values = _strings(private[8:], 99)  # two check numbers come first
-        return [v.lstrip(b"\0") for v in values[1:] if len(v) >= LEAST_BYTES and v.lstrip(b"\0") not in public][:6]
+        values = _strings(private[8:], 99)[1:]  # two check numbers and the type come first
+        halves = [v[:32] if len(v) == 64 and v[32:] in public else v for v in values]  # Ed25519 repeats its public half
+        return [v.lstrip(b"\0") for v in halves if len(v) >= LEAST_BYTES and v.lstrip(b"\0") not in public][:6]
     except (struct.error, IndexError, ValueError):
         return []
 

@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 from .. import vocabulary
 from ..clusters import Clusters
 from ..model import REFERENCE_TYPE, STACK_TYPE, Resource, Stack
-from ..tree import Path, Tree, leaves
+from ..tree import UNKNOWN, Path, Tree, leaves
+from .atoms import atoms
+from .index import Index
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
+from .places import text_of
+from .value import inspect
 
-ALL_SECRET_TYPES: Final = frozenset(
-    f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
-)
-"""Sources with no public output: a dependency on one is a dependency on the secret, marked or not."""
-KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
 CERTIFICATE_TYPES: Final = frozenset(
     f"tls:index/{name}"
     for name in ("selfSignedCert:SelfSignedCert", "locallySignedCert:LocallySignedCert", "certRequest:CertRequest")
@@ -37,6 +37,9 @@ PACKAGES_THAT_MARK: Final = frozenset(
 )
 """Packages whose providers mark each secret output, so that an unmarked output of theirs is public. Any other package's
 output is taken to carry the secrets that went in."""
+
+
+SECRET_DATA: Final = frozenset({"data", "stringData"})
 
 
 class Hop(NamedTuple):
@@ -52,21 +55,23 @@ class Leak:
 
     resource: Resource
     property: str
-    marked: tuple[Path, ...]
+    places: tuple[Path, ...]
     path: tuple[Hop, ...]
 
 
 class Use(NamedTuple):
-    """How a property uses what it depends on: does it hold values marked secret, and where."""
+    """How a property uses what it depends on: where it holds values marked secret, and where values not known yet."""
 
-    secret: bool
     marked: tuple[Path, ...]
+    unknown: tuple[Path, ...]
 
 
 def use_of(value: Tree, name: str) -> Use:
-    """Where a property holds values marked secret."""
-    marked = tuple(leaf.path for leaf in leaves(value, (name,)) if leaf.secret)
-    return Use(bool(marked), marked)
+    """Where a property holds marked and unknown values."""
+    found = list(leaves(value, (name,)))
+    return Use(
+        tuple(leaf.path for leaf in found if leaf.secret), tuple(leaf.path for leaf in found if leaf.value is UNKNOWN)
+    )
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,42 @@ class Flow:
         return resource.type != STACK_TYPE and any(leaf.secret for leaf in leaves(outputs))
 
     def carries(self, resource: Resource, name: str, source: Resource) -> bool:
-        """True when a property that depends on `source` gets a secret of it, or may."""
+        """True when a property that depends on `source` gets a secret of it, or may.
+
+        The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
+        a source was used. Then a certificate is taken to be used for its public part (it is a declassifier), a key or a
+        Secret for its secret. Secrets' data is always marked, by the SDK, so there the mark tells nothing.
+        """
         if source.type in ALL_SECRET_TYPES or self._is_private_input(resource, name):
             return True
-        if self.uses[resource.urn, name].secret:
+        use = self.uses[resource.urn, name]
+        told_by_mark = not (resource.kind == "Secret" and name in SECRET_DATA)
+        if use.marked and told_by_mark and not use.unknown:
             return True
+        if source.type in CERTIFICATE_TYPES or source.type == REFERENCE_TYPE:
+            return bool(use.marked) and told_by_mark
+        if use.unknown and self.is_source(source):
+            return True
+        if not told_by_mark and self.is_source(source):
+            return self._holds(resource, name, source)
         return source.type.count(":") > 1 and source.type.split(":")[0] not in PACKAGES_THAT_MARK
+
+    def _holds(self, resource: Resource, name: str, source: Resource) -> bool:
+        """Whether a known property has a known secret of a source in it. A source whose secrets are not known may."""
+        index = self._fingerprints.get(source.urn)
+        if index is None:
+            index = self._fingerprints[source.urn] = Index()
+            for tree in (source.outputs, source.inputs):
+                for _, value in secret_leaves(source, tree):
+                    index.add(atoms(value), source.urn)
+        if not len(index):
+            return True
+        tree = resource.asked.get(name) if isinstance(resource.asked, dict) else None
+        return bool(inspect(text_of(tree), index, look_for_shapes=False).matches)
+
+    @cached_property
+    def _fingerprints(self) -> dict[str, Index]:
+        return {}
 
     @staticmethod
     def _is_private_input(resource: Resource, name: str) -> bool:
@@ -130,7 +165,9 @@ class Flow:
             for user in self._users_by_source.get(source.urn, ()):
                 if user.urn in found or user.provider is None or self.clusters.role(user) is not None:
                     continue
-                if any(source.urn in urns and self.carries(user, name, source) for name, urns in user.dependencies.items()):
+                if any(
+                    source.urn in urns and self.carries(user, name, source) for name, urns in user.dependencies.items()
+                ):
                     found.add(user.urn)
                     todo.append(user.urn)
         return frozenset(found)
@@ -160,10 +197,23 @@ class Flow:
         for name, urns in resource.dependencies.items():
             for urn in urns:
                 source = self.stack.by_urn.get(urn)
-                if source is not None and self.carries(resource, name, source):
+                if source is not None and self._gives_away(resource, name, source):
                     yield source
         if resource.type == KEY_TYPE or resource.type in CERTIFICATE_TYPES:
             yield from self._signers_of(resource)
+
+    def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
+        """As `carries`, but where nothing is known yet a key in an object that is no Secret is its public half: people
+        keep keys in Secrets, and the user's public key in the provider's cluster must not make the key the provider's."""
+        if source.type == KEY_TYPE and self.uses[resource.urn, name].unknown and resource.is_kubernetes:
+            return resource.kind == "Secret"
+        return self.carries(resource, name, source)
+
+    def is_users_alone(self, resource: Resource, name: str) -> bool:
+        """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
+        the user's cluster that the provider keeps, a random id."""
+        sources = [found for urn in resource.dependencies.get(name, ()) if (found := self.stack.by_urn.get(urn))]
+        return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
     def _signers_of(self, key: Resource) -> Iterator[Resource]:
         """Who signs the certificates of a key: with that signer's key, anybody could make this one's identity."""
@@ -191,7 +241,8 @@ class Flow:
             if self.clusters.on_data_plane(resource) and not resource.read_only:
                 for name, urns in resource.dependencies.items():
                     if path := self._path_into(resource, name, urns):
-                        yield Leak(resource, name, self.uses[resource.urn, name].marked, path)
+                        use = self.uses[resource.urn, name]
+                        yield Leak(resource, name, use.marked or use.unknown, path)
 
     def _path_into(self, resource: Resource, name: str, urns: tuple[str, ...]) -> tuple[Hop, ...]:
         sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) is not None]

@@ -38,6 +38,8 @@ class Text:
 
     def parts(self) -> list[tuple[Path, bytes]]:
         """Each property's own text."""
+        if not self.pieces:
+            return []
         ends = [start for start, _ in self.pieces[1:]] + [len(self.buffer) + len(GAP)]
         return [
             (path, self.buffer[start : end - len(GAP)]) for (start, path), end in zip(self.pieces, ends, strict=True)

@@ -153,8 +153,9 @@ def _is_private_jwk(data: bytes) -> bool:
 _CREDENTIALS: Final = ("token", "client-key-data", "password")
 
 
-def _kubeconfig(data: bytes) -> tuple[str, ...] | None:
-    """The servers that a kubeconfig with a credential opens; None when there is no such kubeconfig."""
+def _kubeconfig(data: bytes, depth: int = 0) -> tuple[str, ...] | None:
+    """The servers that a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
+    a text inside another document."""
     try:
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, RecursionError, ValueError):
@@ -164,13 +165,26 @@ def _kubeconfig(data: bytes) -> tuple[str, ...] | None:
         node = todo.pop()
         if isinstance(node, list):
             todo.extend(node)
-        if not isinstance(node, dict):
-            continue
-        users, clusters = node.get("users"), node.get("clusters")
-        if isinstance(users, list) and isinstance(clusters, list):
-            entries = [user.get("user") for user in users if isinstance(user, dict)]
-            if any(isinstance(entry, dict) and any(entry.get(key) for key in _CREDENTIALS) for entry in entries):
-                named = [c.get("cluster") for c in clusters if isinstance(c, dict)]
-                return tuple(str(c.get("server", "")) for c in named if isinstance(c, dict)) or ("",)
-        todo.extend(node.values())
+        elif isinstance(node, str) and depth < MOST_DOCUMENTS and "users" in node and "clusters" in node:
+            if node.encode() != data and (inner := _kubeconfig(node.encode(), depth + 1)) is not None:
+                return inner
+        elif isinstance(node, dict):
+            if (servers := _servers(node)) is not None:
+                return servers
+            todo.extend(node.values())
     return None
+
+
+MOST_DOCUMENTS: Final = 6
+"""How many documents inside documents are opened."""
+
+
+def _servers(node: dict[str, Any]) -> tuple[str, ...] | None:
+    users, clusters = node.get("users"), node.get("clusters")
+    if not isinstance(users, list) or not isinstance(clusters, list):
+        return None
+    entries = [user.get("user") for user in users if isinstance(user, dict)]
+    if not any(isinstance(entry, dict) and any(entry.get(key) for key in _CREDENTIALS) for entry in entries):
+        return None
+    named = [cluster.get("cluster") for cluster in clusters if isinstance(cluster, dict)]
+    return tuple(str(cluster.get("server", "")) for cluster in named if isinstance(cluster, dict)) or ("",)

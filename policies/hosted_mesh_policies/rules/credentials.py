@@ -32,7 +32,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
     """Paths from control-plane secrets to data-plane resources, resource by resource."""
     for leak in context.flow.leaks():
         allowed = declassified(leak.resource)
-        places = leak.marked or ((leak.property,),)
+        places = leak.places or ((leak.property,),)
         if allowed and all(any(show(place).startswith(path) for path in allowed) for place in places):
             continue
         where = ", ".join(show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
@@ -65,15 +65,16 @@ def unproven(context: Context, resource: Resource) -> Iterator[Place]:
     stack = context.stack
     if not stack.partial or stack.preview or context.settings.without_preview == "allow":
         return
-    if context.vouched is not None and resource.urn in context.vouched:
-        return
+    vouched = context.vouched.paths.get(resource.urn, frozenset()) if context.vouched else frozenset()
     if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
         return
     allowed = declassified(resource)
-    marked = [leaf for leaf in leaves(resource.asked) if leaf.secret and isinstance(leaf.value, str) and leaf.value]
-    for leaf in marked[:3]:
-        if not any(show(leaf.path).startswith(path) for path in allowed):
-            yield show(leaf.path), "a secret, and this run had no preview that could show whose; run it with its preview"
+    marked = [
+        show(leaf.path) for leaf in leaves(resource.asked) if leaf.secret and isinstance(leaf.value, str) and leaf.value
+    ]
+    for path in marked:
+        if not any(path.startswith(start) for start in (*allowed, *vouched)):
+            yield path, "a secret, and this run had no preview that could show whose; run it with its preview"
 
 
 def _origin(origin: str) -> str:
@@ -122,7 +123,11 @@ def _problem_of_key(context: Context, resource: Resource, data: bytes) -> str:
         return " of a certificate authority: whoever has it can make any identity"
     if certificate == "istiod":
         return " of istiod's serving certificate"
-    if certificate == "leaf" or at(resource.body, "type") == "kubernetes.io/ssh-auth" or _is_from_user(context, resource):
+    if (
+        certificate == "leaf"
+        or at(resource.body, "type") == "kubernetes.io/ssh-auth"
+        or _is_from_user(context, resource)
+    ):
         return ""
     return ": nothing shows that it is the user's own (no certificate beside it, no source in this stack)"
 
@@ -130,7 +135,7 @@ def _problem_of_key(context: Context, resource: Resource, data: bytes) -> str:
 def _is_from_user(context: Context, resource: Resource) -> bool:
     """True when the stack shows where the secrets of a resource come from, and that is the user's side."""
     if context.stack.partial:
-        return context.vouched is not None and resource.urn in context.vouched
+        return context.vouched is not None and resource.urn in context.vouched.users
     return is_from_users_sources(context, resource)
 
 
@@ -167,7 +172,12 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
 
 
 def _is_literal(value: Any) -> bool:
-    return value is not UNKNOWN and isinstance(value, str) and len(value) >= LEAST_NAMED and not value.startswith(("$", "/"))
+    return (
+        value is not UNKNOWN
+        and isinstance(value, str)
+        and len(value) >= LEAST_NAMED
+        and not value.startswith(("$", "/"))
+    )
 
 
 def _name_beside(resource: Resource, path: Path) -> str:

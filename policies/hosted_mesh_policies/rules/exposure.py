@@ -65,9 +65,15 @@ def _service(context: Context, resource: Resource) -> Iterator[Place]:
     if UNKNOWN in ranges:
         yield "spec.loadBalancerSourceRanges", not_known("the list of source ranges")
     elif not ranges:
-        yield "spec.loadBalancerSourceRanges", f"is empty: list the users' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+        yield (
+            "spec.loadBalancerSourceRanges",
+            f"is empty: list the users' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
+        )
     elif ALL_ADDRESSES & set(map(str, ranges)):
-        yield "spec.loadBalancerSourceRanges", f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+        yield (
+            "spec.loadBalancerSourceRanges",
+            f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
+        )
 
 
 def _istio_gateway(resource: Resource) -> Iterator[Place]:

@@ -62,7 +62,9 @@ def is_istios(context: Context, resource: Resource) -> bool:
     if isinstance(labels, dict) and (
         vocabulary.MESH_LABEL in labels
         or "istio.io/rev" in labels
-        or any(isinstance(v, str) and v in {"istiod", "istio", "sidecar-injector", "istio-reader"} for v in labels.values())
+        or any(
+            isinstance(v, str) and v in {"istiod", "istio", "sidecar-injector", "istio-reader"} for v in labels.values()
+        )
     ):
         return True
     name = resource.object_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from .. import vocabulary
 from ..clusters import Role
 from ..context import Context
 from ..finding import Severity
@@ -13,8 +14,8 @@ from ..settings import CLUSTER_SCHEMA
 from .rule import Place, Rule
 
 ONE_SIDED: Final = {
-    "hosted-mesh:index:ExternalControlPlane": Role.CONTROL_PLANE,
-    "hosted-mesh:index:RemoteDataPlane": Role.DATA_PLANE,
+    vocabulary.TYPE_EXTERNAL_CONTROL_PLANE: Role.CONTROL_PLANE,
+    vocabulary.TYPE_REMOTE_DATA_PLANE: Role.DATA_PLANE,
 }
 """Components all of whose objects belong in one kind of cluster."""
 

@@ -121,6 +121,8 @@ RIGHTS = Rule(
     check=check,
     check_stack=check_stack,
     schema={
-        "istiodAccounts": strings("Names of the ServiceAccounts that istiod uses.", ("istiod*", "istio-reader*", "hosted-mesh*"))
+        "istiodAccounts": strings(
+            "Names of the ServiceAccounts that istiod uses.", ("istiod*", "istio-reader*", "hosted-mesh*")
+        )
     },
 )

@@ -55,7 +55,9 @@ def judge_resource(rule: Rule, context: Context, resource: Resource) -> list[Fin
     if check is None:
         return []
     return _guarded(
-        rule, resource.urn, lambda: (Finding(rule.name, resource.urn, path, what) for path, what in check(context, resource))
+        rule,
+        resource.urn,
+        lambda: (Finding(rule.name, resource.urn, path, what) for path, what in check(context, resource)),
     )
 
 

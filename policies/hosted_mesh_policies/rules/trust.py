@@ -28,7 +28,10 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     elif str(remote).lower() == "true":
         yield "spec.template.spec.containers.env", "USE_REMOTE_CERTS=true reads the CA's key from the user's cluster"
     if not any(at(volume, "secret", "secretName") == CACERTS for volume in items(pod_of(resource), "volumes")):
-        yield "spec.template.spec.volumes", f"does not mount Secret {CACERTS}: it would write a new CA's key to the user's cluster"
+        yield (
+            "spec.template.spec.volumes",
+            f"does not mount Secret {CACERTS}: it would write a new CA's key to the user's cluster",
+        )
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
@@ -42,14 +45,21 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
             (
                 other
                 for other in context.stack.resources
-                if other.kind == "Secret" and other.object_name == CACERTS and other.namespace == resource.namespace
-                and other.provider is not None and resource.provider is not None
+                if other.kind == "Secret"
+                and other.object_name == CACERTS
+                and other.namespace == resource.namespace
+                and other.provider is not None
+                and resource.provider is not None
                 and other.provider.urn == resource.provider.urn
             ),
             None,
         )
         if secret is None:
-            yield resource, "", f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod makes a CA of its own"
+            yield (
+                resource,
+                "",
+                f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod makes a CA of its own",
+            )
         elif missing := _missing(secret):
             yield secret, "data", f"lacks {missing}, so istiod ignores it and makes a CA of its own"
 

@@ -47,7 +47,10 @@ def _is_providers(context: Context, resource: Resource) -> bool:
 def _client(where: str, client: Any) -> Iterator[Place]:
     url = at(client, "url")
     if at(client, "service") is not None:
-        yield f"{where}.clientConfig.service", "calls a Service: nothing of the provider's runs in this cluster; use a URL"
+        yield (
+            f"{where}.clientConfig.service",
+            "calls a Service: nothing of the provider's runs in this cluster; use a URL",
+        )
     if url is UNKNOWN:
         yield f"{where}.clientConfig.url", not_known("the URL")
     elif isinstance(url, str):
@@ -55,7 +58,10 @@ def _client(where: str, client: Any) -> Iterator[Place]:
         if parts.scheme != "https":
             yield f"{where}.clientConfig.url", "is not https"
         if _is_address(parts.hostname or ""):
-            yield f"{where}.clientConfig.url", "has an address where a host name belongs: certificates and moves need a name"
+            yield (
+                f"{where}.clientConfig.url",
+                "has an address where a host name belongs: certificates and moves need a name",
+            )
         if parts.username or parts.password:
             yield f"{where}.clientConfig.url", "carries a credential"
     elif at(client, "service") is None:
@@ -80,7 +86,10 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
     elif timeout is None:
         yield f"{where}.timeoutSeconds", f"is missing: choose one, at most {most} s"
     elif not isinstance(timeout, int | float) or not 1 <= timeout <= most:
-        yield f"{where}.timeoutSeconds", f"is not between 1 and {most} s: a slow provider would stall the user's cluster"
+        yield (
+            f"{where}.timeoutSeconds",
+            f"is not between 1 and {most} s: a slow provider would stall the user's cluster",
+        )
     policy = at(hook, "failurePolicy")
     if policy is UNKNOWN:
         yield f"{where}.failurePolicy", not_known("the failure policy")

@@ -1,0 +1,105 @@
+"""From the engine's wire format to trees (`tree.py`), with secret marks and unknowns kept.
+
+Pulumi's Python policy SDK drops the marks before a policy sees them, although the engine sends them; that is one reason
+why this pack speaks the analyzer protocol itself (`server.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from google.protobuf.struct_pb2 import ListValue, Struct, Value
+
+from .tree import UNKNOWN, Secret, Tree
+
+SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
+SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 a signature of the protocol
+ASSET: Final = "c44067f5952c0a294b673a41bacd8c17"
+ARCHIVE: Final = "0def7320c3a5731c473e5ecbe6d01bc7"
+OUTPUT: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
+UNKNOWNS: Final = frozenset(
+    {
+        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+        "030794c1-ac77-496b-92df-f27374a8bd58",
+        "e48ece36-62e2-4504-bad9-02848725956a",
+        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+    }
+)
+"""The protocol's words for "not known yet", one per type (sdk/proto/.../resource property encoding)."""
+LARGEST_ASSET: Final = 64 * 1024 * 1024
+
+
+def from_struct(struct: Struct) -> Tree:
+    """A resource's properties."""
+    return {key: from_value(value) for key, value in struct.fields.items()}
+
+
+def from_value(value: Value) -> Tree:
+    """One value. Whole floats become int: the wire knows no other numbers."""
+    kind = value.WhichOneof("kind")
+    if kind == "string_value":
+        return UNKNOWN if value.string_value in UNKNOWNS else value.string_value
+    if kind == "struct_value":
+        return from_signed({key: from_value(child) for key, child in value.struct_value.fields.items()})
+    if kind == "list_value":
+        return _from_list(value.list_value)
+    if kind == "number_value":
+        number = value.number_value
+        return int(number) if number.is_integer() else number
+    if kind == "bool_value":
+        return value.bool_value
+    return None
+
+
+def _from_list(values: ListValue) -> Tree:
+    return [from_value(value) for value in values.values]
+
+
+def from_plain(data: Any) -> Tree:
+    """The same from JSON: a state file, a preview's event."""
+    if isinstance(data, dict):
+        return from_signed({key: from_plain(value) for key, value in data.items()})
+    if isinstance(data, list):
+        return [from_plain(value) for value in data]
+    if isinstance(data, str) and data in UNKNOWNS:
+        return UNKNOWN
+    if isinstance(data, float) and data.is_integer():
+        return int(data)
+    return data
+
+
+def from_signed(tree: dict[str, Tree]) -> Tree:
+    """What a map with the protocol's signature stands for; any other map as it is."""
+    signature = tree.get(SIGNATURE)
+    if signature is None:
+        return tree
+    if signature == SECRET:
+        if "value" in tree:
+            return Secret(tree["value"])
+        return Secret(UNKNOWN)  # encrypted in a state file
+    if signature == OUTPUT:
+        inner = tree.get("value", UNKNOWN)
+        return Secret(inner) if tree.get("secret") else inner
+    if signature == ASSET:
+        return _asset(tree)
+    if signature == ARCHIVE:
+        return {key: value for key, value in tree.items() if key in {"assets", "path", "uri"}}
+    return tree
+
+
+def _asset(tree: dict[str, Tree]) -> Tree:
+    """An asset's content: its text, or the file that it names. A file that cannot be read is unknown."""
+    if tree.get("text"):
+        return tree["text"]
+    path = tree.get("path")
+    if isinstance(path, str):
+        try:
+            file = Path(path)
+            return file.read_bytes() if file.stat().st_size <= LARGEST_ASSET else UNKNOWN
+        except OSError:
+            return UNKNOWN
+    return tree.get("uri")

@@ -1,0 +1,42 @@
+"""Which values of a resource are secrets, by its type and by the marks on its values."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Final
+
+from ..model import Resource
+from ..tree import Path, Tree, leaves
+from .places import as_bytes
+
+ALL_SECRET_TYPES: Final = frozenset(
+    f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
+)
+"""Sources with no public output: a dependency on one is a dependency on the secret, marked or not."""
+KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
+
+
+def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
+    """The secret values in a resource's inputs or outputs, with their places: marked ones, a Secret's data, a private
+    key, a password. Public halves and password hashes, which are there to be shown, are not among them."""
+    of_secret = resource.kind == "Secret"
+    whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
+    for leaf in leaves(tree if tree is not None else {}):
+        first = leaf.path[0] if leaf.path else ""
+        if "ash" in str(first) or str(first).startswith("public"):
+            continue
+        if of_secret and first in {"data", "stringData"}:
+            data = as_bytes(leaf.value)
+            yield leaf.path, from_base64(data) if first == "data" else data
+        elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or str(first).startswith("privateKey"):
+            yield leaf.path, as_bytes(leaf.value)
+
+
+def from_base64(data: bytes) -> bytes:
+    """A Secret's `data` decoded; as it is when it is not base64."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return data

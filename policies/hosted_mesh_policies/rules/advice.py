@@ -1,0 +1,127 @@
+"""Advisory rules: what a user would thank you for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from .. import vocabulary
+from ..context import Context
+from ..detect.flow import CERTIFICATE_TYPES
+from ..finding import Severity
+from ..model import Resource
+from ..settings import number
+from ..tree import UNKNOWN, at
+from .istiod import discovery_container, pod_of
+from .rule import Place, Rule
+
+HOURS: Final = 24
+
+
+def certificates(context: Context, resource: Resource) -> Iterator[Place]:
+    if resource.type not in CERTIFICATE_TYPES or resource.type.endswith("CertRequest"):
+        return
+    hours, renewal = at(resource.body, "validityPeriodHours"), at(resource.body, "earlyRenewalHours")
+    authority = at(resource.body, "isCaCertificate") is True
+    most = context.settings.most_authority_days if authority else context.settings.most_leaf_days
+    if isinstance(hours, int | float) and hours > most * HOURS:
+        yield "validityPeriodHours", f"is more than {most} days for {'an authority' if authority else 'a leaf'}"
+    if renewal is None or renewal == 0:
+        yield "earlyRenewalHours", "is not set: the certificate expires before anything renews it"
+    elif isinstance(hours, int | float) and isinstance(renewal, int | float) and renewal >= hours:
+        yield "earlyRenewalHours", "is not shorter than the certificate's life: every update would replace it"
+
+
+def quotas(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    quotas_in = {
+        (r.provider.urn, r.namespace) for r in context.stack.resources if r.kind == "ResourceQuota" and r.provider
+    }
+    for resource in context.stack.resources:
+        if resource.kind != "Namespace" or resource.provider is None or not context.clusters.on_control_plane(resource):
+            continue
+        if at(resource.body, "metadata", "labels", vocabulary.MESH_LABEL) is None:
+            continue
+        if (resource.provider.urn, resource.object_name) not in quotas_in:
+            yield resource, "", "has no ResourceQuota: one tenant's load reaches the others"
+
+
+def disruption(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    budgets = {
+        (r.provider.urn, r.namespace) for r in context.stack.resources if r.kind == "PodDisruptionBudget" and r.provider
+    }
+    for resource in context.stack.resources:
+        if resource.provider is None or discovery_container(resource) is None:
+            continue
+        replicas = at(resource.body, "spec", "replicas", default=1)
+        if replicas is UNKNOWN or not isinstance(replicas, int | float) or replicas < 2:
+            continue
+        if (resource.provider.urn, resource.namespace) not in budgets:
+            yield (
+                resource,
+                "spec.replicas",
+                "several replicas but no PodDisruptionBudget: a drained node takes all of them",
+            )
+
+
+CHARTS: Final = frozenset(
+    {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
+)
+
+
+def charts(context: Context, resource: Resource) -> Iterator[Place]:
+    if resource.type in CHARTS:
+        chart = at(resource.body, "chart", default="")
+        local = isinstance(chart, str) and chart.startswith(("/", ".", "~"))
+        if at(resource.body, "version") is None and not local:
+            yield "version", "is not set: the next preview may render another chart"
+    container = discovery_container(resource)
+    if container is not None and pod_of(resource) is not None:
+        image = at(container, "image")
+        if isinstance(image, str) and "@" not in image and image.rsplit("/", 1)[-1].partition(":")[2] in {"", "latest"}:
+            yield "spec.template.spec.containers.image", "has no version: a restart may bring another istiod"
+
+
+CERTIFICATES = Rule(
+    name="certificates-are-renewed-in-time",
+    title="Certificates live reasonably and are renewed",
+    description="Certificates live no longer than needed and are renewed before they expire.",
+    cure="Set validityPeriodHours and earlyRenewalHours.",
+    severity=Severity.LOW,
+    page="advice",
+    mandatory=False,
+    check=certificates,
+    schema={
+        "mostAuthorityDays": number("Longest life of a certificate authority, in days.", 3653),
+        "mostLeafDays": number("Longest life of any other certificate, in days.", 398),
+    },
+)
+QUOTAS = Rule(
+    name="tenants-have-quota",
+    title="Tenants have a quota",
+    description="Each mesh's namespace in the provider's cluster has a ResourceQuota.",
+    cure="Create a ResourceQuota in the mesh's namespace.",
+    severity=Severity.LOW,
+    page="advice",
+    mandatory=False,
+    check_stack=quotas,
+)
+DISRUPTION = Rule(
+    name="istiod-survives-a-drain",
+    title="istiod survives a drained node",
+    description="An istiod of several replicas has a PodDisruptionBudget.",
+    cure="Create a PodDisruptionBudget that keeps one replica.",
+    severity=Severity.LOW,
+    page="advice",
+    mandatory=False,
+    check_stack=disruption,
+)
+CHART_VERSIONS = Rule(
+    name="charts-and-images-are-pinned",
+    title="Charts and images are pinned",
+    description="Helm charts and istiod's image have a version.",
+    cure="Set the chart's version, and a tag or digest on the image.",
+    severity=Severity.LOW,
+    page="advice",
+    mandatory=False,
+    check=charts,
+)

@@ -1,0 +1,35 @@
+"""All rules, in the order in which reports list them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .advice import CERTIFICATES, CHART_VERSIONS, DISRUPTION, QUOTAS
+from .credentials import FLOW, SHAPE, VALUE
+from .exposure import EXPOSURE
+from .operators import OPERATORS
+from .outputs import OUTPUTS
+from .providers import PROVIDERS
+from .rights import RIGHTS
+from .rule import Rule
+from .tenants import TENANTS
+from .trust import TRUST
+from .webhooks import WEBHOOKS
+
+RULES: Final[tuple[Rule, ...]] = (
+    FLOW,
+    VALUE,
+    SHAPE,
+    PROVIDERS,
+    TRUST,
+    WEBHOOKS,
+    RIGHTS,
+    EXPOSURE,
+    TENANTS,
+    OUTPUTS,
+    OPERATORS,
+    CERTIFICATES,
+    QUOTAS,
+    DISRUPTION,
+    CHART_VERSIONS,
+)

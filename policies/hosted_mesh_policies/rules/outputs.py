@@ -1,0 +1,110 @@
+"""Stack outputs, and marks: no control-plane secret in a plain output or with the user; secrets are marked secret."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+
+from ..clusters import KUBECONFIG_KEYS, Role
+from ..context import Context
+from ..detect.places import as_bytes, text_of
+from ..detect.shape import Kind, Shape, shapes
+from ..detect.value import inspect
+from ..finding import Severity
+from ..model import STACK_TYPE, Resource
+from ..settings import strings
+from ..tree import Secret, Tree, leaves, show
+from .rule import Rule
+
+
+def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    users_side = is_users_side(context)
+    for resource in context.stack.resources:
+        if resource.type == STACK_TYPE:
+            yield from _outputs(context, resource, users_side)
+        elif context.stack.marks and resource.urn in context.clusters.providers:
+            yield from _provider(resource)
+    if context.stack.marks:
+        yield from _unmarked(context)
+
+
+def is_users_side(context: Context) -> bool:
+    """True for a stack that the user runs or reads: named so, or with clusters of which none is the provider's."""
+    named = any(fnmatch.fnmatchcase(context.stack.name, p) for p in context.settings.user_side_stacks)
+    roles = [context.clusters.role_of_provider(p) for p in context.clusters.providers.values()]
+    return named or (Role.DATA_PLANE in roles and Role.CONTROL_PLANE not in roles)
+
+
+def _outputs(context: Context, stack: Resource, users_side: bool) -> Iterator[tuple[Resource, str, str]]:
+    outputs = stack.outputs if isinstance(stack.outputs, dict) else {}
+    for name, value in outputs.items():
+        text = text_of({name: _without_marked(value) if context.stack.marks else value})
+        for match in inspect(text, context.known, look_for_shapes=False).matches:
+            yield stack, f"output {show(match.path)}", "holds a control-plane secret and is not marked secret"
+        for path, data in text.parts():
+            for shape in shapes(data):
+                if _counts(shape):
+                    yield stack, f"output {show(path)}", f"is {shape.kind.value} and not marked secret"
+        if users_side:
+            text = text_of({name: value})
+            for match in inspect(text, context.known, look_for_shapes=False).matches:
+                yield stack, f"output {show(match.path)}", "gives a control-plane secret to a stack on the user's side"
+            for path, data in text.parts():
+                for shape in shapes(data):
+                    own = [context.clusters.is_data_plane_server(server) for server in shape.servers]
+                    if shape.kind is Kind.KUBECONFIG and not all(own):
+                        yield stack, f"output {show(path)}", "gives a kubeconfig of another cluster to the user's side"
+
+
+def _counts(shape: Shape) -> bool:
+    return shape.kind is not Kind.PASSWORD_HASH
+
+
+def _without_marked(tree: Tree) -> Tree:
+    """The tree with nothing where a value is marked secret."""
+    if isinstance(tree, Secret):
+        return None
+    if isinstance(tree, dict):
+        return {key: _without_marked(value) for key, value in tree.items()}
+    return [_without_marked(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def _provider(resource: Resource) -> Iterator[tuple[Resource, str, str]]:
+    """A kubeconfig that the state would keep in plain text: the kubernetes package does not mark it by itself."""
+    for leaf in leaves(resource.inputs if resource.inputs is not None else {}):
+        if leaf.path[:1] and leaf.path[0] in KUBECONFIG_KEYS and not leaf.secret:
+            if any(shape.kind in {Kind.KUBECONFIG, Kind.CLIENT_KEY} for shape in shapes(as_bytes(leaf.value))):
+                yield (
+                    resource,
+                    show(leaf.path),
+                    "is a kubeconfig with a credential and not marked secret: the state keeps it in plain text",
+                )
+
+
+def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    """Known secrets that a control-plane resource asks for in a value that is not marked."""
+    for resource in context.stack.resources:
+        if not context.clusters.on_control_plane(resource) or resource.inputs is None or resource.kind == "Secret":
+            continue
+        if not context.inspection(resource).matches:
+            continue
+        for match in inspect(text_of(_without_marked(resource.inputs)), context.known, look_for_shapes=False).matches:
+            yield (
+                resource,
+                show(match.path),
+                "holds a control-plane secret and is not marked secret: the state keeps it in plain text",
+            )
+
+
+OUTPUTS = Rule(
+    name="stack-outputs-keep-secrets",
+    title="Stack outputs keep secrets",
+    description="No control-plane secret is in a plain stack output, in any output of a stack on the user's side, or in a "
+    "value that is not marked secret.",
+    cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a user-side stack; pass kubeconfigs to "
+    "providers as secrets.",
+    severity=Severity.HIGH,
+    page="stacks",
+    check_stack=check_stack,
+    schema={"userSideStacks": strings("Names of stacks that users run or read (* matches anything).", ("data-plane",))},
+)

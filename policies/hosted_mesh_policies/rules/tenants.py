@@ -1,0 +1,152 @@
+"""Meshes of different users do not know of each other: no namespace, host, key or credential of another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from .. import vocabulary
+from ..context import Context
+from ..detect.own_secrets import KEY_TYPE
+from ..detect.index import Index
+from ..detect.value import inspect
+from ..finding import Severity
+from ..model import Resource
+from ..secrets_known import add_secrets_of
+from ..settings import strings
+from ..tree import at, show
+from .istiod import discovery_container, environment
+from .rule import Rule
+
+OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
+"""Secrets that no two meshes may share. A registry login or a DNS credential may be shared by the provider's choice."""
+
+
+@dataclass
+class Meshes:
+    """Which resource, namespace and host is which mesh's."""
+
+    of: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+
+
+def meshes(context: Context) -> Meshes:
+    """By the mesh label on objects and their namespaces; then every object in such a namespace."""
+    found = Meshes()
+    shared = set(context.settings.shared_namespaces)
+    by_namespace: dict[tuple[str, str], set[str]] = {}
+    for resource in context.stack.resources:
+        mesh = at(resource.body, "metadata", "labels", vocabulary.MESH_LABEL) if resource.is_kubernetes else None
+        if isinstance(mesh, str) and resource.provider:
+            found.of[resource.urn] = mesh
+            namespace = resource.object_name if resource.kind == "Namespace" else resource.namespace
+            if namespace and namespace not in shared:
+                by_namespace.setdefault((resource.provider.urn, namespace), set()).add(mesh)
+    owners = {key: next(iter(names)) for key, names in by_namespace.items() if len(names) == 1}
+    for resource in context.stack.resources:
+        if resource.provider and resource.is_kubernetes:
+            mesh = owners.get((resource.provider.urn, resource.namespace))
+            if mesh:
+                found.of.setdefault(resource.urn, mesh)
+    for (_, namespace), mesh in owners.items():
+        found.words[namespace] = mesh
+    for resource in context.stack.resources:
+        if resource.urn in found.of:
+            found.words.update((host, found.of[resource.urn]) for host in _hosts(resource))
+    return found
+
+
+def _hosts(resource: Resource) -> Iterator[str]:
+    host = at(resource.body, "metadata", "annotations", vocabulary.EXTERNAL_DNS_HOSTNAME_ANNOTATION)
+    if isinstance(host, str):
+        yield from (part.strip() for part in host.split(",") if part.strip())
+    if (container := discovery_container(resource)) is not None:
+        own = environment(container).get("ISTIOD_CUSTOM_HOST")
+        if isinstance(own, str):
+            yield from (part.strip() for part in own.split(",") if part.strip())
+
+
+def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    found = meshes(context)
+    if len(set(found.of.values())) < 2:
+        return
+    yield from _references(context, found)
+    yield from _secrets(context, found)
+    yield from _keys(context, found.of)
+
+
+def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
+    words = sorted(found.words, key=len, reverse=True)
+    pattern = re.compile(rb"(?<![\w-])(" + b"|".join(re.escape(word.encode()) for word in words) + rb")(?![\w-])")
+    for resource in context.stack.resources:
+        mesh = found.of.get(resource.urn)
+        if mesh is None or vocabulary.TYPE_MESH_FEDERATION in context.stack.ancestor_types(resource):
+            continue
+        text = context.text(resource)
+        told: set[str] = set()
+        for hit in pattern.finditer(text.buffer):
+            word = hit.group(1).decode()
+            path = show(text.path_at(hit.start()))
+            if found.words[word] != mesh and path not in told:
+                told.add(path)
+                yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {found.words[word]}'s"
+
+
+def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
+    """One mesh's CA key or kubeconfig in an object of another mesh."""
+    for owner in sorted(set(found.of.values())):
+        index = Index()
+        for resource in context.stack.resources:
+            if found.of.get(resource.urn) == owner and _is_own_secret(context, resource):
+                add_secrets_of(resource, index, frozenset())
+        if not len(index):
+            continue
+        for resource in context.stack.resources:
+            if found.of.get(resource.urn, owner) != owner and context.clusters.on_control_plane(resource):
+                for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
+                    yield resource, show(match.path), f"holds a credential of mesh {owner}"
+
+
+def _is_own_secret(context: Context, resource: Resource) -> bool:
+    return (
+        resource.kind == "Secret"
+        and resource.object_name in OWN_SECRETS
+        and context.clusters.on_control_plane(resource)
+    )
+
+
+def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, str, str]]:
+    """One private key that is given to two meshes; this shows before any value is known."""
+    users: dict[str, dict[str, Resource]] = {}
+    for resource in context.stack.resources:
+        if resource.urn not in of or resource.kind != "Secret":
+            continue
+        for name, urns in resource.dependencies.items():
+            for urn in urns:
+                source = context.stack.by_urn.get(urn)
+                if source and source.type == KEY_TYPE and context.flow.carries(resource, name, source):
+                    users.setdefault(urn, {}).setdefault(of[resource.urn], resource)
+    for urn, by_mesh in users.items():
+        if len(by_mesh) > 1:
+            names = sorted(by_mesh)
+            key = urn.rsplit("::", 1)[-1]
+            yield by_mesh[names[-1]], "data", f"private key {key} is given to meshes {' and '.join(names)}"
+
+
+TENANTS = Rule(
+    name="tenants-are-apart",
+    title="Tenants are apart",
+    description="No object of one mesh refers to another mesh's namespace, host, key or credential.",
+    cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes that are "
+    "meant to talk are joined by MeshFederation.",
+    severity=Severity.HIGH,
+    page="tenants",
+    check_stack=check_stack,
+    schema={
+        "sharedNamespaces": strings(
+            "Namespaces that belong to no mesh, whatever their labels.", ("kube-system", "default", "istio-system")
+        )
+    },
+)

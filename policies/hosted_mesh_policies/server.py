@@ -1,0 +1,253 @@
+"""The policy pack as the engine talks to it: Pulumi's analyzer protocol, spoken directly.
+
+Pulumi's Python policy SDK would do, and `sdk_policies` offers the same rules to packs made with it. But it decodes every
+resource again for every policy, drops the secret marks, and turns a policy that touches an unknown into an advisory one.
+Here each message is decoded once, marks and unknowns are kept, and nothing ends in silence.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent import futures
+from typing import Any, Final, cast
+
+import grpc
+from google.protobuf import empty_pb2
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import DecodeError
+from pulumi.runtime.proto import analyzer_pb2, plugin_pb2
+
+from .decode import from_struct
+from .finding import Finding, Severity
+from .model import Provider, Resource
+from .rules.catalogue import RULES
+from .rules.rule import Rule
+from .session import Session
+from .settings import Settings
+from .vouching import note_path, read_note, write_note
+
+PACK: Final = "hosted-mesh"
+VERSION: Final = "0.1.0"
+BEFORE_WRITE: Final = "-before-write"
+LARGEST_MESSAGE: Final = 400 * 1024 * 1024
+_SEVERITIES: Final = {
+    Severity.LOW: analyzer_pb2.POLICY_SEVERITY_LOW,
+    Severity.MEDIUM: analyzer_pb2.POLICY_SEVERITY_MEDIUM,
+    Severity.HIGH: analyzer_pb2.POLICY_SEVERITY_HIGH,
+    Severity.CRITICAL: analyzer_pb2.POLICY_SEVERITY_CRITICAL,
+}
+
+
+def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """The length-delimited fields of a protobuf message, not descending into them. Lets a request be decoded resource by
+    resource: protobuf refuses messages nested more than 100 deep, and one such resource must not hide the others."""
+    position = 0
+    while position < len(message):
+        tag, position = _varint(message, position)
+        if tag & 7 == 2:
+            length, position = _varint(message, position)
+            yield tag >> 3, message[position : position + length]
+            position += length
+        elif tag & 7 == 0:
+            _, position = _varint(message, position)
+        else:
+            position += {1: 8, 5: 4}.get(tag & 7, len(message))
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    number, shift = 0, 0
+    while True:
+        byte = data[position]
+        number |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return number, position
+
+
+class Analyzer:
+    """The service. One instance serves one preview or update."""
+
+    def __init__(self, ambient: Mapping[str, str]) -> None:
+        self.session = Session(ambient=ambient)
+        self.levels: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._providers: dict[bytes, Provider] = {}
+
+    def configure_stack(self, request: Any, _: Any) -> Any:
+        session = self.session
+        session.stack, session.project, session.preview = request.stack, request.project, request.dry_run
+        session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
+        if not session.preview:
+            session.vouched = read_note(note_path(session.stack, session.project))
+        return analyzer_pb2.AnalyzerStackConfigureResponse()
+
+    def configure(self, request: Any, _: Any) -> Any:
+        self.levels = {name: config.enforcementLevel for name, config in request.policyConfig.items()}
+        self.session.settings = Settings.read(
+            {name: MessageToDict(config.properties) for name, config in request.policyConfig.items()}
+        )
+        return empty_pb2.Empty()
+
+    def analyze(self, request: bytes, _: Any) -> Any:
+        """One resource, before it is written."""
+        with self._lock:
+            response = analyzer_pb2.AnalyzeResponse()
+            resource = self._resource(request, analyzer_pb2.AnalyzeRequest)
+            rules = [rule for rule in RULES if rule.check and self._is_on(rule.name + BEFORE_WRITE, rule)]
+            if isinstance(resource, str):
+                found = [] if self.session.preview else [_undecodable(rule, resource) for rule in rules[:1]]
+            else:
+                found = self.session.before_write(resource, rules)
+            response.diagnostics.extend(self._diagnostic(finding, BEFORE_WRITE) for finding in found)
+            return response
+
+    def analyze_stack(self, request: bytes, _: Any) -> Any:
+        """The whole stack, at the end."""
+        with self._lock:
+            rules = [rule for rule in RULES if self._is_on(rule.name, rule)]
+            resources: list[Resource] = []
+            found: list[Finding] = []
+            for number, part in fields(request):
+                resource = self._resource(part, analyzer_pb2.AnalyzerResource) if number == 1 else None
+                if isinstance(resource, str):
+                    found += [_undecodable(rule, resource) for rule in rules[:1]]
+                elif resource is not None:
+                    resources.append(resource)
+            said, vouched = self.session.at_end(resources, rules)
+            found += said
+            if self.session.preview:
+                write_note(note_path(self.session.stack, self.session.project), vouched)
+            response = analyzer_pb2.AnalyzeResponse()
+            response.diagnostics.extend(self._diagnostic(finding, "") for finding in found)
+            return response
+
+    def _resource(self, data: bytes, message: Any) -> Resource | str:
+        """A resource from its message; its URN alone when the message is nested too deeply to decode."""
+        try:
+            found = message.FromString(data)
+        except DecodeError:
+            return next((value.decode("utf-8", "replace") for number, value in fields(data) if number == 3), "")
+        before = message is analyzer_pb2.AnalyzeRequest
+        needed = before or not (self.session.inputs_are_known(found.urn) and _repeats_inputs(found.type))
+        properties = from_struct(found.properties) if needed else None
+        return Resource(
+            urn=found.urn,
+            type=found.type,
+            name=found.name,
+            inputs=properties if before else None,
+            outputs=None if before else properties,
+            parent=(found.options.parent if before else found.parent) or None,
+            provider=self._provider(found.provider) if found.HasField("provider") else None,
+            dependencies={}
+            if before
+            else {key: tuple(value.urns) for key, value in found.propertyDependencies.items()},
+        )
+
+    def _provider(self, message: Any) -> Provider:
+        """Every resource repeats its provider, kubeconfig and all, so that decoding one is worth keeping."""
+        key = message.SerializeToString()
+        if key not in self._providers:
+            self._providers[key] = Provider(message.urn, message.type, message.name, from_struct(message.properties))
+        return self._providers[key]
+
+    def _is_on(self, name: str, rule: Rule) -> bool:
+        return self._level(name, rule) != analyzer_pb2.DISABLED
+
+    def _level(self, name: str, rule: Rule) -> int:
+        default = analyzer_pb2.MANDATORY if rule.mandatory else analyzer_pb2.ADVISORY
+        return self.levels.get(name, default)
+
+    def _diagnostic(self, finding: Finding, suffix: str) -> Any:
+        rule = next(rule for rule in RULES if rule.name == finding.rule)
+        return analyzer_pb2.AnalyzeDiagnostic(
+            policyName=finding.rule + suffix,
+            policyPackName=PACK,
+            policyPackVersion=VERSION,
+            description=rule.description,
+            message=f"{finding.message}\n{rule.cure}",
+            urn=finding.urn,
+            enforcementLevel=cast(Any, self._level(finding.rule + suffix, rule)),
+            severity=_SEVERITIES[rule.severity],
+        )
+
+    def info(self, _request: Any, _: Any) -> Any:
+        """The list of policies: each rule once for the whole stack, and once before each write if it can speak then."""
+        found = analyzer_pb2.AnalyzerInfo(
+            name=PACK, displayName="hosted-mesh boundary", version=VERSION, supportsConfig=True
+        )
+        for rule in RULES:
+            found.policies.append(_policy(rule, "", analyzer_pb2.POLICY_TYPE_STACK))
+            if rule.check:
+                found.policies.append(_policy(rule, BEFORE_WRITE, analyzer_pb2.POLICY_TYPE_RESOURCE))
+        return found
+
+
+def _repeats_inputs(kind: str) -> bool:
+    """Kubernetes objects answer with what was asked, so decoding the answer again would tell nothing; but a Secret may
+    get data from its own cluster."""
+    return kind.startswith("kubernetes:") and not kind.endswith(":Secret")
+
+
+def _undecodable(rule: Rule, urn: str) -> Finding:
+    return Finding(rule.name, urn, "", "could not evaluate: its properties are nested more than 32 deep")
+
+
+def _policy(rule: Rule, suffix: str, kind: Any) -> Any:
+    policy = analyzer_pb2.PolicyInfo(
+        name=rule.name + suffix,
+        displayName=rule.title + (" (before each write)" if suffix else ""),
+        description=rule.description,
+        enforcementLevel=analyzer_pb2.MANDATORY if rule.mandatory else analyzer_pb2.ADVISORY,
+        policy_type=kind,
+        severity=_SEVERITIES[rule.severity],
+        remediation_steps=rule.cure,
+        url=rule.url,
+    )
+    if rule.schema and not suffix:
+        policy.configSchema.properties.update({key: dict(value) for key, value in rule.schema.items()})
+    return policy
+
+
+def serve() -> None:
+    """Serves one engine run; the port goes to standard output, as the engine expects. Ends when the engine ends it."""
+    analyzer = Analyzer(dict(os.environ))
+    empty = empty_pb2.Empty.FromString
+    methods: dict[str, tuple[Any, Any]] = {
+        "Handshake": (
+            lambda *_: analyzer_pb2.AnalyzerHandshakeResponse(),
+            analyzer_pb2.AnalyzerHandshakeRequest.FromString,
+        ),
+        "GetPluginInfo": (lambda *_: plugin_pb2.PluginInfo(version=VERSION), empty),
+        "GetAnalyzerInfo": (analyzer.info, empty),
+        "Configure": (analyzer.configure, analyzer_pb2.ConfigureAnalyzerRequest.FromString),
+        "ConfigureStack": (analyzer.configure_stack, analyzer_pb2.AnalyzerStackConfigureRequest.FromString),
+        "Analyze": (analyzer.analyze, None),
+        "AnalyzeStack": (analyzer.analyze_stack, None),
+        "Remediate": (lambda *_: analyzer_pb2.RemediateResponse(), None),
+        "Cancel": (lambda *_: empty_pb2.Empty(), empty),
+    }
+    handlers: dict[str, Any] = {
+        name: grpc.unary_unary_rpc_method_handler(
+            call, request_deserializer=decode, response_serializer=lambda message: message.SerializeToString()
+        )
+        for name, (call, decode) in methods.items()
+    }
+    server = grpc.server(
+        futures.ThreadPoolExecutor(max_workers=4),
+        options=[
+            ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+            ("grpc.max_send_message_length", LARGEST_MESSAGE),
+        ],
+    )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("pulumirpc.Analyzer", handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    try:
+        server.wait_for_termination()
+    except KeyboardInterrupt:
+        server.stop(0)

@@ -1,0 +1,127 @@
+"""One run of the engine: what the pack learns as resources come by, and what it says about each.
+
+Before each write the engine shows a resource's inputs but no dependencies; at the end it shows dependencies and outputs.
+A session keeps the inputs, so that the end sees both, and keeps fingerprints of the control plane's secrets as they come
+by, so that each write is judged against all that came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .clusters import KUBECONFIG_KEYS, Clusters, Role
+from .context import Context
+from .detect.atoms import atoms
+from .detect.flow import Flow
+from .detect.index import Index
+from .detect.places import as_bytes
+from .finding import Finding
+from .model import Provider, Resource, Stack
+from .rules.rule import Rule, judge, judge_resource
+from .secrets_known import add, add_secrets_of, known_secrets
+from .settings import Settings
+from .tree import at
+from .vouched import Vouched
+from .vouching import vouch
+
+
+@dataclass
+class Session:
+    """The state of one preview or update. Not thread-safe: the server holds a lock."""
+
+    stack: str = ""
+    project: str = ""
+    preview: bool = False
+    config: Mapping[str, str] = field(default_factory=dict)
+    secret_config_keys: frozenset[str] = frozenset()
+    settings: Settings = field(default_factory=Settings)
+    ambient: Mapping[str, str] = field(default_factory=dict)
+    vouched: Vouched | None = None
+    _inputs: dict[str, Resource] = field(default_factory=dict)
+    _providers: dict[str, Resource] = field(default_factory=dict)
+    _said: set[Finding] = field(default_factory=set)
+    _index: Index | None = None
+    _users: set[bytes] = field(default_factory=set)
+
+    def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
+        """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
+        written, and the end of it sees more."""
+        self._inputs[resource.urn] = resource
+        if self.preview:
+            return []
+        if resource.provider is not None:
+            self._remember(resource.provider)
+        if resource.is_provider:
+            self._remember(Provider(resource.urn, resource.type, resource.name, resource.asked))
+        context = Context(
+            self._stack((*self._providers.values(), resource), partial=True),
+            self.settings,
+            self.ambient,
+            self._gathered(),
+            self.vouched,
+        )
+        if resource.urn in context.flow.owned and self._index is not None:
+            foreign = self.vouched.foreign.get(resource.urn, frozenset()) if self.vouched else frozenset()
+            add_secrets_of(resource, self._index, frozenset(self._users), foreign)
+        found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
+        self._said.update(found)
+        return found
+
+    def at_end(self, resources: Sequence[Resource], rules: Sequence[Rule]) -> tuple[list[Finding], Vouched]:
+        """Judges the whole stack, and says what it can vouch for in the update that follows a preview."""
+        context = Context(
+            self._stack(tuple(map(self._complete, resources)), partial=False), self.settings, self.ambient
+        )
+        found = [finding for rule in rules for finding in judge(rule, context)]
+        return [finding for finding in found if finding not in self._said], vouch(context, found)
+
+    def inputs_are_known(self, urn: str) -> bool:
+        return urn in self._inputs
+
+    def _complete(self, resource: Resource) -> Resource:
+        """A resource of the end's view with the inputs that came by earlier."""
+        earlier = self._inputs.get(resource.urn)
+        return Resource(
+            urn=resource.urn,
+            type=resource.type,
+            name=resource.name,
+            inputs=earlier.inputs if earlier else None,
+            outputs=resource.outputs,
+            parent=resource.parent,
+            provider=resource.provider,
+            dependencies=resource.dependencies,
+            read_only=earlier is None,
+        )
+
+    def _stack(self, resources: tuple[Resource, ...], *, partial: bool) -> Stack:
+        return Stack(
+            self.stack,
+            resources,
+            self.project,
+            self.config,
+            self.secret_config_keys,
+            preview=self.preview,
+            partial=partial,
+        )
+
+    def _remember(self, provider: Provider) -> None:
+        if provider.urn in self._providers:
+            return
+        self._providers[provider.urn] = Resource(provider.urn, provider.type, provider.name, inputs=provider.inputs)
+        clusters = Clusters(self._stack(tuple(self._providers.values()), partial=True), self.settings.clusters)
+        role = clusters.role_of_provider(provider)
+        for key in KUBECONFIG_KEYS:
+            data = as_bytes(at(provider.inputs, key))
+            if role is Role.DATA_PLANE:
+                self._users.update(atoms(data))
+            elif role is Role.CONTROL_PLANE:
+                add(self._gathered(), frozenset(self._users), data, f"{provider.urn} {key}", certain=False)
+
+    def _gathered(self) -> Index:
+        """The fingerprints so far; it starts with the configuration and the environment."""
+        if self._index is None:
+            stack = self._stack((), partial=True)
+            clusters = Clusters(stack, self.settings.clusters)
+            self._index = known_secrets(stack, clusters, Flow(stack, clusters), self.settings, self.ambient)
+        return self._index

@@ -1,0 +1,145 @@
+"""What a preview proves for the update of the same run.
+
+Before a write the engine does not say where a value comes from. The preview did. So a preview notes, per data-plane
+resource, which of its values marked secret (or not known yet) come from the user's own sources, and the update that the
+same engine process runs next trusts exactly those. An update without that note refuses secrets of unproven owner.
+
+The note holds URNs and property paths, never values. It is bound to the engine's process and its start time, so no other
+run, however soon, can use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from .context import Context
+from .detect.flow import CERTIFICATE_TYPES
+from .finding import Finding
+from .model import Resource
+from .rules.credentials import FLOW, SHAPE, VALUE, is_from_users_sources
+from .tree import UNKNOWN, Leaf, leaves, show
+from .vouched import Vouched
+
+OLDEST_NOTE_SECONDS: Final = 24 * 3600
+
+
+def vouch(context: Context, findings: list[Finding]) -> Vouched:
+    """What a whole stack's verdict vouches for."""
+    accused = {finding.urn for finding in findings if finding.rule in {FLOW.name, VALUE.name, SHAPE.name}}
+    paths: dict[str, frozenset[str]] = {}
+    users: set[str] = set()
+    foreign: dict[str, frozenset[str]] = {}
+    for resource in context.stack.resources:
+        if context.clusters.on_control_plane(resource):
+            if alone := {name for name in resource.dependencies if context.flow.is_users_alone(resource, name)}:
+                foreign[resource.urn] = frozenset(alone)
+        if resource.urn in accused or not context.clusters.on_data_plane(resource):
+            continue
+        kept = {show(leaf.path) for leaf in leaves(resource.asked) if _is_proven(context, resource, leaf)}
+        if kept:
+            paths[resource.urn] = frozenset(kept)
+            if is_from_users_sources(context, resource):
+                users.add(resource.urn)
+    return Vouched(paths, frozenset(users), foreign)
+
+
+def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
+    """A value that is secret or unknown, and that no control-plane source feeds. A certificate on a control-plane key
+    feeds too: which part of it will come shows only in the update, by its mark; but not in a Secret, whose data is always
+    marked."""
+    if not (leaf.secret or leaf.value is UNKNOWN):
+        return False
+    name = str(leaf.path[0]) if leaf.path else ""
+    for urn in resource.dependencies.get(name, ()):
+        source = context.stack.by_urn.get(urn)
+        if source is None or urn not in context.flow.tainted:
+            continue
+        undecided = source.type in CERTIFICATE_TYPES and leaf.value is UNKNOWN and resource.kind != "Secret"
+        if undecided or context.flow.carries(resource, name, source):
+            return False
+    return True
+
+
+def note_path(stack: str, project: str) -> Path | None:
+    """Where the note of this run is: named by the engine's process. None where processes cannot be told apart."""
+    engine = _engine_process()
+    if engine is None:
+        return None
+    name = hashlib.sha256(f"{engine}:{project}:{stack}".encode()).hexdigest()[:32]
+    return Path(tempfile.gettempdir()) / f"hosted-mesh-policies-{os.getuid()}" / f"{name}.json"
+
+
+def write_note(path: Path | None, vouched: Vouched) -> None:
+    """Keeps a note for the update. Failing to is not an error: the update is then stricter."""
+    if path is None:
+        return
+    content = {
+        "paths": {urn: sorted(found) for urn, found in vouched.paths.items()},
+        "users": sorted(vouched.users),
+        "foreign": {urn: sorted(found) for urn, found in vouched.foreign.items()},
+    }
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if path.parent.stat().st_uid != os.getuid() or path.parent.is_symlink():
+            return
+        path.parent.chmod(0o700)
+        for old in path.parent.iterdir():
+            if time.time() - old.stat().st_mtime > OLDEST_NOTE_SECONDS:
+                old.unlink(missing_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+        temporary.chmod(0o600)
+        temporary.replace(path)
+
+
+def read_note(path: Path | None) -> Vouched | None:
+    """The note of this run's preview, if there was one. It is used once."""
+    if path is None:
+        return None
+    try:
+        if path.parent.stat().st_uid != os.getuid() or path.stat().st_uid != os.getuid():
+            return None
+        content = json.loads(path.read_text(encoding="utf-8"))
+        path.unlink()
+        paths, foreign = (
+            {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign")
+        )
+        return Vouched(paths, frozenset(content["users"]), foreign)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _engine_process() -> str | None:
+    """`pid:start time` of the nearest ancestor called pulumi, else of the parent."""
+    pid = os.getppid()
+    fallback = _identity(pid)
+    for _ in range(8):
+        try:
+            name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+            if name == "pulumi":
+                return _identity(pid)
+            pid = int(_stat(pid)[1])
+        except (OSError, ValueError, IndexError):
+            break
+        if pid <= 1:
+            break
+    return fallback
+
+
+def _identity(pid: int) -> str | None:
+    try:
+        return f"{pid}:{_stat(pid)[19]}"
+    except (OSError, IndexError):
+        return None
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat after the command's name: state, parent, ..., start time (the 20th)."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

@@ -1,0 +1,45 @@
+"""One case of the corpus: a small program, and what must be said about it, by which rule, how early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.corpus.world import World
+
+Program = Callable[[World], Any]
+
+FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
+VALUE = "control-plane-secret-values-stay-off-data-plane"
+SHAPE = "no-credentials-on-data-plane"
+PROVIDERS = "providers-reach-their-own-cluster"
+TRUST = "external-istiod-has-its-own-ca"
+WEBHOOKS = "data-plane-webhooks-by-url"
+RIGHTS = "istiod-rights-are-least"
+EXPOSURE = "exposure-is-hardened"
+TENANTS = "tenants-are-apart"
+OUTPUTS = "stack-outputs-keep-secrets"
+OPERATORS = "operators-stay-with-operands"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`rules` are those of which at least one must speak, at `moment`, the earliest at which it can be known: the first
+    preview, or the write during the first update. A clean case has no rules: no mandatory rule may speak.
+
+    `before` is the program of an earlier update, whose state the case's own preview starts from.
+    """
+
+    name: str
+    family: str
+    program: Program
+    rules: frozenset[str] = frozenset()
+    moment: Literal["preview", "update"] = "preview"
+    before: Program | None = None
+    stack: str = "corpus"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        return not self.rules

@@ -1,0 +1,403 @@
+"""Programs that give a control-plane secret to a user's cluster: by way in, source, wrapping, disguise and timing."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pulumi
+
+from tests.corpus import literals
+from tests.corpus.case import FLOW, SHAPE, VALUE, Case
+from tests.corpus.ways import WAYS
+from tests.corpus.world import (
+    Box,
+    Object,
+    World,
+    key,
+    password,
+    random_bytes,
+    request,
+    self_signed,
+    signed,
+)
+from tests.corpus.wrappings import DISGUISES, WRAPPINGS, wrap
+
+Source = Callable[[World], Any]
+
+
+def _key(world: World) -> Any:
+    """A private key that the provider's istiod serves with."""
+    found = key("istiod")
+    world.secret("cp", "istiod-tls", {"key.pem": found.output("privateKeyPem")})
+    return found.output("privateKeyPem")
+
+
+def _password(world: World) -> Any:
+    found = password("admin")
+    world.secret("cp", "admin", {"password": found.output("result")})
+    return found.output("result")
+
+
+def _bytes(world: World) -> Any:
+    found = random_bytes("session")
+    world.secret("cp", "session", {"key": found.output("base64")})
+    return found.output("hex")
+
+
+def _kept_secret(world: World) -> Any:
+    """What the provider's cluster itself answers: the data of one of its Secrets."""
+    found = world.object("cp", "v1:Secret", "minted", {"type": "Opaque"})
+    return found.output("data").apply(lambda data: (data or {}).get("token", "none-yet-but-secret"))
+
+
+def _literal(world: World) -> Any:
+    """A token from the configuration, known at the first preview."""
+    text = pulumi.Output.secret(literals.opaque("token"))
+    world.secret("cp", "dns", {"token": text})
+    return text
+
+
+SOURCES: dict[str, Source] = {
+    "key": _key,
+    "password": _password,
+    "bytes": _bytes,
+    "Secret of the provider's cluster": _kept_secret,
+    "configuration": _literal,
+}
+
+
+def direct() -> Iterator[Case]:
+    """Each source by each way."""
+    for source_name, source in SOURCES.items():
+        for way_name, way in WAYS.items():
+            yield Case(
+                f"{source_name} in {way_name}",
+                "direct",
+                lambda world, source=source, way=way: way(world, source(world)),
+                frozenset({FLOW, VALUE}),
+            )
+
+
+def wrapped() -> Iterator[Case]:
+    """A known secret, a known key, and a secret that is not known yet, under each wrapping; disguises by flow alone."""
+    for number, name in enumerate(WRAPPINGS):
+        way = list(WAYS.values())[(0, 1, 4, 6, 9)[number % 5]]
+
+        def known(world: World, name: str = name, way: Any = way) -> None:
+            text = literals.opaque("admin")
+            world.secret("cp", "admin", {"password": pulumi.Output.secret(text)})
+            way(world, wrap(name, text))
+
+        def key_known(world: World, name: str = name, way: Any = way) -> None:
+            world.secret("cp", "istiod", {"key": pulumi.Output.secret(literals.private_key("istiod"))})
+            way(world, wrap(name, literals.private_key("istiod")))
+
+        yield Case(f"token under {name}", "wrapped value", known, frozenset({VALUE}))
+        yield Case(f"key under {name}", "wrapped value", key_known, frozenset({VALUE}))
+    for name in DISGUISES:
+
+        def unknown(world: World, name: str = name) -> None:
+            WAYS["ConfigMap"](world, _password(world).apply(lambda text: wrap(name, text)))
+
+        yield Case(f"password {name}", "disguised", unknown, frozenset({FLOW}))
+
+
+def cut() -> Iterator[Case]:
+    """A known secret in pieces."""
+
+    def pieces(size: int) -> tuple[str, list[str]]:
+        text = literals.opaque("cut")
+        return text, [text[i : i + size] for i in range(0, len(text), size)]
+
+    def keys(world: World, size: int) -> None:
+        text, parts = pieces(size)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "app", {f"part{i}": part for i, part in enumerate(parts)})
+
+    def many_keys(world: World) -> None:
+        text, parts = pieces(2)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "app", {f"part{i}": part for i, part in enumerate(parts)})
+
+    def items(world: World) -> None:
+        text, parts = pieces(5)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.object("dp", "example.com/v1:Widget", "app", {"spec": {"list": parts}})
+
+    def variables(world: World) -> None:
+        text, parts = pieces(6)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        env = [{"name": f"P{i}", "value": part} for i, part in enumerate(parts)]
+        world.object(
+            "dp",
+            "apps/v1:Deployment",
+            "app",
+            {
+                "spec": {
+                    "selector": {"matchLabels": {"a": "b"}},
+                    "template": {
+                        "metadata": {"labels": {"a": "b"}},
+                        "spec": {"containers": [{"name": "a", "image": "a:1", "env": env}]},
+                    },
+                }
+            },
+        )
+
+    def numbers(world: World) -> None:
+        text, _ = pieces(1)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.object("dp", "example.com/v1:Widget", "app", {"spec": {"bytes": list(text.encode())}})
+
+    def two_objects(world: World) -> None:
+        text = literals.opaque("cut", 48)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "one", {"x": text[:24]})
+        world.config_map("dp", "two", {"x": text[24:]})
+
+    def part_only(world: World) -> None:
+        text = literals.opaque("cut", 48)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "one", {"x": "ref-" + text[10:34]})
+
+    for size in (3, 7, 12):
+        yield Case(f"pieces of {size} in keys", "cut", lambda world, size=size: keys(world, size), frozenset({VALUE}))
+    for name, program in {
+        "pieces of 2 in twelve and more keys": many_keys,
+        "list items": items,
+        "environment variables": variables,
+        "list of byte values": numbers,
+        "halves in two objects": two_objects,
+        "half of it": part_only,
+    }.items():
+        yield Case(name, "cut", program, frozenset({VALUE}))
+
+
+def odd_places() -> Iterator[Case]:
+    def in_key(world: World) -> None:
+        text = literals.opaque("key")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "app", {text: "y"})
+
+    def binary_data(world: World) -> None:
+        text = literals.opaque("binary")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        world.object("dp", "v1:ConfigMap", "app", {"binaryData": {"x": wrap("base64", "\x00\x01" + text)}})
+
+    def resource_name(world: World) -> None:
+        text = literals.opaque("name").lower()
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        world.object("dp", "v1:ConfigMap", f"app-{text}", {"metadata": {"name": "app"}, "data": {"x": "y"}})
+
+    def nested(world: World) -> None:
+        text = literals.opaque("deep")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        tree: Any = text
+        for _ in range(30):
+            tree = {"a": tree}
+        world.object("dp", "example.com/v1:Widget", "app", {"spec": tree})
+
+    def large(world: World) -> None:
+        text = literals.opaque("large")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        filler = literals.filler(500_000)
+        world.config_map("dp", "app", {"x": filler + wrap("base64", text) + filler})
+
+    def data_of_secret(world: World) -> None:
+        text = literals.opaque("data")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        world.object("dp", "v1:Secret", "app", {"data": {"x": wrap("base64", text)}, "type": "Opaque"})
+
+    for name, program in {
+        "in a key": in_key,
+        "in binaryData": binary_data,
+        "in the resource's name": resource_name,
+        "30 deep": nested,
+        "in a megabyte": large,
+        "in a Secret's data": data_of_secret,
+    }.items():
+        yield Case(name, "odd place", program, frozenset({VALUE}))
+
+
+def indirect() -> Iterator[Case]:
+    """The long way round, seen at the first preview by flow."""
+
+    def component(world: World) -> None:
+        box = Box("outer")
+        inner = Box("inner", opts=pulumi.ResourceOptions(parent=box))
+        found = password("admin", parent=inner)
+        world.secret("cp", "admin", {"password": found.output("result")})
+        world.config_map("dp", "app", {"x": found.output("result").apply(str.upper)})
+
+    def library_component(world: World) -> None:
+        trust = Box("demo", "hosted-mesh:index:MeshTrust")
+        found = key("demo-key", parent=trust)
+        world.config_map("dp", "app", {"x": found.output("privateKeyPem")})
+
+    def root_key(world: World) -> None:
+        root, mine = key("root"), key("intermediate")
+        root_cert = self_signed("root", root, authority=True)
+        cert = signed("intermediate", request("intermediate", mine), root, root_cert, authority=True)
+        world.secret("cp", "cacerts", {"ca-key.pem": mine.output("privateKeyPem"), "ca-cert.pem": cert.output("certPem")})
+        world.secret("dp", "app", {"x": root.output("privateKeyPem")})
+
+    def by_certificate(world: World) -> None:
+        private = key("serving")
+        cert = self_signed("istiod", private)
+        world.secret("cp", "tls", {"tls.key": private.output("privateKeyPem"), "tls.crt": cert.output("certPem")})
+        world.config_map("dp", "app", {"x": cert.output("privateKeyPem")})
+
+    def by_secret(world: World) -> None:
+        kept = world.secret("cp", "admin", {"password": password("admin").output("result")})
+        world.config_map("dp", "app", {"x": kept.output("stringData").apply(lambda d: d["password"])})
+
+    def custom_provider(world: World) -> None:
+        text = _password(world)
+        via = Object("pulumi-python:dynamic:Resource", "via", {"__provider": literals.DYNAMIC, "x": text}, None, ["y"])
+        world.config_map("dp", "app", {"x": via.output("y")})
+
+    def whole_document(world: World) -> None:
+        text = _password(world)
+        world.config_map("dp", "app", {"x": pulumi.Output.json_dumps({"a": [{"b": text}], "c": 1})})
+
+    def two_sources(world: World) -> None:
+        mine, theirs = password("admin"), password("users")
+        world.secret("cp", "admin", {"password": mine.output("result")})
+        world.secret("dp", "app", {"theirs": theirs.output("result"), "mine": mine.output("result")})
+
+    def beside_public(world: World) -> None:
+        private = key("istiod")
+        world.secret("cp", "istiod", {"key": private.output("privateKeyPem")})
+        world.config_map("dp", "app", {"pub": private.output("publicKeyPem"), "key": private.output("privateKeyPem")})
+
+    def lost_mark(world: World) -> None:
+        world.config_map("dp", "app", {"x": pulumi.Output.unsecret(_password(world))})
+
+    def registered_first(world: World) -> None:
+        found = password("admin")
+        first = world.config_map("dp", "app", {"x": found.output("result")})
+        world.secret("cp", "admin", {"password": found.output("result")}, )
+        _ = first
+
+    for name, program in {
+        "through components": component,
+        "key of the library's trust": library_component,
+        "the root's key": root_key,
+        "a Secret's own data": by_secret,
+        "a provider that drops marks": custom_provider,
+        "a whole JSON document": whole_document,
+        "beside a user's own": two_sources,
+        "beside its public half": beside_public,
+        "mark removed": lost_mark,
+        "user's object registered first": registered_first,
+    }.items():
+        yield Case(name, "indirect", program, frozenset({FLOW}))
+    yield Case("a certificate's copy of its key", "indirect", by_certificate, frozenset({VALUE, SHAPE}), "update")
+
+
+def shapes() -> Iterator[Case]:
+    """Credentials that nothing in the program ties to the control plane."""
+    for name, text in literals.credentials().items():
+        for way_name in ("ConfigMap", "Secret"):
+            if way_name == "Secret" and name in literals.FINE_IN_A_SECRET:
+                continue
+            yield Case(
+                f"{name} in {way_name}",
+                "shape",
+                lambda world, text=text, way_name=way_name: WAYS[way_name](world, text),
+                frozenset({SHAPE}),
+            )
+    hard = {name: text for name, text in literals.credentials().items() if name in {"kubeconfig", "service-account token"}}
+    for name, text in hard.items():
+        for wrapping in ("base64", "JSON in YAML in base64", "base64 of gzip of base64"):
+            yield Case(
+                f"{name} under {wrapping}",
+                "shape",
+                lambda world, text=text, wrapping=wrapping: WAYS["annotation"](world, wrap(wrapping, text)),
+                frozenset({SHAPE}),
+            )
+
+    def authority(world: World) -> None:
+        pair = literals.authority()
+        world.secret("dp", "own-ca", {"tls.crt": pair[0], "tls.key": pair[1]}, kind="kubernetes.io/tls")
+
+    def istio_secret(world: World) -> None:
+        world.secret("dp", "cacerts", {"ca-key.pem": literals.private_key("ca"), "ca-cert.pem": literals.authority()[0]})
+
+    def dns_variable(world: World) -> None:
+        env = [{"name": "CF_API_TOKEN", "value": secrets.token_urlsafe(30)}]
+        pod = {"containers": [{"name": "dns", "image": "external-dns:1", "env": env}]}
+        world.object("dp", "v1:Pod", "dns", {"spec": pod})
+
+    def der(world: World) -> None:
+        body = json.dumps({"blob": literals.private_key_der("x")})
+        world.config_map("dp", "app", {"x": body})
+
+    yield Case("an authority's pair", "shape", authority, frozenset({SHAPE}))
+    yield Case("istiod's cacerts", "shape", istio_secret, frozenset({SHAPE}))
+    yield Case("a DNS token by its variable", "shape", dns_variable, frozenset({SHAPE}))
+    yield Case("DER in JSON", "shape", der, frozenset({SHAPE}))
+
+
+def timed() -> Iterator[Case]:
+    """Known only when it is about to be written, or only later."""
+
+    def unmarked_key(world: World) -> None:
+        world.config_map("dp", "app", {"x": pulumi.Output.unsecret(_key(world))})
+
+    def only_when_updating(world: World) -> None:
+        text = literals.opaque("late")
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "app", {"x": "nothing" if pulumi.runtime.is_dry_run() else text})
+
+    def users_object(world: World) -> None:
+        world.config_map("dp", "app", {"x": "clean"})
+        _password(world)
+
+    def then_leaks(world: World) -> None:
+        world.config_map("dp", "app", {"x": _password(world).apply(lambda text: wrap("gzip", text))})
+
+    def users_secret(world: World) -> None:
+        world.secret("dp", "app", {"x": "clean-and-the-users"})
+        _key(world)
+
+    def then_replaces(world: World) -> None:
+        world.secret("dp", "app", {"x": pulumi.Output.unsecret(_key(world))})
+
+    yield Case("key without its mark", "timing", unmarked_key, frozenset({FLOW}))
+    yield Case("program differs in the update", "timing", only_when_updating, frozenset({VALUE}), "update")
+    yield Case("second update", "timing", then_leaks, frozenset({FLOW, VALUE}), before=users_object)
+    yield Case("replacement", "timing", then_replaces, frozenset({VALUE, SHAPE}), before=users_secret)
+
+
+def references() -> Iterator[Case]:
+    """Secrets of another stack, known at the first preview."""
+    for way_name in ("ConfigMap", "environment", "custom resource"):
+
+        def from_stack(world: World, way_name: str = way_name) -> None:
+            other = pulumi.StackReference("organization/hosted-mesh-corpus/producer")
+            WAYS[way_name](world, other.get_output("token"))
+
+        def wrapped_from_stack(world: World, way_name: str = way_name) -> None:
+            other = pulumi.StackReference("organization/hosted-mesh-corpus/producer")
+            WAYS[way_name](world, pulumi.Output.unsecret(other.get_output("token")).apply(lambda t: wrap("gzip", t)))
+
+        yield Case(f"another stack's secret in {way_name}", "stack reference", from_stack, frozenset({FLOW, VALUE}))
+        yield Case(
+            f"another stack's secret, unmarked, in {way_name}", "stack reference", wrapped_from_stack, frozenset({VALUE})
+        )
+
+
+def all_leaks() -> list[Case]:
+    return [
+        *direct(),
+        *wrapped(),
+        *cut(),
+        *odd_places(),
+        *indirect(),
+        *shapes(),
+        *timed(),
+        *references(),
+    ]

@@ -1,0 +1,153 @@
+"""Credentials made for the corpus: real in structure, good for nothing. Made anew in each process, kept within it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import functools
+import json
+import random
+import secrets
+import string
+from typing import Final
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+DYNAMIC: Final = "corpus-serialized-provider"
+FINE_IN_A_SECRET: Final = frozenset({"password in a URL", "registry login", "access token", "password file"})
+"""A user may keep these in a Secret of their own."""
+
+
+@functools.cache
+def opaque(name: str, length: int = 28) -> str:
+    """A random token, one per name and process."""
+    del name
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length))
+
+
+def filler(size: int) -> str:
+    """Text that looks like a settings file."""
+    line = "upstream: example-{n}.internal.example.com weight: {n} checksum: {c}\n"
+    source = random.Random(size)  # noqa: S311 filler, not a secret
+    parts, total = [], 0
+    while total < size:
+        parts.append(line.format(n=source.randrange(10**6), c=f"{source.getrandbits(128):032x}"))
+        total += len(parts[-1])
+    return "".join(parts)
+
+
+@functools.cache
+def _key(name: str) -> ec.EllipticCurvePrivateKey:
+    del name
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def private_key(name: str) -> str:
+    return (
+        _key(name)
+        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        .decode()
+    )
+
+
+def private_key_der(name: str) -> str:
+    der = _key(name).private_bytes(
+        serialization.Encoding.DER, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    return base64.b64encode(der).decode()
+
+
+def public_key(name: str) -> str:
+    return (
+        _key(name)
+        .public_key()
+        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        .decode()
+    )
+
+
+@functools.cache
+def certificate(name: str, *, authority: bool = False) -> str:
+    """A self-signed certificate for the key of that name."""
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(_key(name).public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=90))
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(f"{name}.example.com")]), critical=False)
+        .sign(_key(name), hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def authority() -> tuple[str, str]:
+    """An authority's certificate and key."""
+    return certificate("own-ca", authority=True), private_key("own-ca")
+
+
+def token(claims: dict[str, object]) -> str:
+    """A JWT with a random signature."""
+    parts = [{"alg": "RS256", "kid": "k"}, claims]
+    body = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts)
+    return f"{body}.{base64.urlsafe_b64encode(secrets.token_bytes(64)).rstrip(b'=').decode()}"
+
+
+def service_account_token() -> str:
+    return token(
+        {
+            "iss": "https://kubernetes.default.svc.cluster.local",
+            "sub": "system:serviceaccount:mesh-demo:istiod",
+            "kubernetes.io": {"namespace": "mesh-demo"},
+        }
+    )
+
+
+def kubeconfig(server: str, bearer: str = "") -> str:
+    """A kubeconfig with a bearer token."""
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "users": [{"name": "u", "user": {"token": bearer or opaque("kubeconfig", 40)}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        }
+    )
+
+
+@functools.cache
+def _credentials() -> dict[str, str]:
+    key_id = "AKIA" + "".join(secrets.choice(string.ascii_uppercase + string.digits) for _ in range(16))
+    login = base64.b64encode(f"robot:{secrets.token_urlsafe(20)}".encode()).decode()
+    google = {"type": "service_account", "private_key": private_key("google"), "client_email": "a@b.example.com"}
+    jwk = {"kty": "EC", "crv": "P-256", "d": secrets.token_urlsafe(32), "x": "abc", "y": "def"}
+    return {
+        "private key": private_key("loose"),
+        "kubeconfig": kubeconfig("https://10.1.2.3:6443"),
+        "service-account token": service_account_token(),
+        "bearer token": token({"iss": "https://login.example.com", "sub": "robot"}),
+        "client key of a kubeconfig": f"client-key-data: {base64.b64encode(private_key('client').encode()).decode()}\n",
+        "AWS key": f"[default]\naws_access_key_id = {key_id}\naws_secret_access_key = {secrets.token_urlsafe(30)[:40]}\n",
+        "Google key file": json.dumps(google),
+        "TSIG key": f'key "external-dns" {{ algorithm hmac-sha256; secret "{secrets.token_hex(16)}"; }};',
+        "JWK": json.dumps(jwk),
+        "password in a URL": f"postgres://app:{secrets.token_urlsafe(16)}@db.example.com/app",
+        "registry login": json.dumps({"auths": {"registry.example.com": {"auth": login}}}),
+        "access token": "ghp_" + "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(36)),
+        "password file": "admin:$2y$05$" + "".join(secrets.choice(string.ascii_letters) for _ in range(53)) + "\n",
+    }
+
+
+def credentials() -> dict[str, str]:
+    """One of each kind of credential."""
+    return dict(_credentials())

@@ -1,0 +1,230 @@
+"""The corpus without an engine: programs register with a monitor of our own, which judges them as the pack would.
+
+It does what the engine does as far as the pack can see: outputs unknown in a preview, secret outputs marked, providers
+resolved, each resource shown before its write, the whole stack at the end. A test on the real engine checks that both
+agree (tests/engine/policies).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from google.protobuf import empty_pb2, json_format, struct_pb2
+from pulumi.runtime import mocks, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import run_in_stack
+
+from hosted_mesh_policies.decode import SECRET, SIGNATURE, from_struct
+from hosted_mesh_policies.finding import Finding
+from hosted_mesh_policies.model import Provider, Resource
+from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.rule import Rule
+from hosted_mesh_policies.session import Session
+from hosted_mesh_policies.settings import Settings
+from hosted_mesh_policies.tree import plain
+from hosted_mesh_policies.vouched import Vouched
+from tests.corpus import literals
+from tests.corpus.case import Case
+from tests.corpus.world import World
+
+UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
+PRODUCER = {"token": literals.opaque("producer"), "host": "istiod.example.com"}
+
+
+@dataclass
+class Verdict:
+    """What was said, when, and what reached the user's cluster by then."""
+
+    preview: list[Finding] = field(default_factory=list)
+    before_write: list[Finding] = field(default_factory=list)
+    after: list[Finding] = field(default_factory=list)
+    written: list[Resource] = field(default_factory=list)
+
+
+class Monitor(mocks.MockMonitor):
+    """Takes registrations as the engine's resource monitor does."""
+
+    def __init__(self, session: Session, state: dict[str, Any], rules: Iterable[Rule]) -> None:
+        self.resources = {}
+        self.session, self.state, self.rules = session, state, tuple(rules)
+        self.mandatory = {rule.name for rule in self.rules if rule.mandatory}
+        self.found: list[Resource] = []
+        self.providers: dict[str, Provider] = {}
+        self.refused: list[Finding] = []
+        self.stack_urn = ""
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        types = parent.split("::")[2] + "$" if parent and "pulumi:pulumi:Stack" not in parent else ""
+        return f"urn:pulumi:{self.session.stack}::{self.session.project}::{types}{type_}::{name}"
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type == "pulumi:pulumi:Stack":
+            self.stack_urn = urn
+            self.found.append(Resource(urn, request.type, request.name, inputs={}, outputs={}))
+            return resource_pb2.RegisterResourceResponse(urn=urn)
+        inputs = from_struct(request.object)
+        provider = self._provider(request) if request.custom and not request.type.startswith("pulumi:") else None
+        dependencies = {key: tuple(value.urns) for key, value in request.propertyDependencies.items()}
+        resource = Resource(urn, request.type, request.name, inputs, None, request.parent or None, provider, dependencies)
+        said = [] if self.refused else self.session.before_write(resource, [rule for rule in self.rules if rule.check])
+        self.refused += [finding for finding in said if finding.rule in self.mandatory]
+        if self.refused:  # the engine would stop here; the program is let run on, and nothing more is written
+            return resource_pb2.RegisterResourceResponse(urn=urn, id="refused", object=request.object)
+        outputs = self._outputs(urn, request)
+        self.found.append(
+            Resource(urn, request.type, request.name, inputs, from_struct(outputs), request.parent or None, provider, dependencies)
+        )
+        if resource.is_provider:
+            self.providers[urn] = Provider(urn, request.type, request.name, inputs)
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id", object=outputs)
+
+    def _provider(self, request: Any) -> Provider:
+        urn = request.provider.rpartition("::")[0]
+        if urn in self.providers:
+            return self.providers[urn]
+        package = request.type.split(":")[0]
+        name = f"default_{package}"
+        urn = self.make_urn("", f"pulumi:providers:{package}", name)
+        return self.providers.setdefault(urn, Provider(urn, f"pulumi:providers:{package}", name, {}))
+
+    def _outputs(self, urn: str, request: Any) -> struct_pb2.Struct:
+        """Inputs, and what the provider adds: unknown in the preview of something new."""
+        made: dict[str, Any] = json_format.MessageToDict(request.object)
+        if request.custom and not request.type.startswith("pulumi:"):
+            if urn in self.state:
+                added = self.state[urn]
+            elif self.session.preview:
+                added = dict.fromkeys(_made_by_provider(request.type, plain(from_struct(request.object)), preview=True), UNKNOWN_TEXT)
+            else:
+                added = self.state[urn] = _made_by_provider(request.type, plain(from_struct(request.object)), preview=False)
+            made = {**added, **made}
+        for key in request.additionalSecretOutputs:
+            if key in made and not (isinstance(made[key], dict) and SIGNATURE in made[key]):
+                made[key] = {SIGNATURE: SECRET, "value": made[key]}
+        return json_format.ParseDict(made, struct_pb2.Struct())
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        outputs = {"host": PRODUCER["host"], "token": {SIGNATURE: SECRET, "value": PRODUCER["token"]}}
+        state = {"name": request.name, "outputs": outputs, "secretOutputNames": ["token"]}
+        struct = json_format.ParseDict(state, struct_pb2.Struct())
+        self.found.append(Resource(urn, request.type, request.name, None, from_struct(struct), request.parent or None))
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=struct)
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        if request.urn == self.stack_urn:
+            stack = self.found[0]
+            self.found[0] = Resource(stack.urn, stack.type, stack.name, {}, from_struct(request.outputs))
+        return empty_pb2.Empty()
+
+
+def _made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]:
+    """What the tls, random and kubernetes packages add to a resource."""
+    if kind.startswith("tls:index/privateKey"):
+        return _key()
+    if kind.startswith("tls:index/certRequest"):
+        return {"certRequestPem": "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n"}
+    if kind.startswith("tls:"):
+        return {"certPem": literals.certificate("made")}
+    if kind.startswith("random:index/randomPassword"):
+        return {"result": literals.opaque(secrets.token_hex(4)), "bcryptHash": "$2a$10$" + secrets.token_hex(26)}
+    if kind.startswith("random:index/randomBytes"):
+        made = secrets.token_bytes(32)
+        return {"base64": base64.b64encode(made).decode(), "hex": made.hex()}
+    if kind.startswith("random:index/randomId"):
+        return {"hex": secrets.token_hex(8), "b64Url": secrets.token_urlsafe(8), "dec": str(secrets.randbits(60))}
+    if kind == "kubernetes:core/v1:Secret":
+        by_cluster = isinstance(inputs, dict) and not inputs.get("stringData") and not inputs.get("data")
+        token = base64.b64encode(literals.service_account_token().encode()).decode()
+        return {"data": {"token": token} if by_cluster and not preview else {}}
+    if kind.startswith("pulumi-python:"):
+        return {"y": secrets.token_hex(20)}
+    return {"status": {}} if kind.startswith("kubernetes:") else {}
+
+
+_FORMS = {
+    "privateKeyPem": serialization.PrivateFormat.PKCS8,
+    "privateKeyPemPkcs8": serialization.PrivateFormat.PKCS8,
+    "privateKeyOpenssh": serialization.PrivateFormat.OpenSSH,
+}
+
+
+def _key() -> dict[str, str]:
+    made = ed25519.Ed25519PrivateKey.generate()
+    texts = {}
+    for name, form in _FORMS.items():
+        texts[name] = made.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+    public = made.public_key()
+    texts["publicKeyPem"] = public.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    ).decode()
+    texts["publicKeyOpenssh"] = public.public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    ).decode()
+    return texts
+
+
+def run(
+    program: Callable[[World], Any],
+    *,
+    preview: bool,
+    state: dict[str, Any],
+    rules: Iterable[Rule] = RULES,
+    vouched: Vouched | None = None,
+    stack: str = "corpus",
+    more: dict[str, Any] | None = None,
+) -> tuple[list[Finding], list[Finding], Vouched, list[Resource]]:
+    """One preview or update: what was refused before a write, what was said at the end, what is vouched for, what is
+    registered."""
+    rules = tuple(rules)
+    config = Settings.read({"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}})
+    session = Session(stack, "hosted-mesh-corpus", preview, settings=config, vouched=vouched)
+    monitor = Monitor(session, state, rules)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        settings.reset_options(project="hosted-mesh-corpus", stack=stack, preview=preview)
+        settings.configure(
+            mocks.MockSettings(
+                monitor=monitor, engine=mocks.MockEngine(None), project="hosted-mesh-corpus", stack=stack, dry_run=preview
+            )
+        )
+        world = World(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))
+        loop.run_until_complete(run_in_stack(lambda: program(world)))
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+        pulumi.runtime.settings.ROOT.set(None)
+    if monitor.refused:
+        return monitor.refused, [], Vouched(), monitor.found
+    said, kept = session.at_end(monitor.found, rules)
+    return [], said, kept, monitor.found
+
+
+def rehearse(case: Case, rules: Iterable[Rule] = RULES) -> Verdict:
+    """A preview, then, if nothing mandatory was said, the update."""
+    rules = tuple(rules)
+    mandatory = {rule.name for rule in rules if rule.mandatory}
+    state: dict[str, Any] = {}
+    if case.before:
+        run(case.before, preview=False, state=state, rules=(), stack=case.stack)
+    _, said, vouched, found = run(case.program, preview=True, state=state, rules=rules, stack=case.stack)
+    verdict = Verdict(preview=[finding for finding in said if finding.rule in mandatory])
+    if not verdict.preview:
+        refused, said, _, found = run(
+            case.program, preview=False, state=state, rules=rules, vouched=vouched, stack=case.stack
+        )
+        verdict.before_write = [finding for finding in refused if finding.rule in mandatory]
+        verdict.after = [finding for finding in said if finding.rule in mandatory]
+        verdict.written = found
+    return verdict

@@ -1,0 +1,74 @@
+"""Ways to wrap a text, each undone by a standard decoder; and disguises that no decoder undoes."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import html
+import json
+import lzma
+import quopri
+import urllib.parse
+import zlib
+from collections.abc import Callable, Mapping
+
+import yaml
+
+Wrapping = Callable[[bytes], bytes]
+
+
+def _folded(text: bytes, width: int) -> bytes:
+    return b"\n".join(text[i : i + width] for i in range(0, len(text), width))
+
+
+def _json(data: bytes) -> bytes:
+    return json.dumps({"kind": "x", "items": [{"value": data.decode("latin-1")}]}).encode()
+
+
+def _yaml(data: bytes) -> bytes:
+    return yaml.safe_dump({"a": {"b": [{"value": data.decode("latin-1")}]}}).encode()
+
+
+WRAPPINGS: Mapping[str, Wrapping] = {
+    "base64": base64.b64encode,
+    "URL base64": base64.urlsafe_b64encode,
+    "unpadded base64": lambda d: base64.urlsafe_b64encode(d).rstrip(b"="),
+    "base64 in a word": lambda d: b"prefixed" + base64.b64encode(b"x" + d) + b"suffix",
+    "base64 at odd alignment": lambda d: b"z" + base64.b64encode(d),
+    "folded base64": lambda d: _folded(base64.b64encode(d), 76),
+    "indented base64": lambda d: b"data: |\n" + _folded(base64.b64encode(d), 40).replace(b"\n", b"\n    "),
+    "base32": base64.b32encode,
+    "hex": lambda d: d.hex().encode(),
+    "hex with colons": lambda d: d.hex(":").encode(),
+    "gzip": lambda d: base64.b64encode(gzip.compress(d)),
+    "zlib": lambda d: base64.b64encode(zlib.compress(d)),
+    "bzip2": lambda d: base64.b64encode(bz2.compress(d)),
+    "xz": lambda d: base64.b64encode(lzma.compress(d)),
+    "URL-encoding": lambda d: urllib.parse.quote_from_bytes(d, safe="").encode(),
+    "every byte URL-encoded": lambda d: "".join(f"%{byte:02x}" for byte in d).encode(),
+    "JSON": _json,
+    "JSON in JSON": lambda d: _json(_json(d)),
+    "escaped letters": lambda d: "".join(f"\\u{byte:04x}" for byte in d).encode(),
+    "YAML": _yaml,
+    "HTML entities": lambda d: "".join(f"&#{byte};" for byte in d).encode(),
+    "HTML": lambda d: html.escape(d.decode("latin-1")).encode(),
+    "quoted-printable": lambda d: quopri.encodestring(d, quotetabs=True),
+    "UTF-16": lambda d: base64.b64encode(d.decode("latin-1").encode("utf-16-le")),
+    "JSON in YAML in base64": lambda d: base64.b64encode(_yaml(_json(d))),
+    "base64 four times": lambda d: base64.b64encode(base64.b64encode(base64.b64encode(base64.b64encode(d)))),
+    "base64 of gzip of base64": lambda d: base64.b64encode(gzip.compress(base64.b64encode(d))),
+    "hex of zlib": lambda d: zlib.compress(d).hex().encode(),
+}
+DISGUISES: Mapping[str, Wrapping] = {
+    "reversed": lambda d: d[::-1],
+    "every byte shifted": lambda d: base64.b64encode(bytes((byte + 13) % 256 for byte in d)),
+    "exclusive-or": lambda d: bytes(byte ^ 0x5A for byte in d).hex().encode(),
+    "every second byte": lambda d: d[::2],
+}
+"""Not undone by a standard decoder: only the flow shows these."""
+
+
+def wrap(name: str, text: str) -> str:
+    """The text under a wrapping or disguise."""
+    return ({**WRAPPINGS, **DISGUISES})[name](text.encode()).decode("latin-1")
