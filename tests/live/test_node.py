@@ -1,0 +1,297 @@
+"""Pods as processes, on real clusters: started, reached, kept up to date, restarted, removed. No mesh is deployed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from sandbox import clusters
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+T = TypeVar("T")
+NODE: Final = "user"
+FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=5).read().decode())"
+READY = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
+    state = tmp_path_factory.mktemp("node") / "state"
+    try:
+        yield clusters.up(state, tools, progress)
+    finally:
+        clusters.down(state)
+
+
+class Kubectl:
+    """kubectl as the user's administrator."""
+
+    def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
+        cluster = sandbox.clusters[NODE]
+        self._command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", f"--context={cluster.context}"]
+
+    def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*self._command, *words], input=text, capture_output=True, text=True, timeout=60)
+
+    def __call__(self, *words: str, text: str = "") -> str:
+        done = self.run(*words, text=text)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def apply(self, *documents: Mapping[str, Any]) -> None:
+        self("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+
+    def get(self, kind: str, name: str) -> Any:
+        return json.loads(self("get", kind, name, "-o", "json"))
+
+
+@pytest.fixture(scope="module")
+def kubectl(sandbox: Sandbox, tools: Tools) -> Kubectl:
+    """Ready for Pods: without the default ServiceAccount the API server refuses them."""
+    found = Kubectl(sandbox, tools)
+    eventually(lambda: found.run("get", "serviceaccount", "default").returncode == 0, seconds=30)
+    return found
+
+
+def eventually(look: Callable[[], T], *, seconds: float = 20) -> T:
+    """The first true answer."""
+    deadline = time.monotonic() + seconds
+    while not (answer := look()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {answer!r}"
+        time.sleep(0.2)
+    return answer
+
+
+def pod(name: str, container: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
+    one = {"name": "app", "image": "hosted-mesh/sample:1", **container}
+    metadata = {"name": name, "labels": {"app": name}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [one], **spec}}
+
+
+def shell(script: str) -> dict[str, Any]:
+    return {"command": ["sh", "-c", script]}
+
+
+def container_of(kubectl: Kubectl, name: str) -> Any:
+    return (kubectl.get("pod", name).get("status", {}).get("containerStatuses") or [{}])[0]
+
+
+def is_ready(kubectl: Kubectl, name: str) -> bool:
+    rows = kubectl.get("pod", name).get("status", {}).get("conditions", [])
+    return any(row["type"] == "Ready" and row["status"] == "True" for row in rows)
+
+
+def fetch(sandbox: Sandbox, url: str) -> Any:
+    """GET from the node; None while nothing answers."""
+    done = sandbox.run(NODE, [sys.executable, "-I", "-c", FETCH, url], capture_output=True, text=True, timeout=20)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def processes(marker: str) -> list[int]:
+    """Processes of this machine with MARKER=<marker> in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"MARKER={marker}".encode() in variables:
+                found.append(int(entry.name))
+    return found
+
+
+def test_a_deployment_answers_through_its_service_and_reaches_itself_there(sandbox: Sandbox, kubectl: Kubectl) -> None:
+    whole = pod("web", {"readinessProbe": READY, "ports": [{"name": "http", "containerPort": 8080}]})
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": whole["spec"]}
+    kubectl.apply(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": "http"}]},
+        },
+    )
+    kubectl("rollout", "status", "deployment/web", "--timeout=30s")
+    address = kubectl.get("service", "web")["spec"]["clusterIP"]
+    answer = eventually(lambda: fetch(sandbox, f"http://{address}/from-node"))
+    assert answer["pod"].startswith("web-")
+    itself = f"http://{address}/fetch?url=http://web.default.svc.cluster.local/self"
+    through_itself = eventually(lambda: fetch(sandbox, itself))
+    assert json.loads(through_itself["body"])["path"] == "/self"
+
+
+def test_the_node_says_what_it_is(kubectl: Kubectl) -> None:
+    status = kubectl.get("node", "user-node")["status"]
+    assert status["nodeInfo"]["containerRuntimeVersion"].startswith("process://")
+    assert status["nodeInfo"]["kubeletVersion"].endswith("-sandbox")
+    kubectl.apply(pod("named", {}))
+    image_id = eventually(lambda: container_of(kubectl, "named").get("imageID"))
+    assert image_id.startswith("sandbox-process:sample@sha256:")
+
+
+def test_the_pods_words_reach_the_process(kubectl: Kubectl) -> None:
+    own = {
+        **shell("id -u; id -g; id -G; echo $GREETING; touch /no; echo $?; touch /data/yes && echo written; sleep 60"),
+        "env": [
+            {"name": "WHO", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "GREETING", "value": "hello $(WHO)"},
+        ],
+        "securityContext": {"readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    security = {"runAsUser": 4321, "runAsGroup": 4322, "fsGroup": 4323}
+    kubectl.apply(pod("words", own, securityContext=security, volumes=[{"name": "data", "emptyDir": {}}]))
+    eventually(lambda: "written" in kubectl.run("logs", "words").stdout)
+    log = kubectl("logs", "words")
+    if os.geteuid() == 0:  # an ordinary user's sandbox may have one user only
+        assert log.splitlines()[:3] == ["4321", "4322", "4322 4323"]
+    assert "hello words" in log
+    assert "Read-only file system" in log
+    assert kubectl("exec", "words", "--", "sh", "-c", "grep CapEff /proc/self/status").split()[1] == "0" * 16
+    assert kubectl.run("exec", "words", "--", "sh", "-c", "exit 3").returncode == 3
+    assert kubectl("exec", "-i", "words", "--", "cat", text="through standard input") == "through standard input"
+
+
+def test_a_secret_appears_changes_live_and_never_reaches_the_disk(sandbox: Sandbox, kubectl: Kubectl) -> None:
+    mount = {"volumeMounts": [{"name": "s", "mountPath": "/s", "readOnly": True}]}
+    kubectl.apply(pod("holder", {**mount, "readinessProbe": READY},
+                      volumes=[{"name": "s", "secret": {"secretName": "late"}}]))  # fmt: skip
+    assert eventually(lambda: "FailedMount" in kubectl("get", "events"))
+    assert container_of(kubectl, "holder")["state"]["waiting"]["reason"] == "ContainerCreating"
+    values = [f"value-{os.urandom(12).hex()}" for _ in range(2)]
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "late"}}
+    kubectl.apply({**secret, "stringData": {"key": values[0]}})
+    eventually(lambda: is_ready(kubectl, "holder"))
+    assert kubectl("exec", "holder", "--", "cat", "/s/key") == values[0]
+    kubectl.apply({**secret, "stringData": {"key": values[1]}})
+    eventually(lambda: kubectl("exec", "holder", "--", "cat", "/s/key") == values[1], seconds=5)
+    node_files = [path for path in (sandbox.state / "clusters" / NODE / "node").rglob("*") if path.is_file()]
+    assert node_files  # logs at least
+    assert not [path for path in node_files for value in values if value.encode() in path.read_bytes()]
+
+
+def test_an_unknown_image_stays_pending_and_says_why(kubectl: Kubectl) -> None:
+    kubectl.apply(pod("unknown", {"image": "docker.io/library/nginx:1"}))
+    waiting = eventually(lambda: container_of(kubectl, "unknown").get("state", {}).get("waiting", {}).get("message") and
+                         container_of(kubectl, "unknown")["state"]["waiting"])  # fmt: skip
+    assert waiting["reason"] == "ErrImagePull"
+    assert "nginx:1" in waiting["message"]
+    assert "pilot, proxyv2, sample" in waiting["message"]
+    assert kubectl.get("pod", "unknown")["status"]["phase"] == "Pending"
+
+
+def test_a_crash_is_restarted_and_told(kubectl: Kubectl) -> None:
+    kubectl.apply(pod("crash", shell("echo run; sleep 0.3; exit 7")))
+    status = eventually(lambda: (one := container_of(kubectl, "crash")).get("restartCount", 0) >= 2 and one)
+    assert status["lastState"]["terminated"]["exitCode"] == 7
+    assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert kubectl("logs", "crash") == "run\n"
+
+
+def test_liveness_restarts_and_readiness_only_takes_out(kubectl: Kubectl) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 1}
+    kubectl.apply(
+        pod("alive", {**shell("touch /tmp/up; sleep 2; rm /tmp/up; trap 'exit 0' TERM; while :; do sleep 0.1; done"),
+                      "livenessProbe": {**probe, "initialDelaySeconds": 1}}),
+        pod("unready", {"readinessProbe": {**READY, "httpGet": {"path": "/status/503", "port": 8080}}}),
+    )  # fmt: skip
+    eventually(lambda: container_of(kubectl, "alive").get("restartCount", 0) >= 1)
+    status = container_of(kubectl, "unready")
+    assert (status["ready"], status["restartCount"]) == (False, 0)
+
+
+def test_init_containers_run_in_order_and_a_sidecar_starts_before_the_next(kubectl: Kubectl) -> None:
+    shared = {"image": "sample", "volumeMounts": [{"name": "w", "mountPath": "/w"}]}
+    sidecar = {
+        **shared,
+        **shell("echo side >> /w/o; sleep 1; touch /w/up; sleep 99"),
+        "name": "side",
+        "restartPolicy": "Always",
+        "startupProbe": {"exec": {"command": ["test", "-e", "/w/up"]}, "periodSeconds": 1, "failureThreshold": 9},
+    }
+    steps = [
+        {**shared, "name": "first", **shell("sleep 0.5; echo first >> /w/o")},
+        sidecar,
+        {**shared, "name": "last", **shell("test -e /w/up && echo last >> /w/o")},
+    ]
+    main = {**shared, **shell("echo main >> /w/o; cat /w/o")}
+    kubectl.apply(
+        pod("order", main, initContainers=steps, restartPolicy="Never", volumes=[{"name": "w", "emptyDir": {}}])
+    )
+    eventually(lambda: kubectl.get("pod", "order")["status"].get("phase") == "Succeeded")
+    assert kubectl("logs", "order", "-c", "app").split() == ["first", "side", "last", "main"]
+
+
+def test_a_job_completes(kubectl: Kubectl) -> None:
+    template = {"spec": {**pod("x", shell("exit 0"))["spec"], "restartPolicy": "Never"}}
+    kubectl.apply(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": {"template": template}}
+    )
+    kubectl("wait", "--for=condition=Complete", "job/once", "--timeout=30s")
+
+
+def test_logs_are_followed_to_the_end(kubectl: Kubectl) -> None:
+    kubectl.apply(pod("talker", shell("for i in 1 2 3 4; do echo line $i; sleep 0.4; done"), restartPolicy="Never"))
+    eventually(lambda: kubectl.run("logs", "talker").stdout)
+    assert kubectl("logs", "-f", "talker").splitlines() == [f"line {number}" for number in range(1, 5)]
+    assert kubectl("logs", "--tail=1", "--timestamps", "talker").endswith("Z line 4\n")
+
+
+def marked(name: str, marker: str) -> dict[str, Any]:
+    script = "trap 'exit 0' TERM; sh -c 'trap : TERM; while :; do sleep 0.2; done' & while :; do sleep 0.1; done"
+    return pod(name, {**shell(script), "env": [{"name": "MARKER", "value": marker}]})
+
+
+def test_deletion_leaves_no_process(kubectl: Kubectl) -> None:
+    marker = os.urandom(8).hex()
+    kubectl.apply(marked("stubborn", marker))
+    eventually(lambda: len(processes(marker)) >= 3)
+    began = time.monotonic()
+    kubectl("delete", "pod", "stubborn", "--wait")
+    assert not processes(marker)
+    assert time.monotonic() - began < 10  # the first process ends on SIGTERM, and the kernel ends the rest with it
+
+
+def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox: Sandbox, kubectl: Kubectl) -> None:
+    marker = os.urandom(8).hex()
+    kubectl.apply(marked("survivor", marker))
+    before = eventually(lambda: processes(marker))
+    config = f"{sandbox.state}/clusters/{NODE}/node.json"
+    agents = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _runs(entry, config)]
+    os.kill(min(agents), signal.SIGKILL)
+    eventually(lambda: not set(before) & set(processes(marker)), seconds=2)
+    status = eventually(lambda: (one := container_of(kubectl, "survivor")).get("restartCount") and one, seconds=30)
+    assert status["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    firsts = eventually(
+        lambda: [pid for pid in processes(marker) if b"trap 'exit 0'" in _command(Path(f"/proc/{pid}"))]
+    )
+    assert len(firsts) == 1
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _runs(process: Path, config: str) -> bool:
+    return b"sandbox.node" in _command(process) and config.encode() in _command(process)
