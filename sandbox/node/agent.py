@@ -78,11 +78,14 @@ class Agent:
         await self._node.services.synced.wait()
         tasks = [services, asyncio.create_task(registration.run()), asyncio.create_task(self._pods.run())]
         _log.info("node %s takes Pods", self._config.node_name)
-        await stop.wait()
+        stopped = asyncio.create_task(stop.wait())
+        done, _ = await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
         await serving.close()
         await self._leave()
+        if stopped not in done:  # one of the tasks has failed: end, and be started again
+            raise RuntimeError("the agent cannot go on") from next(iter(done)).exception()
 
     def find(self, namespace: str, name: str) -> PodWorker | None:
         """The worker of the Pod with that name."""

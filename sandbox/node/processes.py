@@ -76,8 +76,23 @@ async def _read_all(fd: int) -> str:
 async def start(launch: Launch, stdout: int, stderr: int) -> Process:
     """Starts a container and returns once its program runs. Raises StartError.
 
-    stdout, stderr: write ends of pipes; the caller closes its copies afterwards.
+    stdout, stderr: write ends of pipes; the caller closes its copies afterwards. A start that is cancelled is carried
+    to its end and the container killed then, so that none is lost sight of.
     """
+    starting = asyncio.create_task(_start(launch, stdout, stderr))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(_kill_started)
+        raise
+
+
+def _kill_started(starting: "asyncio.Task[Process]") -> None:
+    if not starting.cancelled() and not starting.exception():
+        starting.result().signal(signal.SIGKILL)
+
+
+async def _start(launch: Launch, stdout: int, stderr: int) -> Process:
     launcher, report = await _launcher(launch, asyncio.subprocess.DEVNULL, stdout, stderr)
     lines = (await _read_all(report)).split("\n", 1)
     await launcher.wait()

@@ -82,7 +82,7 @@ class PodVolumes:
             self.changed.clear()
             try:
                 await self._write_files()
-            except (NotMountableError, httpx2.HTTPError) as error:
+            except (NotMountableError, httpx2.HTTPError, OSError) as error:
                 # As kubelet does: the old files stay when an object goes away or the API server does.
                 _log.info("volumes of %s stay as they are: %s", self.pod.metadata and self.pod.metadata.name, error)
                 await asyncio.sleep(_RETRY)

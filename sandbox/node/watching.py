@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-import httpx2
 from lightkube import AsyncClient
 from lightkube.core.client import FieldSelector
 from lightkube.core.resource import NamespacedResourceG
@@ -54,7 +53,7 @@ class Mirror(Generic[T]):
         while True:
             try:
                 await self._follow()
-            except (httpx2.HTTPError, OSError) as error:
+            except Exception as error:  # whatever it is (a cut-off line, a bad answer): a copy must not silently age
                 _log.info("watch of %s starts again: %s", self._kind.__name__, error or type(error).__name__)
             await asyncio.sleep(_PAUSE)
 
