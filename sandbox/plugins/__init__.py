@@ -6,6 +6,7 @@ and are never shipped. What they do not implement they refuse by name.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,5 @@ __all__ = ["PluginSet", "select"]
 def __getattr__(name: str) -> object:
     # Imported when asked for: every plug-in process imports this package too, and lives for a second.
     if name in __all__:
-        from sandbox.plugins import selection
-
-        return getattr(selection, name)
+        return getattr(importlib.import_module("sandbox.plugins.selection"), name)
     raise AttributeError(name)

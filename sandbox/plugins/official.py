@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -73,20 +74,20 @@ def is_official(program: Path) -> bool:
 
 def _version_of(program: Path) -> str:
     """What a plug-in says of itself over its protocol; "" when it does not answer."""
-    from sandbox.plugins.protocol.stubs import empty_pb2, grpc, plugin_pb2
-
+    # Only here: nearly always there is no plug-in on PATH, and the protocol is slow to import.
+    stubs = importlib.import_module("sandbox.plugins.protocol.stubs")
     with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             port = process.stdout.readline().strip()
-            channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+            channel = stubs.grpc.insecure_channel(f"127.0.0.1:{port}")
             ask = channel.unary_unary(
                 "/pulumirpc.ResourceProvider/GetPluginInfo",
-                request_serializer=empty_pb2.Empty.SerializeToString,
-                response_deserializer=plugin_pb2.PluginInfo.FromString,
+                request_serializer=stubs.empty_pb2.Empty.SerializeToString,
+                response_deserializer=stubs.plugin_pb2.PluginInfo.FromString,
             )
-            return str(ask(empty_pb2.Empty(), timeout=_PROBE_SECONDS).version)
-        except grpc.RpcError:
+            return str(ask(stubs.empty_pb2.Empty(), timeout=_PROBE_SECONDS).version)
+        except stubs.grpc.RpcError:
             return ""
         finally:
             process.kill()

@@ -41,7 +41,9 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
     """
     wanted = os.environ.get(_VARIABLE, "")
     if wanted not in ("", "official", "standin"):
-        raise SandboxError(f"{_VARIABLE} is {wanted!r}.", fix=f'set {_VARIABLE} to "official" or "standin", or unset it.')
+        raise SandboxError(
+            f"{_VARIABLE} is {wanted!r}.", fix=f'set {_VARIABLE} to "official" or "standin", or unset it.'
+        )
     pulumi_home.mkdir(parents=True, exist_ok=True)
     found: Mapping[str, Path] | None = None
     refusal = ""

@@ -1,1 +1,1 @@
-"""Providers whose official plug-in is a bridged Terraform provider (tls, random): resources that live in state alone."""
+"""Providers that are Terraform providers behind a bridge (tls, random): their resources live in state alone."""

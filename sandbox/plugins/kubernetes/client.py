@@ -108,9 +108,7 @@ class Client:
     def stream(self, path: str, query: Mapping[str, str]) -> Any:
         """A response that is read line by line while it comes. The caller closes it. Raises ApiError, Unreachable."""
         headers = {**self._headers, "Accept": JSON}
-        response = self._send(
-            "GET", path, query, headers=headers, preload_content=False, timeout=WATCH_TIMEOUT
-        )
+        response = self._send("GET", path, query, headers=headers, preload_content=False, timeout=WATCH_TIMEOUT)
         if response.status >= 400:
             try:
                 status = json.loads(response.data)

@@ -26,7 +26,14 @@ from sandbox.plugins.kubernetes.objects import (
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
-from sandbox.plugins.protocol.values import ResourceReference, Secret, contains_unknown, plain, read_struct, write_struct
+from sandbox.plugins.protocol.values import (
+    ResourceReference,
+    Secret,
+    contains_unknown,
+    plain,
+    read_struct,
+    write_struct,
+)
 
 _AT_ONCE: Final = 64  # registrations on their way at the same time
 _RESOURCE_POLICY: Final = "helm.sh/resource-policy"

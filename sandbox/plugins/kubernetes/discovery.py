@@ -11,15 +11,18 @@ from sandbox.plugins.kubernetes.objects import Gvk, gvk_of, is_crd, text_in
 from sandbox.plugins.kubernetes.scheme import is_built_in
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-_CLUSTER_WIDE: Final = frozenset(
-    """APIService CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle ComponentStatus CSIDriver
-    CSINode CustomResourceDefinition DeviceClass DeviceTaintRule FlowSchema IPAddress IngressClass
-    MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration Namespace Node
-    PersistentVolume PodSecurityPolicy PriorityClass PriorityLevelConfiguration ResourceSlice RuntimeClass
-    SelfSubjectAccessReview SelfSubjectReview SelfSubjectRulesReview ServiceCIDR StorageClass StorageVersion
-    StorageVersionMigration SubjectAccessReview TokenReview ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding
-    ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass""".split()
-)
+# fmt: off
+_CLUSTER_WIDE: Final = frozenset({
+    "APIService", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle",
+    "ComponentStatus", "CSIDriver", "CSINode", "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule",
+    "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "PodSecurityPolicy", "PriorityClass",
+    "PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectReview",
+    "SelfSubjectRulesReview", "ServiceCIDR", "StorageClass", "StorageVersion", "StorageVersionMigration",
+    "SubjectAccessReview", "TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
+})
+# fmt: on
 
 
 class NoSuchKind(Exception):

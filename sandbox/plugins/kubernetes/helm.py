@@ -129,4 +129,3 @@ def _refuse_lookups(chart: str) -> None:
     for template in Path(chart).glob("**/templates/**/*") if Path(chart).is_dir() else ():
         if template.suffix in (".yaml", ".yml", ".tpl") and "lookup " in template.read_text(errors="replace"):
             raise NotImplementedHere(f"charts that use Helm's lookup function ({template})")
-

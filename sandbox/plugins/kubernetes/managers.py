@@ -55,9 +55,7 @@ def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
         _merge(into.setdefault(key, {}), value)
 
 
-def must_force(
-    live: Mapping[str, Any] | None, *, setting: bool, preview: bool, annotated: bool
-) -> bool:
+def must_force(live: Mapping[str, Any] | None, *, setting: bool, preview: bool, annotated: bool) -> bool:
     """Whether an apply may take fields from other managers. live: None when there is no object yet."""
     if annotated or setting:
         return True
@@ -69,9 +67,7 @@ def must_force(
     return live is not None and not entries
 
 
-def apply_ignored(
-    inputs: dict[str, Any], live: Mapping[str, Any], manager: str, ignored: Sequence[str]
-) -> None:
+def apply_ignored(inputs: dict[str, Any], live: Mapping[str, Any], manager: str, ignored: Sequence[str]) -> None:
     """Makes `inputs` leave ignored fields alone: gone where another manager owns them, else as they are live."""
     entries = get(live, "metadata", "managedFields") or []
     for text in ignored:

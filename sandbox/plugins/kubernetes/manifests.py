@@ -55,7 +55,7 @@ def parse(text: str) -> list[Object]:
     """The objects of a stream of YAML documents; empty documents are left out. Raises ProviderError."""
     try:
         # The loader is a SafeLoader: it makes plain values only.
-        documents = list(yaml.load_all(text, Loader=_Loader))  # noqa: S506
+        documents = list(yaml.load_all(text, Loader=_Loader))
     except yaml.YAMLError as error:
         raise ProviderError(f"decoding YAML: {error}") from None
     objects = [document for document in documents if document]

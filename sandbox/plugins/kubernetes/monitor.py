@@ -79,7 +79,7 @@ class Monitor:
         registration = self._new(token, name, parent)
         registration.custom = True
         registration.version = self._version
-        registration.provider = self._request.providers.get(token.split(":")[0], "")
+        registration.provider = self._request.providers.get(token.partition(":")[0], "")
         registration.dependencies.extend(depends_on)
         if retain:
             registration.retainOnDelete = True
@@ -107,4 +107,3 @@ class Monitor:
         except grpc.RpcError as error:
             raise ProviderError(f"{registration.type} {registration.name}: {error.details()}") from None
         return Registered(response.urn, response.id)
-

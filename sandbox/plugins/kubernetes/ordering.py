@@ -14,16 +14,14 @@ _MUTATION: Final = "config.kubernetes.io/apply-time-mutation"
 
 
 def dependencies(objects: Sequence[Object]) -> list[list[int]]:
-    """For each object the indexes of those that it depends on. Raises ProviderError for references that lead nowhere."""
+    """For each object the indexes of those it depends on. Raises ProviderError for a reference that leads nowhere."""
     by_label = {label_of(obj): index for index, obj in enumerate(objects)}
     definitions = {
         (text_in(obj, "spec", "group"), text_in(obj, "spec", "names", "kind")): index
         for index, obj in enumerate(objects)
         if is_crd(obj)
     }
-    namespaces = {
-        name_of(obj): index for index, obj in enumerate(objects) if gvk_of(obj)[::2] == ("", "Namespace")
-    }
+    namespaces = {name_of(obj): index for index, obj in enumerate(objects) if gvk_of(obj)[::2] == ("", "Namespace")}
     found = []
     for index, obj in enumerate(objects):
         if annotation(obj, _MUTATION):

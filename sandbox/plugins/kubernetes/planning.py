@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.cluster import Cluster
 from sandbox.plugins.kubernetes.diff import Change, Kind, Path, changes
 from sandbox.plugins.kubernetes.discovery import known_scope
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
@@ -25,13 +23,12 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
+from sandbox.plugins.kubernetes.operation import Operation
 from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.replacement import rules_for
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.kubernetes.secretness import marked
-from sandbox.plugins.kubernetes.settings import Settings
 from sandbox.plugins.kubernetes.state import saved
-from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import unique_name, urn_name
 from sandbox.plugins.protocol.paths import contains, format_path, parse_path
@@ -50,15 +47,8 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Planning:
-    """What a resource's inputs become, and what a change of them means. cluster: None when unreachable."""
-
-    urn: str
-    cluster: Cluster | None
-    settings: Settings
-    unreachable: str
-    engine: Engine
+class Planning(Operation):
+    """What a resource's inputs become, and what a change of them means."""
 
     def check(self, request: Any) -> Any:
         if self.cluster is None and self.settings.skip_update_unreachable:
@@ -115,10 +105,10 @@ class Planning:
         if get(inputs, "metadata", "namespace"):
             return
         # A kind that nobody knows yet is taken to live in namespaces, like most do.
-        if self._is_namespaced(inputs):
+        if self._is_namespaced():
             set_in(inputs, self.settings.default_namespace, "metadata", "namespace")
 
-    def _is_namespaced(self, inputs: Object) -> bool:
+    def _is_namespaced(self) -> bool:
         kind = {"apiVersion": gvk_of_urn(self.urn).api_version, "kind": gvk_of_urn(self.urn).kind}
         scope = known_scope(self.cluster.discovery if self.cluster else None, kind)
         return scope is not False
@@ -152,7 +142,7 @@ class Planning:
 
     def _align(self, base: Object, inputs: Object, live: Object) -> None:
         """Evens out differences that mean nothing."""
-        if self._is_namespaced(inputs):
+        if self._is_namespaced():
             for obj in (base, inputs):
                 if not get(obj, "metadata", "namespace"):
                     set_in(obj, "default", "metadata", "namespace")

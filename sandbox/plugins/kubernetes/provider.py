@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes import settings as configuration
+from sandbox.plugins.kubernetes.changing import Changing
 from sandbox.plugins.kubernetes.client import ApiError, Client, Unreachable
 from sandbox.plugins.kubernetes.cluster import Cluster
 from sandbox.plugins.kubernetes.components import Components
@@ -14,7 +15,7 @@ from sandbox.plugins.kubernetes.discovery import Discovery
 from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
 from sandbox.plugins.kubernetes.objects import gvk_of_urn
 from sandbox.plugins.kubernetes.planning import Planning
-from sandbox.plugins.kubernetes.running import Running
+from sandbox.plugins.kubernetes.reading import Reading
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
@@ -89,22 +90,22 @@ class KubernetesProvider:
             self._cluster = Cluster(client, discovery, settings, self._cancelled)
 
     def check(self, request: Any) -> Any:
-        return self._planning(request.urn).check(request)
+        return Planning(*self._context(request.urn)).check(request)
 
     def diff(self, request: Any) -> Any:
-        return self._planning(request.urn).diff(request)
+        return Planning(*self._context(request.urn)).diff(request)
 
     def create(self, request: Any) -> Any:
-        return self._running(request.urn).create(request)
+        return Changing(*self._context(request.urn)).create(request)
 
     def update(self, request: Any) -> Any:
-        return self._running(request.urn).update(request)
+        return Changing(*self._context(request.urn)).update(request)
 
     def read(self, request: Any) -> Any:
-        return self._running(request.urn).read(request)
+        return Reading(*self._context(request.urn)).read(request)
 
     def delete(self, request: Any) -> Any:
-        return self._running(request.urn).delete(request)
+        return Changing(*self._context(request.urn)).delete(request)
 
     def construct(self, request: Any) -> Any:
         if self._cluster is None:
@@ -121,11 +122,8 @@ class KubernetesProvider:
         write_struct({"result": functions[request.tok](read_struct(request.args))}, getattr(response, "return"))
         return response
 
-    def _planning(self, urn: str) -> Planning:
-        return Planning(self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine)
-
-    def _running(self, urn: str) -> Running:
-        return Running(self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine)
+    def _context(self, urn: str) -> tuple[str, Cluster | None, configuration.Settings, str, Engine]:
+        return self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine
 
     def _configured(self) -> configuration.Settings:
         if self._settings is None:

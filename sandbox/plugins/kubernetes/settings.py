@@ -123,6 +123,4 @@ def _cluster(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not given or given is UNKNOWN:
         return None
     config = kubeconfig.parse(given if isinstance(given, str) else json.dumps(given))
-    return kubeconfig.cluster_of(
-        config, context=values.get("context") or "", cluster=values.get("cluster") or ""
-    )
+    return kubeconfig.cluster_of(config, context=values.get("context") or "", cluster=values.get("cluster") or "")

@@ -60,10 +60,7 @@ def _handler(provider: object, method: Any) -> Any:
     request_class = message_factory.GetMessageClass(method.input_type)
     response_class = message_factory.GetMessageClass(method.output_type)
     function = getattr(provider, snake_case(method.name), None)
-    if function is None:
-        behaviour = _unimplemented(method.name)
-    else:
-        behaviour = _guarded(function)
+    behaviour = _unimplemented(method.name) if function is None else _guarded(function)
     return grpc.unary_unary_rpc_method_handler(
         behaviour,
         request_deserializer=request_class.FromString,

@@ -8,6 +8,8 @@ import string as characters
 import uuid as uuids
 from typing import Any
 
+import bcrypt
+
 from sandbox.plugins.bridged.resources import Values
 from sandbox.plugins.protocol.errors import ProviderError
 
@@ -38,8 +40,6 @@ def _text(inputs: Values) -> str:
 
 
 def _bcrypt(text: str) -> str:
-    import bcrypt
-
     return bcrypt.hashpw(text.encode()[:_BCRYPT_BYTES], bcrypt.gensalt(10, prefix=b"2a")).decode()
 
 

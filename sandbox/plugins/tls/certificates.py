@@ -153,7 +153,7 @@ def _hash(key: keys.PrivateKey) -> hashes.SHA256 | hashes.SHA384 | hashes.SHA512
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return None
     if isinstance(key, ec.EllipticCurvePrivateKey):
-        return {384: hashes.SHA384(), 521: hashes.SHA512()}.get(key.curve.key_size, hashes.SHA256())
+        return {384: hashes.SHA384(), 521: hashes.SHA512()}.get(key.curve.key_size) or hashes.SHA256()
     return hashes.SHA256()
 
 

@@ -19,7 +19,9 @@ def _judge(view: View) -> Verdict:
     """
     deployment = view.own
     if deployment is None or not _is_observed(deployment, view):
-        return Verdict(False, "Waiting for the Deployment controller", ("Minimum number of live Pods was not attained",))
+        return Verdict(
+            False, "Waiting for the Deployment controller", ("Minimum number of live Pods was not attained",)
+        )
     revision = annotation(deployment, _REVISION)
     available, progressing = condition_of(deployment, "Available"), condition_of(deployment, "Progressing")
     is_available = get(available, "status") == "True"
@@ -50,10 +52,8 @@ def _judge(view: View) -> Verdict:
 
 def _is_observed(deployment: Mapping[str, Any], view: View) -> bool:
     generation = get(deployment, "metadata", "generation")
-    return (
-        generation == get(deployment, "status", "observedGeneration")
-        and generation >= (get(view.target, "metadata", "generation") or 0)
-    )
+    is_newest = bool(generation >= (get(view.target, "metadata", "generation") or 0))
+    return is_newest and bool(generation == get(deployment, "status", "observedGeneration"))
 
 
 def _replicas(replica_set: Mapping[str, Any] | None) -> tuple[int, int]:

@@ -13,7 +13,9 @@ def _service(view: View) -> Verdict:
     has_address = kind != "LoadBalancer" or bool(get(service, "status", "loadBalancer", "ingress"))
     seen = view.own is not None
     selects = (
-        bool(get(service, "spec", "selector")) and kind != "ExternalName" and get(service, "spec", "clusterIP") != "None"
+        bool(get(service, "spec", "selector"))
+        and kind != "ExternalName"
+        and get(service, "spec", "clusterIP") != "None"
     )
     subsets = get(view.all(ENDPOINTS).get(name_of(service)), "subsets") or ()
     ready = any(get(subset, "addresses") for subset in subsets)

@@ -29,7 +29,8 @@ class View:
     """What is known when a judgement is asked for.
 
     target: the object as it was when the wait began. own: as seen since, None before (or after it was deleted).
-    others: per name of OTHERS, the objects of the namespace by name. settled: whether the last change to Endpoints is long enough ago. last: it is the last look.
+    others: per name of OTHERS, the objects of the namespace by name. settled: whether the last change to Endpoints is
+    long enough ago. last: it is the last look.
     """
 
     target: Object

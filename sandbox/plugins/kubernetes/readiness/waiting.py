@@ -45,7 +45,7 @@ class Waiting:
         seconds: float,
         note: Callable[[str], None],
     ) -> Object:
-        """The live object once it is ready. seconds: the most to wait. note: told what is waited for. Raises NotReady."""
+        """The live object once it is ready. seconds: the most to wait. note: told what for. Raises NotReady."""
         deadline = time.monotonic() + (condition.seconds or seconds)
         with Watching(self._client) as watching:
             self._start(watching, condition, target)

@@ -1,0 +1,119 @@
+"""Read of one resource: refresh, import, and resources that somebody else manages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from sandbox.plugins.kubernetes.client import ApiError, Unreachable
+from sandbox.plugins.kubernetes.discovery import NoSuchKind
+from sandbox.plugins.kubernetes.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.managers import manager_name
+from sandbox.plugins.kubernetes.objects import (
+    Object,
+    gvk_of,
+    gvk_of_urn,
+    name_of,
+    parse_qualified_name,
+    qualified_name,
+    remove_in,
+    set_in,
+)
+from sandbox.plugins.kubernetes.operation import FORGET_HELP, Operation
+from sandbox.plugins.kubernetes.pruning import prune
+from sandbox.plugins.kubernetes.readiness.kinds import read_condition_for
+from sandbox.plugins.kubernetes.readiness.waiting import NotReady
+from sandbox.plugins.kubernetes.scheme import is_built_in
+from sandbox.plugins.kubernetes.secretness import marked
+from sandbox.plugins.kubernetes.state import checkpoint, saved
+from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
+from sandbox.plugins.protocol.stubs import provider_pb2
+from sandbox.plugins.protocol.values import read_struct, write_struct
+
+
+class Reading(Operation):
+    """Asks the cluster what has become of one resource."""
+
+    def read(self, request: Any) -> Any:
+        gone = provider_pb2.ReadResponse()
+        if self.cluster is None:
+            return self._read_unreachable(request)
+        given = read_struct(request.inputs)
+        old = saved(read_struct(request.properties))
+        namespace, name = parse_qualified_name(request.id)
+        if not name:
+            raise ProviderError(f'failed to read resource: the id "{request.id}" names no object')
+        inputs = normalize(to_object(given))
+        is_import = not gvk_of(inputs).kind and not gvk_of(old.live).kind
+        if not gvk_of(inputs).kind:
+            gvk = gvk_of_urn(self.urn) if is_import else gvk_of(old.live)
+            inputs["apiVersion"], inputs["kind"] = gvk.api_version, gvk.kind
+            if not name_of(inputs):
+                set_in(inputs, name, "metadata", "name")
+            if namespace and not inputs["metadata"].get("namespace"):
+                inputs["metadata"]["namespace"] = namespace
+        failure: NotReady | None = None
+        try:
+            live = self.cluster.get({**inputs, "metadata": {**inputs.get("metadata", {}), "name": name}})
+        except NoSuchKind:
+            return gone
+        except ApiError as error:
+            if error.is_not_found:
+                return gone
+            raise ProviderError(str(error)) from None
+        except Unreachable as error:
+            raise ProviderError(str(error)) from None
+        condition = None if is_import else read_condition_for(inputs, live)
+        if condition is not None:
+            verdict = self.cluster.waiting.judge_now(condition, live)
+            if not verdict.done:
+                failure = NotReady(
+                    f"Resource '{name_of(live)}' was created but failed to initialize", live, verdict.reasons
+                )
+        live_inputs = prune(live, inputs)
+        if is_import:
+            live_inputs = _imported(live, live_inputs)
+        state = checkpoint(
+            live_inputs,
+            live,
+            given,
+            initial_api_version=old.initial_api_version or str(inputs.get("apiVersion", "")),
+            field_manager=manager_name(inputs, old.field_manager, server_side_apply=self.settings.server_side_apply),
+        )
+        read_inputs = marked(live_inputs, given)
+        if failure is not None:
+            raise InitializationFailed(
+                str(failure),
+                id=request.id or qualified_name(live),
+                state=state,
+                reasons=failure.reasons,
+                inputs=read_inputs,
+            )
+        response = provider_pb2.ReadResponse(id=request.id or qualified_name(live))
+        write_struct(state, response.properties)
+        write_struct(read_inputs, response.inputs)
+        return response
+
+    def _read_unreachable(self, request: Any) -> Any:
+        self.warn_unreachable()
+        if self.settings.delete_unreachable:
+            self.engine.log("info", "deleteUnreachable is set: deleting the resource from Pulumi state", self.urn)
+            return provider_pb2.ReadResponse()
+        if self.settings.skip_update_unreachable:
+            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
+        raise ProviderError(f"failed to read resource state due to unreachable cluster. {FORGET_HELP}")
+
+
+def _imported(live: Mapping[str, Any], pruned: Object) -> Object:
+    """The inputs that an existing object would have had: all but its status and what the server fills in."""
+    inputs = pruned
+    if is_built_in(str(live.get("apiVersion")), str(live.get("kind"))):
+        inputs = deepcopy({key: value for key, value in live.items() if key != "status"})
+    else:
+        inputs["metadata"] = deepcopy(live["metadata"])
+    for field in ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"):
+        remove_in(inputs, "metadata", field)
+    for field in ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration"):
+        remove_in(inputs, "metadata", "annotations", field)
+    return inputs
