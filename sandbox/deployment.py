@@ -45,7 +45,14 @@ def up(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
 
     Returns what changed; nothing the second time. Raises SandboxError with the engine's own first words.
     """
-    return _run("up", sandbox, tools, progress)
+    deployed = backend(sandbox.state) / "deployed"
+    # `pulumi up` takes the time of a preview and of an update even if nothing changes. The preview is not the one that
+    # the update then builds on: the policies want both from one process.
+    if deployed.exists() and not (unchanged := _run("preview", sandbox, tools, progress)).total:
+        return unchanged
+    changes = _run("up", sandbox, tools, progress)
+    deployed.touch()
+    return changes
 
 
 def preview(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
@@ -55,6 +62,7 @@ def preview(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
 
 def destroy(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
     """Deletes what the stack made from both clusters. Raises SandboxError."""
+    (backend(sandbox.state) / "deployed").unlink(missing_ok=True)
     return _run("destroy", sandbox, tools, progress)
 
 
