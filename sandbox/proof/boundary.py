@@ -12,6 +12,7 @@ from sandbox.proof.scene import NotObserved, Scene
 
 ISTIOD_PORTS = (8080, 15010, 15012, 15014, 15017)
 KUBELET_PORT = 10250
+ROOT, PROXY_USER = "0", "1337"
 API_PORT = 6443
 
 
@@ -23,17 +24,19 @@ def observe(scene: Scene) -> str:
     """
     pod = istiod.live_pod(scene)
     addresses = exposed_addresses(scene)
-    alive = scene.in_network("provider", "connect.py", *private_targets(pod))
+    alive = scene.in_network("provider", "connect.py", ROOT, *private_targets(pod))
     dead = [target for target, answer in alive.items() if answer != "open" and not target.endswith((":15010", ":8080"))]
     if dead:
         raise NotObserved(f"not even the provider's own network reaches {', '.join(dead)}, so nothing is proven")
 
     exposed = {f"{address}:{port}" for address in addresses for port in exposed_ports(scene)}
     closed = {*private_targets(pod), *outside_targets(scene, addresses)} - exposed
+    # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
+    uncaptured = ROOT if scene.sandbox.mode == "rootless" else PROXY_USER
     caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
     for place, answers in (
-        ("the user's node", scene.in_network("user", "connect.py", *exposed, *closed)),
-        ("a user's Pod", scene.in_network_of(caller, "connect.py", *exposed, *closed)),
+        ("the user's node", scene.in_network("user", "connect.py", ROOT, *exposed, *closed)),
+        ("a user's Pod", scene.in_network_of(caller, "connect.py", uncaptured, *exposed, *closed)),
     ):
         leaks = sorted(target for target in closed if answers[target] == "open")
         if leaks:
@@ -51,7 +54,7 @@ def exposed_ports(scene: Scene) -> tuple[int, int]:
 def private_targets(pod: PodModel) -> list[str]:
     """What lives in the provider's network: its API server, its kubelet, every port of istiod's Pod."""
     assert pod.status is not None
-    node = [f"{PROVIDER.gateway}:{API_PORT}", f"{PROVIDER.gateway}:{KUBELET_PORT}"]
+    node = [f"{PROVIDER.gateway}:{API_PORT}", f"{PROVIDER.wan_address}:{KUBELET_PORT}"]
     return [*node, *(f"{pod.status.podIP}:{port}" for port in ISTIOD_PORTS)]
 
 

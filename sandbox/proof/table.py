@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightkube import ApiError
 from rich.table import Table
 from rich.text import Text
 
@@ -58,6 +59,8 @@ def observe(check: Check, scene: Scene) -> Observation:
         holds, evidence = True, check.observe(scene)
     except NotObserved as reason:
         holds, evidence = False, str(reason)
+    except ApiError as error:
+        holds, evidence = False, f"an API server refused: {error.status.message}"
     except Exception as error:  # a check that breaks has observed nothing
         holds, evidence = False, f"the check itself failed: {type(error).__name__}: {error}"
     return Observation(check.name, check.claim, holds, evidence, time.monotonic() - began)

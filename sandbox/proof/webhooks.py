@@ -48,7 +48,7 @@ def validation(scene: Scene) -> str:
     except ApiError as error:
         message = error.status.message or ""
         if any(f'admission webhook "{name}" denied' in message for name in names):
-            return message.split("denied the request: ")[-1][:100]
+            return " ".join(message.split("denied the request: ")[-1].split())
         raise NotObserved(f"the bad object was refused, but not by the provider's webhook: {message[:200]}") from None
     raise NotObserved("a Gateway with host */*/* was accepted")
 

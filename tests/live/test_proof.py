@@ -16,6 +16,7 @@ from lightkube.resources.admissionregistration_v1 import (
 )
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
+from lightkube.types import PatchType
 
 from sandbox import proof
 from sandbox.proof import istiod, workloads
@@ -133,14 +134,19 @@ def monitoring_port_exposed(scene: Scene) -> Iterator[None]:
     """istiod's monitoring port added to the exposed ones."""
     services = scene.provider.list(Service, namespace=scene.mesh.namespace)
     exposed = next(service for service in services if service.spec.type == "LoadBalancer")
-    kept = {"spec": {"ports": [port.to_dict() for port in exposed.spec.ports]}}
-    more = [*kept["spec"]["ports"], {"name": "http-monitoring", "port": 15014, "targetPort": 15014, "protocol": "TCP"}]
-    name = exposed.metadata.name
-    scene.provider.patch(Service, name, {"spec": {"ports": more}}, namespace=scene.mesh.namespace)
+    kept = [port.to_dict() for port in exposed.spec.ports]
+    more = [*kept, {"name": "http-monitoring", "port": 15014, "targetPort": 15014, "protocol": "TCP"}]
+
+    def expose(ports: list[dict[str, object]]) -> None:
+        # A merge patch replaces the list; a strategic one would add to it.
+        change, kind = {"spec": {"ports": ports}}, PatchType.MERGE
+        scene.provider.patch(Service, exposed.metadata.name, change, namespace=scene.mesh.namespace, patch_type=kind)
+
+    expose(more)
     try:
         yield
     finally:
-        scene.provider.patch(Service, name, kept, namespace=scene.mesh.namespace)
+        expose(kept)
 
 
 @contextmanager
@@ -182,7 +188,7 @@ BREAKS: list[tuple[str, str, Break, str]] = [
     ("injection", "webhook deleted", lambda s: without_webhooks_of(MutatingWebhookConfiguration, s), "no webhook"),
     ("injection", "webhook by Service", webhook_by_service, "refers to a Service"),
     ("validation", "webhook deleted", lambda s: without_webhooks_of(ValidatingWebhookConfiguration, s), "no webhook"),
-    ("identity", "istiod gone", no_istiod, "connection"),
+    ("identity", "istiod gone", no_istiod, "istiod"),
     ("traffic", "denied for good", another_policy, "answered 403"),
     ("traffic", "no mutual TLS", plaintext, "answered 503"),
     ("boundary", "one port too many", monitoring_port_exposed, "15014"),
