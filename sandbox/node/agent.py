@@ -9,7 +9,7 @@ from pathlib import Path
 from lightkube import AsyncClient, KubeConfig
 from lightkube.resources.core_v1 import Pod, Service
 
-from sandbox.node import networking
+from sandbox.node import networking, orphans
 from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
 from sandbox.node.events import Events
@@ -76,14 +76,16 @@ class Agent:
         await serving.start()
         services = asyncio.create_task(self._node.services.run())
         await self._node.services.synced.wait()
+        reaping = asyncio.create_task(orphans.run())
         tasks = [services, asyncio.create_task(registration.run()), asyncio.create_task(self._pods.run())]
         _log.info("node %s takes Pods", self._config.node_name)
         stopped = asyncio.create_task(stop.wait())
-        done, _ = await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({stopped, reaping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
         await serving.close()
         await self._leave()
+        reaping.cancel()
         if stopped not in done:  # one of the tasks has failed: end, and be started again
             raise RuntimeError("the agent cannot go on") from next(iter(done)).exception()
 

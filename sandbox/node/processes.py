@@ -5,10 +5,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sandbox.node.launch import Launch
 
@@ -76,10 +77,22 @@ async def _read_all(fd: int) -> str:
 async def start(launch: Launch, stdout: int, stderr: int) -> Process:
     """Starts a container and returns once its program runs. Raises StartError.
 
-    stdout, stderr: write ends of pipes; the caller closes its copies afterwards. A start that is cancelled is carried
-    to its end and the container killed then, so that none is lost sight of.
+    stdout, stderr: write ends of pipes; the caller closes its copies afterwards.
     """
-    starting = asyncio.create_task(_start(launch, stdout, stderr))
+    return await _carried_through(_start(launch, stdout, stderr))
+
+
+async def join(launch: Launch, stdin: int, stdout: int, stderr: int) -> Process:
+    """Runs a further process in a container (``launch.join_pid``); its exit code is 126 or 127 if it cannot start.
+
+    Raises StartError.
+    """
+    return await _carried_through(_join(launch, stdin, stdout, stderr))
+
+
+async def _carried_through(start: Coroutine[Any, Any, Process]) -> Process:
+    """A start that is cancelled goes on to its end and what it started is killed then: nothing is lost sight of."""
+    starting = asyncio.create_task(start)
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -120,8 +133,7 @@ def _reap(process: Process) -> None:
     loop.add_reader(handle, ended)
 
 
-async def join(launch: Launch, stdin: int, stdout: int, stderr: int) -> Process:
-    """Runs a further process in a container (``launch.join_pid``); its exit code is 126 or 127 if it cannot start."""
+async def _join(launch: Launch, stdin: int, stdout: int, stderr: int) -> Process:
     launcher, report = await _launcher(launch, stdin, stdout, stderr)
     lines = (await _read_all(report)).split("\n", 1)
     exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -131,8 +143,8 @@ async def join(launch: Launch, stdin: int, stdout: int, stderr: int) -> Process:
     process = Process(int(lines[0]), exited)
 
     def ended(waiting: "asyncio.Task[int]") -> None:
-        if not exited.done():
-            exited.set_result(waiting.result() if not waiting.cancelled() else 137)
+        code = -signal.SIGKILL if waiting.cancelled() else waiting.result()
+        exited.set_result(code if code >= 0 else 128 - code)
 
     task = asyncio.create_task(launcher.wait())
     task.add_done_callback(ended)

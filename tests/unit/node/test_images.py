@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from lightkube.models.core_v1 import Capabilities, Container, PodSecurityContext, PodSpec, SecurityContext
 
-from sandbox.node import images, launching, one_user, security
+from sandbox.node import images, launching, one_user, orphans, security
 from sandbox.node.launch import Identity
 from sandbox.node.security import IdMap, RefusedError
 
@@ -140,3 +140,16 @@ def test_with_one_user_every_upstream_connection_is_marked() -> None:
 def test_another_template_is_refused() -> None:
     with pytest.raises(ValueError, match="not of the form"):
         one_user.marked("{}")
+
+
+@pytest.mark.parametrize(
+    ("state", "numbers", "orphan"),
+    [
+        ("Z (zombie)", "7176\t94", True),
+        ("S (sleeping)", "7176\t94", False),  # still runs
+        ("Z (zombie)", "45\t1", False),  # a container's first process
+        ("Z (zombie)", "46", False),  # a launcher
+    ],
+)
+def test_only_what_was_orphaned_in_a_container_is_reaped(state: str, numbers: str, orphan: bool) -> None:
+    assert orphans.is_orphan(f"Name:\tsh\nState:\t{state}\nNSpid:\t{numbers}\n") == orphan
