@@ -137,3 +137,15 @@ def test_an_error_is_a_block_of_what_why_and_fix() -> None:
     assert str(SandboxError("It broke.", why="first\nsecond", fix="mend it.")) == (
         "It broke.\n  first\n  second\nTo fix it: mend it."
     )
+
+
+def test_the_pins_are_complete() -> None:
+    """Whatever the requirements bring in is held by constraints.txt, at the version that the requirements name."""
+    held = dict(
+        line.lower().replace("_", "-").split("==") for line in (CHECKOUT / "constraints.txt").read_text().splitlines()
+    )
+    for file in ("requirements.txt", "requirements-dev.txt"):
+        for line in (CHECKOUT / file).read_text().splitlines():
+            if line and not line.startswith("-"):
+                name, _, version = line.lower().replace("_", "-").partition("==")
+                assert held.get(name) == version, line

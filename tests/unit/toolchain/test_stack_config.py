@@ -1,0 +1,29 @@
+"""The sandbox's copy of the stack's configuration."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import yaml
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.deployment import stack_config
+from sandbox.surroundings import STACK
+
+
+def test_it_is_the_committed_one_but_for_kubeconfigs_charts_and_the_salt() -> None:
+    committed = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml").read_text())
+    before = copy.deepcopy(committed)
+    made = stack_config(committed, "v1:salt", kubeconfig=Path("/state/kubeconfig"), charts=Path("/tools/charts"))
+
+    assert committed == before
+    mesh = made["config"]["hosted-mesh:mesh"]
+    assert mesh["controlPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "provider"}
+    assert mesh["dataPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "user"}
+    assert mesh.pop("charts")["path"] == "/tools/charts"
+    assert made.pop("encryptionsalt") == "v1:salt"
+    for side in ("controlPlane", "dataPlane"):
+        mesh[side]["cluster"] = before["config"]["hosted-mesh:mesh"][side]["cluster"]
+    before["config"]["hosted-mesh:mesh"].pop("charts", None)
+    assert made == before
