@@ -25,10 +25,15 @@ def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
 
     trust = MeshTrust(mesh.name, trust=mesh.trust)
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=users_cluster)
-    if mesh.data_plane.crds.install:
-        DataPlaneCrds(mesh.name, mesh=mesh, cluster=users_cluster)
+    wanted = mesh.data_plane.crds.install
+    crds = [DataPlaneCrds(mesh.name, mesh=mesh, cluster=users_cluster)] if wanted else []
     control_plane = ExternalControlPlane(
-        mesh.name, mesh=mesh, cluster=providers_cluster, cacerts=trust.cacerts, credential=access.credential
+        mesh.name,
+        mesh=mesh,
+        cluster=providers_cluster,
+        cacerts=trust.cacerts,
+        credential=access.credential,
+        after=crds,
     )
     data_plane = RemoteDataPlane(
         mesh.name, mesh=mesh, cluster=users_cluster, endpoint=control_plane.endpoint, after=[access.namespace]

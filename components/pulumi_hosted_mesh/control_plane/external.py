@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import pulumi
 from pulumi_kubernetes import core, networking
@@ -33,6 +34,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
     cacerts: the mesh's intermediate authority. Without it istiod would make its own and write its key to the user's
         cluster, so it is not optional.
     credential: istiod's kubeconfig of the user's cluster.
+    after: what istiod should find when it starts, in the same stack: the CRDs, or it has to look again later.
     Outputs: `endpoint`, all that the data plane is told.
     Raises: InvalidInputError if the cluster is not a control plane, or the charts cannot be used.
     """
@@ -47,6 +49,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
         cluster: ControlPlaneCluster,
         cacerts: CaCerts,
         credential: IstiodCredential,
+        after: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         require_control_plane(cluster)
@@ -85,7 +88,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             release="istiod",
             values=istiod_values(mesh),
             parent=self,
-            depends_on=[quota, network, authority, access],
+            depends_on=[quota, network, authority, access, *after],
             await_ready=mesh.control_plane.istiod.wait_until_ready,
             pod_annotations={KUBECONFIG_DIGEST_ANNOTATION: digest(credential)},
         )

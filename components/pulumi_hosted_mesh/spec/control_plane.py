@@ -88,4 +88,4 @@ class ControlPlane(Model):
     exposure: Exposure
     """How istiod is reached, and by whom."""
     istiod: Istiod = Istiod()
-    """The Deployment of istiod."""
+    """How many Pods of it, how large, and their settings."""

@@ -81,7 +81,7 @@ class DataPlane(Model):
     webhooks: Webhooks = Webhooks()
     """Injection and validation."""
     crds: Crds = Crds()
-    """Istio's custom resource definitions."""
+    """Istio's custom resource definitions: whether to install and whether to keep them."""
     gateways: tuple[Gateway, ...] = ()
     """Gateways to run there."""
     cluster_name: Text | None = None

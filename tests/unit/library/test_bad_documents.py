@@ -1,0 +1,175 @@
+"""Bad input: one clear error each, which names the field, the rule and the fix, and no value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file
+
+from tests.unit.library.documents import document
+
+HOST = "controlPlane.host"
+BAD: list[tuple[str, dict[str, Any], str, str]] = [
+    # what is wrong, changes, the field that the error names, words of the rule or the fix
+    ("unknown field", {"controlPlane.istiod.replica": 2}, "controlPlane.istiod.replica", "Did you mean replicas?"),
+    ("unknown section", {"observability": {}}, "observability", "not a field"),
+    (
+        "unknown field, snake case",
+        {"dataPlane.cluster_name": "x"},
+        "dataPlane.cluster_name",
+        "Did you mean clusterName?",
+    ),
+    ("missing field", {HOST: None}, HOST, "is required"),
+    ("missing section", {"dataPlane": None}, "dataPlane", "is required"),
+    ("text for a number", {"controlPlane.istiod.replicas": "2"}, "controlPlane.istiod.replicas", "whole number"),
+    ("number for text", {HOST: 5}, HOST, "must be text"),
+    ("text for true", {"controlPlane.exposure.openToAll": "yes"}, "controlPlane.exposure.openToAll", "true or false"),
+    ("text for a list", {"controlPlane.exposure.sourceRanges": "10.0.0.0/8"}, "sourceRanges", "must be a list"),
+    ("text for a section", {"controlPlane.istiod": "small"}, "controlPlane.istiod", "must be a mapping"),
+    ("number too small", {"controlPlane.istiod.replicas": 0}, "controlPlane.istiod.replicas", "at least 1"),
+    ("number too large", {"dataPlane.webhooks.timeoutSeconds": 31}, "timeoutSeconds", "at most 30"),
+    ("unknown choice", {"dataPlane.webhooks.management": "me"}, "management", "'managed' or 'unmanaged'"),
+    ("host without domain", {HOST: "istiod"}, HOST, "with a domain"),
+    ("host in capitals", {HOST: "Istiod.example.com"}, HOST, "lower case"),
+    ("host with a scheme", {HOST: "https://istiod.example.com"}, HOST, "without scheme"),
+    ("host with a port", {HOST: "istiod.example.com:15012"}, HOST, "without scheme, port"),
+    ("host with an underscore", {HOST: "istiod_1.example.com"}, HOST, "DNS name"),
+    ("host with a label too long", {HOST: f"{'a' * 64}.example.com"}, HOST, "DNS name"),
+    ("host of one cluster", {HOST: "istiod.mesh-demo.svc"}, HOST, "only one cluster knows"),
+    ("IPv4 address as host", {HOST: "192.0.2.1"}, HOST, "is an IP address"),
+    ("IPv6 address as host", {HOST: "2001:db8::1"}, HOST, "is an IP address"),
+    ("bracketed address as host", {HOST: "[2001:db8::1]"}, HOST, "is an IP address"),
+    ("no source ranges", {"controlPlane.exposure.sourceRanges": []}, "controlPlane.exposure", "openToAll: true"),
+    ("ranges and open to all", {"controlPlane.exposure.openToAll": True}, "controlPlane.exposure", "contradicts"),
+    ("everything as a range", {"controlPlane.exposure.sourceRanges": ["0.0.0.0/0"]}, "sourceRanges[0]", "openToAll"),
+    ("host bits in a range", {"controlPlane.exposure.sourceRanges": ["10.0.0.1/8"]}, "sourceRanges[0]", "CIDR"),
+    (
+        "API server without TLS",
+        {"dataPlane.access.apiServer": "http://h:1"},
+        "dataPlane.access.apiServer",
+        "https://HOST",
+    ),
+    (
+        "API server with a user",
+        {"dataPlane.access.apiServer": "https://u:p@h"},
+        "dataPlane.access.apiServer",
+        "nothing more",
+    ),
+    (
+        "API server with a path",
+        {"dataPlane.access.apiServer": "https://h/x"},
+        "dataPlane.access.apiServer",
+        "nothing more",
+    ),
+    ("API server at no port", {"dataPlane.access.apiServer": "https://h:99999"}, "apiServer", "https://HOST:PORT"),
+    (
+        "key instead of certificate",
+        {"dataPlane.access.certificateAuthority": "PRIVATE KEY"},
+        "certificateAuthority",
+        "private key",
+    ),
+    ("no PEM", {"dataPlane.access.certificateAuthority": "abc"}, "certificateAuthority", "PEM"),
+    ("chart without remote profile", {"charts.version": "1.23.4"}, "charts.version", "no remote profile"),
+    ("chart that wants more rights", {"charts.version": "1.30.9"}, "charts.version", "Use 1.31.0 or later"),
+    ("range of chart versions", {"charts.version": "^1.31"}, "charts.version", "one exact version"),
+    ("plain http repository", {"charts.repository": "http://charts.example.com"}, "charts.repository", "must match"),
+    (
+        "renewed after its end",
+        {"trust.root": {"lifetimeDays": 9, "renewBeforeDays": 9}},
+        "trust.root",
+        "less than lifetimeDays",
+    ),
+    (
+        "intermediate outlives root",
+        {"trust.root": {"lifetimeDays": 800, "renewBeforeDays": 300}},
+        "trust",
+        "an intermediate outlives its root",
+    ),
+    (
+        "workload outlives intermediate",
+        {"trust.workloadLifetimeHours": 24 * 61},
+        "trust",
+        "workload's certificate outlives",
+    ),
+    ("name in capitals", {"name": "Demo"}, "name", "lower-case"),
+    ("name with a dot", {"name": "de.mo"}, "name", "must be a Kubernetes name"),
+    ("name too long", {"name": "a" * 59}, "name", "at most 58 characters"),
+    ("name that begins with a digit", {"name": "1demo"}, "name", "begin with a letter"),
+    (
+        "gateway name with a slash",
+        {"dataPlane.gateways": [{"name": "a/b"}]},
+        "dataPlane.gateways[0].name",
+        "Kubernetes name",
+    ),
+    (
+        "gateways of one name",
+        {"dataPlane.gateways": [{"name": "a"}, {"name": "a"}]},
+        "(document)",
+        "two gateways of one name",
+    ),
+    ("bad revision", {"revision": "1.31"}, "revision", "Kubernetes name"),
+    ("bad quantity", {"controlPlane.istiod.resources": {"cpuLimit": "two"}}, "resources.cpuLimit", "quantity"),
+    (
+        "kubeconfig instead of its path",
+        {"dataPlane.cluster": {"kubeconfig": "apiVersion: v1\nkind: Config"}},
+        "dataPlane.cluster.kubeconfig",
+        "path of a file, not its content",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "words"), [pytest.param(*rest, id=name) for name, *rest in BAD])
+def test_one_clear_error(changes: dict[str, Any], field: str, words: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_mesh(document(changes))
+    assert len(caught.value.problems) == 1
+    problem = caught.value.problems[0]
+    assert problem.field.endswith(field)
+    assert words in str(problem)
+    assert problem.fix
+
+
+@pytest.mark.parametrize(("changes", "field", "words"), [pytest.param(*rest, id=name) for name, *rest in BAD])
+def test_no_error_repeats_a_value(changes: dict[str, Any], field: str, words: str) -> None:
+    secret = "s3cr3t-s3cr3t-s3cr3t"
+    poisoned = {path: _poisoned(value, secret) for path, value in changes.items()}
+    try:
+        read_mesh(document(poisoned))
+    except InvalidInputError as error:
+        assert secret not in str(error)
+
+
+def _poisoned(value: Any, secret: str) -> Any:
+    if isinstance(value, str):
+        return f"{secret}{value}"
+    if isinstance(value, dict):
+        return {key: _poisoned(inner, secret) for key, inner in value.items()}
+    return [_poisoned(inner, secret) for inner in value] if isinstance(value, list) else value
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_mesh(document({"name": "Demo", HOST: "192.0.2.1"}))
+    assert {problem.field for problem in caught.value.problems} == {"name", HOST}
+
+
+@pytest.mark.parametrize("not_a_document", [None, [], "demo", 3])
+def test_not_a_mapping(not_a_document: object) -> None:
+    with pytest.raises(InvalidInputError, match="must be a mapping"):
+        read_mesh(not_a_document)
+
+
+def test_files_that_cannot_be_read(tmp_path) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("name: [demo\n")
+    with pytest.raises(InvalidInputError, match=r"line 2.*is not valid YAML"):
+        read_mesh_file(broken)
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        read_mesh_file(tmp_path / "missing.yaml")
+
+
+def test_open_to_all_is_possible_when_said() -> None:
+    mesh = read_mesh(document({"controlPlane.exposure": {"openToAll": True}}))
+    assert mesh.control_plane.exposure.source_ranges == ()

@@ -1,0 +1,172 @@
+"""Kubeconfigs: one context leaves the file, and bad ones are refused before anything is touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pulumi_hosted_mesh import kubeconfig, preflight
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.load import read_mesh
+
+from tests.unit.library.documents import document
+
+CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nprovider\n").decode()
+OTHER_CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nuser\n").decode()
+TOKEN = "t0ken-t0ken-t0ken"
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    whole: dict[str, Any] = {
+        "current-context": "provider",
+        "clusters": [
+            {"name": "p", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority-data": CA}},
+            {"name": "u", "cluster": {"server": "https://127.0.0.1:2", "certificate-authority-data": OTHER_CA}},
+        ],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}, {"name": "other", "user": {"token": "other-token"}}],
+        "contexts": [
+            {"name": "provider", "context": {"cluster": "p", "user": "admin"}},
+            {"name": "user", "context": {"cluster": "u", "user": "other"}},
+            {"name": "broken", "context": {"cluster": "nowhere", "user": "admin"}},
+        ],
+    }
+    return whole | changes
+
+
+def write(directory: Path, parsed: object) -> str:
+    path = directory / "kubeconfig"
+    path.write_text(parsed if isinstance(parsed, str) else yaml.safe_dump(parsed))
+    return str(path)
+
+
+def reference(path: str, **rest: str) -> ClusterReference:
+    return ClusterReference.model_validate({"kubeconfig": path, **rest})
+
+
+def test_one_context_alone_leaves_the_file(tmp_path: Path) -> None:
+    found = kubeconfig.read(reference(write(tmp_path, content()), context="user"), "dataPlane.cluster")
+    assert found.server == "https://127.0.0.1:2"
+    assert found.certificate_authority == base64.b64decode(OTHER_CA).decode()
+    assert TOKEN not in found.text
+    assert json.loads(found.text)["current-context"] == "user"
+    assert TOKEN not in repr(found)
+    assert "other-token" not in repr(found)
+
+
+def test_current_context_is_the_default(tmp_path: Path) -> None:
+    assert kubeconfig.read(reference(write(tmp_path, content())), "x").context == "provider"
+
+
+def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (tmp_path / "token").write_text("from-file\n")
+    files = content(
+        clusters=[{"name": "p", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority": "ca.pem"}}],
+        users=[{"name": "admin", "user": {"tokenFile": "token"}}],
+    )
+    found = kubeconfig.read(reference(write(tmp_path, files)), "x")
+    assert found.certificate_authority == "-----BEGIN CERTIFICATE-----\n"
+    assert json.loads(found.text)["users"][0]["user"] == {"token": "from-file"}
+
+
+REFUSED: list[tuple[str, object, dict[str, str], str]] = [
+    ("no YAML", "{", {}, "is not YAML"),
+    ("another document", "kind: Pod", {}, "is not a kubeconfig"),
+    ("a list", "- a", {}, "is not a kubeconfig"),
+    ("no such context", content(), {"context": "third"}, "no context 'third'"),
+    ("no context at all", content(**{"current-context": ""}), {}, "no current context"),
+    ("context without its cluster", content(), {"context": "broken"}, "lacks its cluster"),
+    ("another server than expected", content(), {"server": "https://api.example.com"}, "points at another API server"),
+    (
+        "certificate that is not there",
+        content(clusters=[{"name": "p", "cluster": {"server": "https://h", "certificate-authority": "gone.pem"}}]),
+        {},
+        "cannot be read",
+    ),
+    (
+        "authority that is no base64",
+        content(clusters=[{"name": "p", "cluster": {"server": "https://h", "certificate-authority-data": "%"}}]),
+        {},
+        "cannot be read",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parsed", "rest", "words"), [pytest.param(*rest, id=name) for name, *rest in REFUSED])
+def test_refused(tmp_path: Path, parsed: object, rest: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        kubeconfig.read(reference(write(tmp_path, parsed), **rest), "dataPlane.cluster")
+    (problem,) = caught.value.problems
+    assert problem.field.startswith("dataPlane.cluster.")
+    assert words in problem.rule
+    assert TOKEN not in str(caught.value)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="No such file"):
+        kubeconfig.read(reference(str(tmp_path / "gone")), "dataPlane.cluster")
+
+
+def clusters(tmp_path: Path, **data_plane: Any) -> None:
+    path = write(tmp_path, content())
+    control = {"kubeconfig": path, "context": "provider"}
+    preflight.both(
+        read_mesh(document({"controlPlane.cluster": control, "dataPlane.cluster": {"kubeconfig": path, **data_plane}}))
+    )
+
+
+def test_the_same_context_twice(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="same API server"):
+        clusters(tmp_path, context="provider")
+
+
+def test_one_cluster_under_two_addresses(tmp_path: Path) -> None:
+    same = content()
+    same["clusters"][1]["cluster"]["certificate-authority-data"] = CA
+    path = write(tmp_path, same)
+    with pytest.raises(InvalidInputError, match="same certificate authority"):
+        preflight.both(
+            read_mesh(
+                document(
+                    {
+                        "controlPlane.cluster": {"kubeconfig": path, "context": "provider"},
+                        "dataPlane.cluster": {"kubeconfig": path, "context": "user"},
+                    }
+                )
+            )
+        )
+
+
+def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, content())
+    found = [kubeconfig.read(reference(path, context=name), "x") for name in ("provider", "user")]
+    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: config.context)
+    preflight.refuse_same_cluster(*found)
+    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: "uid")
+    with pytest.raises(InvalidInputError, match="same kube-system"):
+        preflight.refuse_same_cluster(*found)
+
+
+def test_a_stack_says_which_cluster_it_needs() -> None:
+    with pytest.raises(InvalidInputError, match=r"controlPlane\.cluster: is required by this stack"):
+        preflight.control_plane(read_mesh(document()))
+
+
+def test_local_charts(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"has no chart at istiod/Chart\.yaml"):
+        preflight.control_plane(read_mesh(document({"charts.path": str(tmp_path)})))
+    for name in ("istiod", "base"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Chart.yaml").touch()
+    with pytest.raises(InvalidInputError, match="too old: the istiod chart has no remote profile"):
+        preflight.control_plane(read_mesh(document({"charts.path": str(tmp_path)})))
+
+
+def test_istiods_kubeconfig_holds_a_token_and_nothing_else() -> None:
+    text = kubeconfig.for_istiod("demo", "https://api.example.com", "PEM", TOKEN)
+    assert json.loads(text)["users"] == [{"name": "demo", "user": {"token": TOKEN}}]

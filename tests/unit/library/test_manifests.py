@@ -1,0 +1,195 @@
+"""What the pure functions compute: values, webhooks, rights, exposure, quota."""
+
+from __future__ import annotations
+
+import pytest
+from pulumi_hosted_mesh import istiod_rights
+from pulumi_hosted_mesh.control_plane import manifests
+from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.data_plane import webhooks
+from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
+from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.merge import merged
+from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.spec.mesh import Mesh
+
+from tests.unit.library.documents import document
+
+
+def mesh(**changes: object) -> Mesh:
+    return read_mesh(document({path.replace("__", "."): value for path, value in changes.items()}))
+
+
+def endpoint(of: Mesh) -> ControlPlaneEndpoint:
+    return ControlPlaneEndpoint.of(of, "-----BEGIN CERTIFICATE-----")
+
+
+def test_the_split_cannot_be_overridden_by_chart_values() -> None:
+    escape = {
+        "env": {"USE_REMOTE_CERTS": "true", "FOO": "bar"},
+        "global": {"externalIstiod": False, "nativeNftables": True},
+    }
+    values = istiod_values(mesh(chartValues={"controlPlane": escape}))
+    assert values["env"]["USE_REMOTE_CERTS"] == "false"
+    assert values["env"]["FOO"] == "bar"
+    assert values["global"]["externalIstiod"] is True
+    assert values["global"]["nativeNftables"] is True
+
+
+def test_nor_by_the_environment() -> None:
+    values = istiod_values(mesh(controlPlane__istiod={"environment": {"PILOT_ENABLE_GATEWAY_API": "true", "A": "b"}}))
+    assert values["env"]["PILOT_ENABLE_GATEWAY_API"] == "false"
+    assert values["env"]["A"] == "b"
+
+
+def test_plaintext_xds_is_off_and_tls_is_modern() -> None:
+    assert istiod_values(mesh())["extraContainerArgs"] == ["--grpcAddr=", "--tls-min-version=1.3"]
+
+
+def test_mesh_config_and_templates_come_from_the_control_plane() -> None:
+    values = istiod_values(mesh(revision="canary"))
+    assert {volume.get("configMap", {}).get("name") for volume in values["volumes"]} == {
+        "istio-canary",
+        "istio-sidecar-injector-canary",
+        None,
+    }
+    assert values["revision"] == "canary"
+
+
+def test_proxies_find_istiod_by_its_host() -> None:
+    values = istiod_values(mesh())
+    assert values["meshConfig"]["defaultConfig"]["discoveryAddress"] == "istiod.demo.example.com:15012"
+    assert values["global"]["caAddress"] == "istiod.demo.example.com:15012"
+    assert remote_values(mesh(), endpoint(mesh()))["global"]["remotePilotAddress"] == "istiod.demo.example.com"
+
+
+@pytest.mark.parametrize(
+    ("quantity", "count", "product"),
+    [
+        ("250m", 2, "500m"),
+        ("500m", 4, "2"),
+        ("2", 2, "4"),
+        ("512Mi", 2, "1Gi"),
+        ("1.5", 3, "4500m"),
+        ("2Gi", 2, "4Gi"),
+        ("100k", 3, "300k"),
+    ],
+)
+def test_quantities_are_multiplied_in_canonical_form(quantity: str, count: int, product: str) -> None:
+    assert manifests.times(quantity, count) == product
+
+
+def test_quota_admits_a_rollout() -> None:
+    assert manifests.quota_limits(mesh(controlPlane__istiod={"replicas": 3})) == {
+        "pods": "6",
+        "requests.cpu": "1500m",
+        "requests.memory": "3Gi",
+        "limits.cpu": "12",
+        "limits.memory": "12Gi",
+        "services.loadbalancers": "1",
+        "services.nodeports": "0",
+    }
+
+
+def test_exposed_service_has_two_ports_and_the_allow_list() -> None:
+    spec = manifests.exposed_service_spec(mesh())
+    assert [port["port"] for port in spec["ports"]] == [15012, 15017]
+    assert spec["loadBalancerSourceRanges"] == ["203.0.113.0/24"]
+    assert spec["allocateLoadBalancerNodePorts"] is False
+    assert "loadBalancerSourceRanges" not in manifests.exposed_service_spec(
+        mesh(controlPlane__exposure={"openToAll": True})
+    )
+
+
+def test_exposed_service_is_published_by_name() -> None:
+    key = "external-dns.alpha.kubernetes.io/hostname"
+    assert manifests.exposed_service_annotations(mesh())[key] == "istiod.demo.example.com"
+    silent = mesh(controlPlane__exposure={"openToAll": True, "publishName": False, "annotations": {"a": "b"}})
+    assert manifests.exposed_service_annotations(silent) == {"a": "b"}
+
+
+def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:
+    egress = manifests.network_policy_spec(mesh())["egress"]
+    assert {port["port"] for rule in egress for port in rule["ports"]} == {53, 443, 6443}
+
+
+def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
+    document_ = mesh(dataPlane__webhooks={"timeoutSeconds": 3, "validationFailurePolicy": "Ignore"})
+    injection, validation = webhooks.manifests(endpoint(document_), document_.data_plane.webhooks, "Q0E=")
+    assert {hook["clientConfig"]["url"] for hook in injection["webhooks"]} == {
+        "https://istiod.demo.example.com:15017/inject"
+    }
+    assert {hook["clientConfig"]["url"] for hook in validation["webhooks"]} == {
+        "https://istiod.demo.example.com:15017/validate"
+    }
+    for hook in [*injection["webhooks"], *validation["webhooks"]]:
+        assert hook["clientConfig"].keys() == {"url", "caBundle"}
+        assert hook["timeoutSeconds"] == 3
+        assert hook["sideEffects"] == "None"
+    assert {hook["failurePolicy"] for hook in injection["webhooks"]} == {"Fail"}
+    assert {hook["failurePolicy"] for hook in validation["webhooks"]} == {"Ignore"}
+
+
+def test_webhooks_of_a_revision_leave_others_alone() -> None:
+    canary = mesh(revision="canary")
+    injection, validation = webhooks.manifests(endpoint(canary), canary.data_plane.webhooks, "Q0E=")
+    assert injection["metadata"]["name"] == "istio-sidecar-injector-canary-mesh-demo"
+    assert validation["metadata"]["labels"]["istio.io/rev"] == "canary"
+    assert [hook["name"] for hook in injection["webhooks"]] == [
+        "rev.namespace.sidecar-injector.istio.io",
+        "rev.object.sidecar-injector.istio.io",
+    ]
+    assert [hook["name"] for hook in validation["webhooks"]] == ["rev.validation.istio.io"]
+
+
+def test_istiod_has_no_right_to_secrets_and_none_by_wildcard() -> None:
+    rules = [*istiod_rights.cluster_rules(), *istiod_rights.namespace_rules()]
+    for rule in rules:
+        assert "secrets" not in rule.resources
+        assert "*" not in {*rule.resources, *rule.verbs, rule.group}
+        assert not {"bind", "escalate", "impersonate", "delete", "deletecollection", "patch"} & set(rule.verbs)
+        assert not any("/" in resource for resource in rule.resources)
+
+
+def test_what_istiod_may_write_is_named() -> None:
+    rules = [*istiod_rights.cluster_rules(), *istiod_rights.namespace_rules()]
+    writes = {
+        (rule.resources, verb, rule.names)
+        for rule in rules
+        for verb in rule.verbs
+        if verb not in ("get", "list", "watch")
+    }
+    assert writes == {
+        (("tokenreviews",), "create", ()),
+        (("configmaps",), "create", ()),
+        (("configmaps",), "update", ("istio-ca-root-cert",)),
+        (("configmaps",), "update", ("istio-namespace-controller-election",)),
+    }
+
+
+def test_gateways_get_no_right_to_secrets() -> None:
+    gateway = mesh(
+        dataPlane__gateways=[{"name": "edge", "chartValues": {"rbac": {"enabled": True}, "a": 1}}]
+    ).data_plane.gateways[0]
+    values = gateway_values(mesh(), gateway)
+    assert values["rbac"] == {"enabled": False}
+    assert values["a"] == 1
+
+
+def test_merge_goes_down_mappings_and_replaces_lists() -> None:
+    assert merged({"a": {"b": 1, "c": [1]}, "d": 1}, {"a": {"c": [2]}, "d": {"e": 1}}) == {
+        "a": {"b": 1, "c": [2]},
+        "d": {"e": 1},
+    }
+
+
+def test_endpoint_has_no_room_for_a_secret() -> None:
+    facts = endpoint(mesh(revision="canary", dataPlane__network="east"))
+    assert set(facts.as_output()) == {
+        *("name", "namespace", "revision", "host", "xds_port", "webhook_port", "trust_domain", "network"),
+        *("root_certificate", "injection_url", "validation_url", "injection_labels"),
+    }
+    assert facts.injection_labels == {"istio.io/rev": "canary"}
+    assert endpoint(mesh()).injection_labels == {"istio-injection": "enabled"}
+    with pytest.raises(AttributeError):
+        facts.kubeconfig = "x"  # type: ignore[attr-defined]
