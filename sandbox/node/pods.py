@@ -116,6 +116,8 @@ class PodWorker:
             living = asyncio.create_task(self._live())
             leaving = asyncio.create_task(self._leaving.wait())
             await asyncio.wait({living, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if self._gone:  # what happens now is the node's doing and says nothing about the Pod
+                publishing.cancel()
             await self._stop(living)
             leaving.cancel()
         await self._leaving.wait()

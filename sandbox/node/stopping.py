@@ -34,7 +34,9 @@ async def end(process: Process, target: probes.Target, grace: float) -> str:
     outcome = probes.Outcome(True)
     with suppress(TimeoutError):
         async with asyncio.timeout(grace):
-            if hook and grace > 0:
+            if grace <= 0:
+                raise TimeoutError
+            if hook:
                 outcome = await _run_hook(hook, target, grace)
             process.signal(signal.SIGTERM)
             await asyncio.shield(process.exited)
