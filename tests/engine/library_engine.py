@@ -1,0 +1,165 @@
+"""The real engine with stacks of a test's own, and the whole content of an API server, for comparing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox import plugins
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Cluster, Sandbox
+from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.toolchain import Tools
+
+PASSPHRASE = "engine-tests"
+# Written by the cluster itself, now and then.
+VOLATILE = ("events", "leases", "componentstatuses", "nodes", "pods", "replicasets", "endpoints", "endpointslices")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command of the CLI: exit code and everything that it printed."""
+
+    code: int
+    text: str
+
+    def summary(self) -> dict[str, int]:
+        """Numbers from the lines under "Resources:", `{"created": 57}` or `{"unchanged": 57}`."""
+        lines = self.text.partition("\nResources:\n")[2].partition("\n\n")[0].splitlines()
+        words = [line.replace("to ", "").split() for line in lines if line.strip()]
+        return {line[-1]: int(line[-2]) for line in words}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Pulumi project with a file backend of its own. program: the directory with Pulumi.yaml and __main__.py."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    tools: Tools
+    program: Path = CHECKOUT
+
+    @classmethod
+    def make(cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT) -> Project:
+        directory.mkdir(parents=True, exist_ok=True)
+        chosen = plugins.select(tools, pulumi_home())
+        environment = with_tools(tools.bin_dir, chosen.path) | dict(chosen.env)
+        environment |= {
+            "KUBECONFIG": str(sandbox.kubeconfig),
+            "PULUMI_BACKEND_URL": f"file://{directory}",
+            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+        name = yaml.safe_load((program / "Pulumi.yaml").read_text())["name"]
+        (directory / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
+        return cls(directory, environment, tools, program)
+
+    def stack(self, name: str, config: Mapping[str, Any]) -> Stack:
+        """A stack with this configuration, `{"stack": "all-in-one", "mesh": {...}}`; made if it is not there."""
+        salted = self.directory / f"Pulumi.{name}.yaml"
+        if not salted.exists():
+            made = self._call(["stack", "init", name, "--no-select"], self.directory)
+            assert made.code == 0, made.text
+        salt = yaml.safe_load(salted.read_text())["encryptionsalt"]
+        file = self.directory / f"{name}.config.yaml"
+        keys = {f"hosted-mesh:{key}": value for key, value in config.items()}
+        file.write_text(yaml.safe_dump({"config": keys, "encryptionsalt": salt}))
+        return Stack(self, name, file)
+
+    def _call(self, arguments: list[str], cwd: Path) -> Run:
+        command = [str(self.tools["pulumi"]), "--non-interactive", "--color=never", *arguments]
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        return Run(done.returncode, done.stdout + done.stderr)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One stack of a project."""
+
+    project: Project
+    name: str
+    file: Path
+
+    def run(self, *arguments: str) -> Run:
+        """Any command that takes a configuration: preview, up, destroy."""
+        return self.project._call(
+            [*arguments, "--stack", self.name, "--config-file", str(self.file)], self.project.program
+        )
+
+    def succeed(self, *arguments: str) -> Run:
+        done = self.run(*arguments)
+        assert done.code == 0, done.text
+        return done
+
+    def up(self) -> Run:
+        return self.succeed("up", "--yes", "--skip-preview")
+
+    def destroy(self) -> Run:
+        return self.succeed("destroy", "--yes", "--skip-preview")
+
+    def preview(self) -> list[dict[str, Any]]:
+        """The steps of a preview."""
+        steps: list[dict[str, Any]] = json.loads(self._json("preview", "--json"))["steps"]
+        return steps
+
+    def outputs(self) -> dict[str, Any]:
+        done = self.project._call(
+            ["stack", "output", "--json", "--show-secrets", "--stack", self.name], self.project.directory
+        )
+        assert done.code == 0, done.text
+        found: dict[str, Any] = json.loads(done.text)
+        return found
+
+    def state(self) -> bytes:
+        """The bytes of the stack's state as they lie in the backend."""
+        files = (self.project.directory / ".pulumi").rglob(f"{self.name}*.json*")
+        return b"\n".join(file.read_bytes() for file in files)
+
+    def _json(self, *arguments: str) -> str:
+        done = self.succeed(*arguments)
+        return done.text[done.text.index("{") :]
+
+
+@dataclass(frozen=True)
+class Api:
+    """An API server as its administrator sees it."""
+
+    cluster: Cluster
+    tools: Tools
+
+    def kubectl(self, *arguments: str, kubeconfig: Path | None = None) -> Run:
+        command = [str(self.tools["kubectl"]), f"--kubeconfig={kubeconfig or self.cluster.kubeconfig}", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return Run(done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr)
+
+    def get(self, *arguments: str) -> Any:
+        done = self.kubectl("get", *arguments, "-o", "json")
+        assert done.code == 0, done.text
+        return json.loads(done.text)
+
+    def everything(self) -> dict[str, dict[str, Any]]:
+        """Every object of every kind that can be listed, by kind, namespace and name, but for what clusters write."""
+        kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").text.split()
+        wanted = [kind for kind in kinds if kind.split(".")[0] not in VOLATILE]
+        items = self.get(",".join(wanted), "--all-namespaces", "--ignore-not-found")["items"]
+        return {_key(item): item for item in items}
+
+
+def _key(item: Mapping[str, Any]) -> str:
+    metadata = item["metadata"]
+    group = item["apiVersion"].partition("/")[0] if "/" in item["apiVersion"] else "core"
+    return f"{item['kind']}.{group} {metadata.get('namespace', '')}/{metadata['name']}"

@@ -1,0 +1,113 @@
+"""Bad input on the real engine: one message, no stack trace, nothing touched, even without a preview."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library_engine import Api, Project
+
+Config = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    return Project.make(tmp_path_factory.mktemp("bad"), engine_sandbox, tools)
+
+
+@pytest.fixture(scope="module")
+def mesh(engine_sandbox: Sandbox, tools: Tools) -> Config:
+    kubeconfig = str(engine_sandbox.kubeconfig)
+    return {
+        "name": "bad",
+        "controlPlane": {
+            "cluster": {"kubeconfig": kubeconfig, "context": "provider"},
+            "host": "istiod.bad.sandbox.test",
+            "exposure": {"sourceRanges": ["10.90.0.20/32"]},
+            "istiod": {"waitUntilReady": False},
+        },
+        "dataPlane": {
+            "cluster": {"kubeconfig": kubeconfig, "context": "user"},
+            "access": {"apiServer": "https://api.user.sandbox.test:6443"},
+            "crds": {"install": False},
+        },
+        "charts": {"path": str(tools.charts)},
+    }
+
+
+def not_a_kubeconfig(mesh: Config, sandbox: Sandbox) -> None:
+    path = sandbox.state / "not-a-kubeconfig"
+    path.write_text("users: [{user: {token: s3cr3t-t0ken}}]\n")
+    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(path)
+
+
+def swapped(mesh: Config, sandbox: Sandbox) -> None:
+    for side, context in (("controlPlane", "provider"), ("dataPlane", "user")):
+        mesh[side]["cluster"]["server"] = sandbox.clusters[context].server  # type: ignore[index]
+    mesh["controlPlane"]["cluster"]["context"], mesh["dataPlane"]["cluster"]["context"] = "user", "provider"
+
+
+def other_address(mesh: Config, sandbox: Sandbox) -> None:
+    """The provider's cluster a second time, as localhost instead of 127.0.0.1."""
+    path: Path = sandbox.state / "same-cluster"
+    path.write_text(
+        sandbox.clusters["provider"].kubeconfig.read_text().replace("https://127.0.0.1:", "https://localhost:")
+    )
+    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(path)
+    mesh["dataPlane"]["cluster"]["context"] = "provider"
+
+
+BAD = {
+    "unknown field": (lambda mesh, _: mesh["controlPlane"].update(hots="x"), "controlPlane.hots: is not a field"),
+    "address as host": (
+        lambda mesh, _: mesh["controlPlane"].update(host="192.0.2.1"),
+        "controlPlane.host: is an IP address",
+    ),
+    "open exposure": (lambda mesh, _: mesh["controlPlane"].update(exposure={}), "sourceRanges is empty"),
+    "old charts": (lambda mesh, _: mesh.update(charts={"version": "1.20.0"}), "charts.version: is too old"),
+    "no charts": (lambda mesh, _: mesh.update(charts={"path": "/"}), "charts.path: has no chart"),
+    "one cluster twice": (lambda mesh, _: mesh["dataPlane"]["cluster"].update(context="provider"), "same API server"),
+    "one cluster under two addresses": (other_address, "same kube-system namespace"),
+    "swapped clusters": (swapped, "points at another API server"),
+    "no kubeconfig": (not_a_kubeconfig, "dataPlane.cluster.kubeconfig: is not a kubeconfig"),
+    "certificates that invert": (
+        lambda mesh, _: mesh.update(trust={"workloadLifetimeHours": 2000}),
+        "a workload's certificate outlives",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_message_and_nothing_touched(
+    case: str, project: Project, mesh: Config, engine_sandbox: Sandbox, tools: Tools
+) -> None:
+    document = copy.deepcopy(mesh)
+    spoil, words = BAD[case]
+    spoil(document, engine_sandbox)
+    stack = project.stack("bad", {"stack": "all-in-one", "mesh": document})
+    before = [Api(cluster, tools).everything().keys() for cluster in engine_sandbox.clusters.values()]
+
+    done = stack.run("up", "--yes", "--skip-preview")
+
+    assert done.code != 0
+    assert words in done.text
+    assert "Traceback" not in done.text
+    assert "s3cr3t" not in done.text
+    assert [Api(cluster, tools).everything().keys() for cluster in engine_sandbox.clusters.values()] == before
+
+
+def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
+    unknown = project.stack("settings", {"stack": "everything", "mesh": mesh}).run("preview")
+    assert "stack: must be one of" in unknown.text
+    alone = project.stack("settings", {"stack": "control-plane", "mesh": mesh}).run("preview")
+    assert "references.trust: is required by this stack" in alone.text
+    missing = project.stack("settings", {"stack": "trust"}).run("preview")
+    assert "mesh: is required" in missing.text
+    for done in (unknown, alone, missing):
+        assert done.code != 0
+        assert "Traceback" not in done.text
