@@ -51,4 +51,7 @@ def less_real(mode: Mode, *, uid_range: bool) -> str:
         return ""
     if uid_range:
         return "rootless: users of Pods are this user's subordinate ids"
-    return "rootless with one user: all Pods run as that user, and istio-init cannot redirect by user id"
+    return (
+        "rootless with one user: all Pods run as that user, so the proxy's traffic is told by a mark and not by its "
+        "user, and an application's own calls to port 15012 are not captured"
+    )
