@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pulumi_hosted_mesh import kubeconfig
+from pulumi_hosted_mesh.api_server import kube_system_uid
 from pulumi_hosted_mesh.chart import source
-from pulumi_hosted_mesh.cluster_identity import kube_system_uid
 from pulumi_hosted_mesh.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.cluster import ClusterReference

@@ -10,10 +10,10 @@ import pulumi
 import pulumi_tls as tls
 
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
+from pulumi_hosted_mesh.trust_names import ORGANIZATION, intermediate_common_name, root_common_name
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
-ORGANIZATION = "hosted-mesh"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class MeshRoot(pulumi.ComponentResource):
             private_key_pem=self.key.private_key_pem_pkcs8,
             is_ca_certificate=True,
             allowed_uses=USES_OF_AN_AUTHORITY,
-            subject={"organization": ORGANIZATION, "common_name": f"{name} root"},
+            subject={"organization": ORGANIZATION, "common_name": root_common_name(name)},
             set_subject_key_id=True,
             **_lifetime(trust.root),
             opts=own,
@@ -84,7 +84,7 @@ class MeshTrust(pulumi.ComponentResource):
         request = tls.CertRequest(
             f"{name}-intermediate-request",
             private_key_pem=key.private_key_pem_pkcs8,
-            subject={"organization": ORGANIZATION, "common_name": f"{name} intermediate"},
+            subject={"organization": ORGANIZATION, "common_name": intermediate_common_name(name)},
             opts=own,
         )
         certificate = tls.LocallySignedCert(

@@ -23,6 +23,8 @@ KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"
 """On istiod's Pods: SHA-256 of the kubeconfig that they were started with. A hash of a secret, not a secret."""
 TOKEN_GENERATION_LABEL: Final = f"{PREFIX}/token-generation"
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
+OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
+"""On the exposed Service when the document says that everybody may connect; the policies ask for it."""
 SKIP_AWAIT_ANNOTATION: Final = "pulumi.com/skipAwait"
 
 # Istio's own words.

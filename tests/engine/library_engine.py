@@ -24,10 +24,11 @@ VOLATILE = ("events", "leases", "componentstatuses", "nodes", "pods", "replicase
 
 @dataclass(frozen=True)
 class Run:
-    """One command of the CLI: exit code and everything that it printed."""
+    """One command: exit code, everything that it printed, and its standard output alone."""
 
     code: int
     text: str
+    output: str
 
     def summary(self) -> dict[str, int]:
         """Numbers from the lines under "Resources:", `{"created": 57}` or `{"unchanged": 57}`."""
@@ -83,7 +84,7 @@ class Project:
             text=True,
             timeout=600,
         )
-        return Run(done.returncode, done.stdout + done.stderr)
+        return Run(done.returncode, done.stdout + done.stderr, done.stdout)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Stack:
 
     def preview(self) -> list[dict[str, Any]]:
         """The steps of a preview."""
-        steps: list[dict[str, Any]] = json.loads(self._json("preview", "--json"))["steps"]
+        steps: list[dict[str, Any]] = json.loads(self.succeed("preview", "--json").output)["steps"]
         return steps
 
     def outputs(self) -> dict[str, Any]:
@@ -121,17 +122,13 @@ class Stack:
             ["stack", "output", "--json", "--show-secrets", "--stack", self.name], self.project.directory
         )
         assert done.code == 0, done.text
-        found: dict[str, Any] = json.loads(done.text)
+        found: dict[str, Any] = json.loads(done.output)
         return found
 
     def state(self) -> bytes:
         """The bytes of the stack's state as they lie in the backend."""
         files = (self.project.directory / ".pulumi").rglob(f"{self.name}*.json*")
         return b"\n".join(file.read_bytes() for file in files)
-
-    def _json(self, *arguments: str) -> str:
-        done = self.succeed(*arguments)
-        return done.text[done.text.index("{") :]
 
 
 @dataclass(frozen=True)
@@ -144,16 +141,16 @@ class Api:
     def kubectl(self, *arguments: str, kubeconfig: Path | None = None) -> Run:
         command = [str(self.tools["kubectl"]), f"--kubeconfig={kubeconfig or self.cluster.kubeconfig}", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        return Run(done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr)
+        return Run(done.returncode, done.stdout + done.stderr, done.stdout)
 
     def get(self, *arguments: str) -> Any:
         done = self.kubectl("get", *arguments, "-o", "json")
         assert done.code == 0, done.text
-        return json.loads(done.text)
+        return json.loads(done.output)
 
     def everything(self) -> dict[str, dict[str, Any]]:
         """Every object of every kind that can be listed, by kind, namespace and name, but for what clusters write."""
-        kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").text.split()
+        kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").output.split()
         wanted = [kind for kind in kinds if kind.split(".")[0] not in VOLATILE]
         items = self.get(",".join(wanted), "--all-namespaces", "--ignore-not-found")["items"]
         return {_key(item): item for item in items}

@@ -10,6 +10,7 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     MONITORING_PORT,
+    OPEN_TO_ALL_ANNOTATION,
     READINESS_PORT,
     REVISION_LABEL,
     SKIP_AWAIT_ANNOTATION,
@@ -83,6 +84,8 @@ def exposed_service_annotations(mesh: Mesh) -> dict[str, str]:
     annotations = dict(exposure.annotations)
     if exposure.publish_name:
         annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = mesh.control_plane.host
+    if exposure.open_to_all:
+        annotations[OPEN_TO_ALL_ANNOTATION] = "controlPlane.exposure.openToAll"
     if not mesh.control_plane.istiod.wait_until_ready:
         annotations[SKIP_AWAIT_ANNOTATION] = "true"
     return annotations

@@ -105,7 +105,10 @@ def test_exposed_service_is_published_by_name() -> None:
     key = "external-dns.alpha.kubernetes.io/hostname"
     assert manifests.exposed_service_annotations(mesh())[key] == "istiod.demo.example.com"
     silent = mesh(controlPlane__exposure={"openToAll": True, "publishName": False, "annotations": {"a": "b"}})
-    assert manifests.exposed_service_annotations(silent) == {"a": "b"}
+    assert manifests.exposed_service_annotations(silent) == {
+        "a": "b",
+        "hosted-mesh.io/open-to-all": "controlPlane.exposure.openToAll",
+    }
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:

@@ -1,0 +1,1 @@
+"""The console command `hosted-mesh`; `command` has its verbs."""

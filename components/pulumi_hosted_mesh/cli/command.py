@@ -1,0 +1,70 @@
+"""`hosted-mesh validate | schema | leftovers`: what can be done with a mesh document and no Pulumi engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pulumi_hosted_mesh import kubeconfig, leftovers
+from pulumi_hosted_mesh.api_server import UnreachableError
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec import schema
+from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.load import read_mesh_file
+
+Document = Annotated[Path, typer.Argument(help="A mesh document, YAML.", show_default=False)]
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Work with mesh documents of pulumi-hosted-mesh.")
+
+
+@app.command()
+def validate(document: Document) -> None:
+    """Check a mesh document: exit code 0 and one line if it can be used, else 1 and one line per problem."""
+    with plain_errors():
+        mesh = read_mesh_file(document)
+    print(f"{document}: mesh {mesh.name}, istiod at {mesh.control_plane.host}, namespace {mesh.namespace}")
+
+
+@app.command(name="schema")
+def print_schema(
+    stack: Annotated[bool, typer.Option("--stack", help="Of a stack file instead of a mesh document.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write both where the package keeps them.")] = False,
+) -> None:
+    """Print the JSON Schema of a mesh document."""
+    if write:
+        schema.write()
+    else:
+        print(schema.text_of(schema.stack_schema() if stack else schema.mesh_schema()), end="")
+
+
+@app.command(name="leftovers")
+def list_leftovers(
+    document: Document,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them.")] = False,
+) -> None:
+    """List what istiod wrote into the user's namespaces and `pulumi destroy` cannot know: the root certificate."""
+    with plain_errors():
+        mesh = read_mesh_file(document)
+        cluster = kubeconfig.read(
+            mesh.data_plane.cluster or ClusterReference(kubeconfig="$KUBECONFIG"), "dataPlane.cluster"
+        )
+        namespaces = leftovers.find(mesh, cluster)
+        for namespace in namespaces:
+            print(f"ConfigMap {leftovers.ROOT_CERTIFICATE_CONFIG_MAP} in namespace {namespace}")
+        if remove:
+            leftovers.remove(namespaces, cluster)
+    print(f"{len(namespaces)} {'removed' if remove else 'found'}")
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """A user's mistake is a message on standard error and exit code 1, never a stack trace."""
+    try:
+        yield
+    except (InvalidInputError, UnreachableError) as mistake:
+        print(mistake, file=sys.stderr)
+        raise typer.Exit(1) from None
