@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def other_address(mesh: Config, sandbox: Sandbox) -> None:
     mesh["dataPlane"]["cluster"]["context"] = "provider"
 
 
-BAD = {
+BAD: dict[str, tuple[Callable[[Config, Sandbox], None], str]] = {
     "unknown field": (lambda mesh, _: mesh["controlPlane"].update(hots="x"), "controlPlane.hots: is not a field"),
     "address as host": (
         lambda mesh, _: mesh["controlPlane"].update(host="192.0.2.1"),

@@ -16,6 +16,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.load import read_mesh_file
+from pulumi_hosted_mesh.vocabulary import ROOT_CERTIFICATE_CONFIG_MAP
 
 Document = Annotated[Path, typer.Argument(help="A mesh document, YAML.", show_default=False)]
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Work with mesh documents of pulumi-hosted-mesh.")
@@ -54,7 +55,7 @@ def list_leftovers(
         )
         namespaces = leftovers.find(mesh, cluster)
         for namespace in namespaces:
-            print(f"ConfigMap {leftovers.ROOT_CERTIFICATE_CONFIG_MAP} in namespace {namespace}")
+            print(f"ConfigMap {ROOT_CERTIFICATE_CONFIG_MAP} in namespace {namespace}")
         if remove:
             leftovers.remove(namespaces, cluster)
     print(f"{len(namespaces)} {'removed' if remove else 'found'}")

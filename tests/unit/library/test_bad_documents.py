@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,7 +162,7 @@ def test_not_a_mapping(not_a_document: object) -> None:
         read_mesh(not_a_document)
 
 
-def test_files_that_cannot_be_read(tmp_path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("name: [demo\n")
     with pytest.raises(InvalidInputError, match=r"line 2.*is not valid YAML"):
