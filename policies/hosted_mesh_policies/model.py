@@ -114,7 +114,15 @@ class Stack:
 
     @cached_property
     def by_urn(self) -> Mapping[str, Resource]:
-        return {resource.urn: resource for resource in self.resources}
+        """Resources by URN, with those that are only named as dependencies: the engine does not show what a stack reads
+        (StackReference) to its policies."""
+        found = {resource.urn: resource for resource in self.resources}
+        for resource in self.resources:
+            for urn in {urn for urns in resource.dependencies.values() for urn in urns if urn not in found}:
+                _, _, rest = urn.partition("::")
+                kind, _, name = rest.partition("::")[2].partition("::")
+                found[urn] = Resource(urn, kind.rsplit("$", 1)[-1], name, read_only=True)
+        return found
 
     def ancestors(self, resource: Resource) -> Iterator[Resource]:
         """Parents, nearest first. A cycle of parents ends the walk."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.corpus.world import World
@@ -23,6 +23,9 @@ OUTPUTS = "stack-outputs-keep-secrets"
 OPERATORS = "operators-stay-with-operands"
 
 
+WHOLE_STACK = frozenset({"provider", "istiod's CA", "tenant", "output", "operator", "right object", "timing"})
+
+
 @dataclass(frozen=True)
 class Case:
     """`rules` are those of which at least one must speak, at `moment`, the earliest at which it can be known: the first
@@ -38,7 +41,13 @@ class Case:
     moment: Literal["preview", "update"] = "preview"
     before: Program | None = None
     stack: str = "corpus"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    only_rehearsed: str = ""
+    """Why the real engine cannot run it: an API server refuses such an object by itself, a plug-in is not there."""
+
+    @property
+    def alone(self) -> bool:
+        """True for a program that must have a stack to itself: it is about the whole stack, or about two runs."""
+        return bool(self.before) or self.moment == "update" or self.family in WHOLE_STACK or self.stack != "corpus"
 
     @property
     def clean(self) -> bool:

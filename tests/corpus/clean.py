@@ -21,6 +21,7 @@ from tests.corpus.world import (
     key,
     password,
     random_id,
+    reference,
     request,
     self_signed,
     signed,
@@ -261,7 +262,7 @@ def declassified() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.config_map("dp", "x", {"digest": text}, annotations={DECLASSIFY: "data.digest: sha256, to restart on change"})
 
     def from_stack(world: World) -> None:
-        other = pulumi.StackReference("organization/hosted-mesh-corpus/producer")
+        other = reference("organization/hosted-mesh-corpus/producer")
         world.config_map("dp", "x", {"host": other.get_output("host")})
 
     yield "a hash, with its reason", digest

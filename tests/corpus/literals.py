@@ -23,9 +23,9 @@ FINE_IN_A_SECRET: Final = frozenset({"password in a URL", "registry login", "acc
 
 @functools.cache
 def opaque(name: str, length: int = 28) -> str:
-    """A random token, one per name and process."""
+    """A random token, one per name and process; lower case, so that it may also be a Kubernetes name."""
     del name
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length))
+    return "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(length - 1)) + "x"
 
 
 def filler(size: int) -> str:

@@ -117,8 +117,7 @@ class Monitor(mocks.MockMonitor):
         urn = self.make_urn(request.parent, request.type, request.name)
         outputs = {"host": PRODUCER["host"], "token": {SIGNATURE: SECRET, "value": PRODUCER["token"]}}
         state = {"name": request.name, "outputs": outputs, "secretOutputNames": ["token"]}
-        struct = json_format.ParseDict(state, struct_pb2.Struct())
-        self.found.append(Resource(urn, request.type, request.name, None, from_struct(struct), request.parent or None))
+        struct = json_format.ParseDict(state, struct_pb2.Struct())  # the engine does not show reads to policies
         return resource_pb2.ReadResourceResponse(urn=urn, properties=struct)
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name

@@ -55,7 +55,7 @@ def custom_resource(world: World, value: Any) -> Object:
 def webhook_url(world: World, value: Any) -> Object:
     hook = {
         "name": "x.example.com",
-        "clientConfig": {"url": pulumi.Output.concat("https://istiod.example.com/inject?k=", value), "caBundle": "Q0E="},
+        "clientConfig": {"url": pulumi.Output.concat("https://istiod.example.com/inject/", value), "caBundle": "Q0E="},
         "timeoutSeconds": 5,
         "failurePolicy": "Fail",
         "sideEffects": "None",

@@ -6,12 +6,46 @@ secret outputs included), and a program starts in a quarter of the time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 
 Inputs = Mapping[str, Any]
+
+
+@dataclass
+class Scope:
+    """Where a program's resources go: several programs may share a stack, each under a parent and a prefix of its own."""
+
+    prefix: str = ""
+    parent: pulumi.Resource | None = None
+
+    def options(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
+        own = pulumi.ResourceOptions(parent=self.parent)
+        return pulumi.ResourceOptions.merge(own, opts) if opts else own
+
+
+SCOPE = Scope()
+
+
+@contextlib.contextmanager
+def scope(prefix: str, parent: pulumi.Resource | None) -> Iterator[None]:
+    """Puts what is made inside under a parent and a prefix."""
+    before = (SCOPE.prefix, SCOPE.parent)
+    SCOPE.prefix, SCOPE.parent = prefix, parent
+    try:
+        yield
+    finally:
+        SCOPE.prefix, SCOPE.parent = before
+
+
+def reference(stack: str) -> pulumi.StackReference:
+    """Another stack's outputs."""
+    opts = SCOPE.options(None)
+    return pulumi.StackReference(f"{SCOPE.prefix}{stack}", stack_name=stack, opts=opts)
 
 
 class Object(pulumi.CustomResource):
@@ -28,7 +62,10 @@ class Object(pulumi.CustomResource):
     ) -> None:
         own = pulumi.ResourceOptions(additional_secret_outputs=list(secret_outputs))
         super().__init__(
-            kind, name, {**dict.fromkeys(outputs), **inputs}, pulumi.ResourceOptions.merge(own, opts)
+            kind,
+            SCOPE.prefix + name,
+            {**dict.fromkeys(outputs), **inputs},
+            pulumi.ResourceOptions.merge(own, SCOPE.options(opts)),
         )
 
     def output(self, name: str) -> pulumi.Output[Any]:
@@ -40,7 +77,7 @@ class Box(pulumi.ComponentResource):
     """A component of no particular type: a leak through it is still a leak."""
 
     def __init__(self, name: str, kind: str = "corpus:index:Box", opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(kind, name, None, opts)
+        super().__init__(kind, SCOPE.prefix + name, None, SCOPE.options(opts))
 
 
 class World:
@@ -54,12 +91,14 @@ class World:
     def provider(self, side: str) -> pulumi.ProviderResource:
         """The provider of a side, made on first use: a program that needs one cluster has one provider."""
         if side not in self._providers:
-            self._providers[side] = self.named_provider(f"{side}-cluster", self.kubeconfigs[side])
+            with scope("", None):
+                self._providers[side] = self.named_provider(f"{side}-cluster", self.kubeconfigs[side])
         return self._providers[side]
 
     def named_provider(self, name: str, kubeconfig: Any, *, secret: bool = True) -> pulumi.ProviderResource:
         value = pulumi.Output.secret(kubeconfig) if secret else kubeconfig
-        return pulumi.ProviderResource("kubernetes", name, {"kubeconfig": value, "clusterIdentifier": name})
+        opts = pulumi.ResourceOptions(parent=SCOPE.parent)
+        return pulumi.ProviderResource("kubernetes", name, {"kubeconfig": value, "clusterIdentifier": name}, opts)
 
     def options(self, side: str, **more: Any) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(provider=self.provider(side), **more)
@@ -71,7 +110,7 @@ class World:
         token = f"kubernetes:{group or 'core'}/{number}:{short}"
         inputs = {"apiVersion": version, "kind": short, **body}
         metadata = dict(inputs.pop("metadata", {}))
-        metadata.setdefault("name", name)
+        metadata.setdefault("name", SCOPE.prefix + name if short in SHARED_NAMES else name)
         if short not in CLUSTER_WIDE:
             metadata.setdefault("namespace", self.namespace)
         outputs = [key for key in ("data", "stringData", "status") if key not in inputs]
@@ -88,6 +127,9 @@ class World:
         return self.object(side, "v1:Secret", name, {"stringData": data, "type": kind, "metadata": metadata})
 
 
+SHARED_NAMES = frozenset({"ConfigMap", "ServiceAccount", "Deployment", "Widget", "Pod"})
+"""Kinds whose objects get the scope's prefix, so that programs in one stack do not meet in the cluster. Others keep their
+names, which the rules look at."""
 CLUSTER_WIDE = frozenset(
     {"Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 )

@@ -90,7 +90,10 @@ def atoms(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[by
         for part in parts:
             yield from atoms(part.strip(b"\"'"), depth=depth + 1)
         return
-    yield from _of_encoded(value, depth)
+    inner = list(_of_encoded(value, depth))
+    yield from inner
+    if inner and value not in inner and depth < MOST_DEPTH and _decodes_to_text(value):
+        return  # the same secret in other letters; whoever searches decodes them
     text = value.decode("utf-8", "replace")
     if certain or not is_public_looking(text):
         yield value
@@ -171,11 +174,13 @@ _PUBLIC_KEYS: Final = frozenset(
 
 
 def _of_structure(tree: Any, depth: int) -> Iterator[bytes]:
-    todo = [("", tree)]
-    steps = 0
-    while todo and steps < 100_000:
-        steps += 1
+    todo, seen = [("", tree)], set[int]()
+    while todo:
         key, node = todo.pop()
+        if isinstance(node, dict | list):  # an alias may repeat a node without end
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
         if isinstance(node, dict):
             todo.extend((str(k), v) for k, v in node.items())
         elif isinstance(node, list):
@@ -195,6 +200,15 @@ def _of_encoded(value: bytes, depth: int) -> Iterator[bytes]:
             yield from _opaque(base64.b64decode(standard + b"=" * (-len(standard) % 4)), depth)
     except binascii.Error:
         return
+
+
+def _decodes_to_text(value: bytes) -> bool:
+    try:
+        standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+        decoded = base64.b64decode(standard + b"=" * (-len(standard) % 4), validate=True)
+    except binascii.Error:
+        return False
+    return _is_text(decoded) or decoded[:1] == b"\x30"
 
 
 def _opaque(decoded: bytes, depth: int) -> Iterator[bytes]:

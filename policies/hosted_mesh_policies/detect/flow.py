@@ -144,7 +144,7 @@ class Flow:
     @cached_property
     def owned(self) -> frozenset[str]:
         """URNs of the sources, and of what their secrets passed through, that are the control plane's."""
-        found = {r.urn for r in self.stack.resources if self._is_born_on_control_plane(r)}
+        found = {r.urn for r in self.stack.by_urn.values() if self._is_born_on_control_plane(r)}
         todo = list(found)
         while todo:
             resource = self.stack.by_urn[todo.pop()]
@@ -177,6 +177,8 @@ class Flow:
             return not self._is_users(resource)
         if self.clusters.on_control_plane(resource):
             return True
+        if resource.read_only and resource.provider is None and resource.kind == "Secret":
+            return True  # read from a cluster that the engine does not name
         if resource.urn in self.clusters.providers:
             return self.clusters.role_of_provider(self.clusters.providers[resource.urn]).name == "CONTROL_PLANE"
         return not self.clusters.on_data_plane(resource) and any(

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..tree import UNKNOWN, Leaf, Path, Tree, leaves
 
-GAP: Final = b"\0\2\0\2"
+GAP: Final = b"\0\2\0"
 """Stands between values; in no encoding's alphabet."""
 LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones are laid end to end."""

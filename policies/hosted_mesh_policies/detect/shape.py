@@ -47,6 +47,8 @@ def shapes(data: bytes) -> Iterator[Shape]:
     seen: set[tuple[Kind, tuple[str, ...]]] = set()
     for view in views(data):
         for kind, servers in _in_view(view.data):
+            if kind is Kind.KUBECONFIG and "folding" in view.layers:
+                continue  # without its line breaks it cannot be read; the view before had them
             if (kind, servers) not in seen:
                 seen.add((kind, servers))
                 yield Shape(kind, view.layers, servers)
@@ -160,9 +162,13 @@ def _kubeconfig(data: bytes, depth: int = 0) -> tuple[str, ...] | None:
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, RecursionError, ValueError):
         return ("",) if _CLIENT_KEY.search(data) else None
-    todo = [tree]
+    todo, seen = [tree], set[int]()
     while todo:
         node = todo.pop()
+        if isinstance(node, dict | list):  # an alias may repeat a node without end
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
         if isinstance(node, list):
             todo.extend(node)
         elif isinstance(node, str) and depth < MOST_DOCUMENTS and "users" in node and "clusters" in node:

@@ -28,7 +28,7 @@ MOST_WORK: Final = 96
 MOST_WORK_EXTRA: Final = 32 * 1024 * 1024
 
 
-BETWEEN: Final = b"\0\1\0\1"
+BETWEEN: Final = b"\0\1\0\1\0"
 """Stands between pieces that were decoded apart."""
 
 

@@ -91,10 +91,23 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
         return
     users_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
     for path, data in context.text(resource).parts():
-        for shape in shapes(data):
+        found = list(shapes(data))
+        if any(_is_own_kubeconfig(context, shape) for shape in found):
+            found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
+        for shape in found:
             if problem := _problem(context, resource, path, data, shape, users_own):
                 wrapped = f" (under {' in '.join(reversed(shape.layers))})" if shape.layers else ""
                 yield show(path), f"{shape.kind.value}{wrapped}{problem}"
+
+
+PARTS_OF_KUBECONFIG: Final = frozenset(
+    {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
+)
+
+
+def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
+    """A kubeconfig that opens only the user's own cluster; its key or token is the user's too."""
+    return shape.kind is Kind.KUBECONFIG and all(map(context.clusters.is_data_plane_server, shape.servers))
 
 
 PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"

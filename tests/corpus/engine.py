@@ -1,0 +1,170 @@
+"""The corpus on the real engine: one Pulumi process per preview or update, each case in a stack of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).resolve().parent / "program"
+
+
+@dataclass(frozen=True)
+class Said:
+    """One policy's verdict, from the engine's event log."""
+
+    policy: str
+    urn: str
+    message: str
+    mandatory: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """One preview or update: how it ended and what the policies said."""
+
+    code: int
+    said: tuple[Said, ...]
+    output: str
+    seconds: float = 0.0
+
+    @property
+    def refused(self) -> tuple[Said, ...]:
+        return tuple(said for said in self.said if said.mandatory)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The Pulumi CLI on two clusters, given by kubeconfig files and API server addresses.
+
+    `state` holds the file backend, one project folder per stack and the logs; nothing else is written.
+    """
+
+    pulumi: Path
+    environment: Mapping[str, str]
+    state: Path
+    kubeconfigs: Mapping[Literal["cp", "dp"], Path]
+    servers: Mapping[Literal["cp", "dp"], str]
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    def run(
+        self,
+        operation: Literal["preview", "up", "destroy", "refresh"],
+        case: str,
+        *,
+        stack: str,
+        policies: bool = True,
+        before: bool = False,
+        more: Sequence[str] = (),
+        program: Path = PROGRAM,
+    ) -> Run:
+        """Runs one operation of a case's program to its end."""
+        folder = self._project(stack, program)
+        events = self.state / f"{stack}.events"
+        events.unlink(missing_ok=True)
+        command = [str(self.pulumi), operation, "--non-interactive", "--color=never", "--stack", stack]
+        command += ["--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
+        if policies:
+            command += ["--policy-pack", str(self._pack()), "--policy-pack-config", str(self._config())]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**self._settings(), "CORPUS_CASE": case, **({"CORPUS_BEFORE": "1"} if before else {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return Run(done.returncode, _said(events), done.stdout + done.stderr)
+
+    def ask(self, *arguments: str, stack: str) -> subprocess.CompletedProcess[str]:
+        """A short command of the CLI about a stack."""
+        return subprocess.run(
+            [str(self.pulumi), "--non-interactive", *arguments, "--stack", stack],
+            cwd=self._project(stack, PROGRAM),
+            env=self._settings(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def forget(self, stack: str) -> None:
+        """Removes a stack's state and folder, not what it made."""
+        shutil.rmtree(self.state / "projects" / stack, ignore_errors=True)
+        for path in (self.state / "backend" / ".pulumi" / "stacks").rglob(f"{stack}.json*"):
+            path.unlink()
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            **self.environment,
+            "PULUMI_BACKEND_URL": f"file://{self.state / 'backend'}",
+            "PULUMI_CONFIG_PASSPHRASE": "corpus-of-the-policies",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DEBUG_COMMANDS": "true",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CORPUS_CONTROL_PLANE": str(self.kubeconfigs["cp"]),
+            "CORPUS_DATA_PLANE": str(self.kubeconfigs["dp"]),
+            "CORPUS_TOKEN": self.token,
+        }
+
+    def _project(self, stack: str, program: Path) -> Path:
+        """A project folder of the stack's own, so that runs side by side share no file; its program is the real one."""
+        folder = self.state / "projects" / stack
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (self.state / "backend").mkdir(exist_ok=True)
+            project = yaml.safe_load((program / "Pulumi.yaml").read_text()) | {"main": str(program)}
+            (folder / "Pulumi.yaml").write_text(yaml.safe_dump(project))
+            made = self.ask("stack", "init", "--no-select", stack=stack)
+            if made.returncode != 0:
+                raise RuntimeError(f"stack init failed: {made.stderr}")
+        return folder
+
+    def _pack(self) -> Path:
+        """An executable that starts the pack; the engine reads the pack's version beside it."""
+        folder = self.state / "pack"
+        script = folder / "hosted-mesh"
+        if not script.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "PulumiPolicy.yaml").write_bytes((ROOT / "policies" / "PulumiPolicy.yaml").read_bytes())
+            pack = shlex.quote(str(ROOT / "policies"))
+            made = folder / f"making-{os.getpid()}"
+            made.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -u -X faulthandler {pack} "$1"\n')
+            made.chmod(0o755)
+            made.replace(script)
+        return script
+
+    def _config(self) -> Path:
+        path = self.state / "policies.json"
+        clusters = {"controlPlaneServers": [self.servers["cp"]], "dataPlaneServers": [self.servers["dp"]]}
+        if not path.exists():
+            made = path.with_suffix(f".{os.getpid()}")
+            made.write_text(json.dumps({"providers-reach-their-own-cluster": clusters}))
+            made.replace(path)
+        return path
+
+
+def _said(events: Path) -> tuple[Said, ...]:
+    if not events.exists():
+        return ()
+    found = []
+    for line in events.read_text(encoding="utf-8").splitlines():
+        event = json.loads(line).get("policyEvent")
+        if event:
+            mandatory = event["enforcementLevel"] == "mandatory"
+            found.append(Said(event["policyName"], event.get("resourceUrn", ""), event["message"], mandatory))
+    return tuple(found)
