@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from sandbox.errors import SandboxError
-from sandbox.plugins import official
+from sandbox.plugins import engine_log, official
 
 if TYPE_CHECKING:
     from sandbox.toolchain import Tools
@@ -45,6 +45,8 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             f"{_VARIABLE} is {wanted!r}.", fix=f'set {_VARIABLE} to "official" or "standin", or unset it.'
         )
     pulumi_home.mkdir(parents=True, exist_ok=True)
+    if _is_ours(pulumi_home):
+        engine_log.switch_off(pulumi_home)
     found: Mapping[str, Path] | None = None
     refusal = ""
     if wanted != "standin":
@@ -90,9 +92,15 @@ def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Pa
 
 def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
     """Links the program; False when something else would be used all the same, or the folder is not ours to link in."""
-    if kind == "standin" and pulumi_home.resolve() == (Path.home() / ".pulumi").resolve():
-        return False  # The person's own: a stand-in there would pass for the real thing in other projects.
+    if kind == "standin" and not _is_ours(pulumi_home):
+        return False  # A stand-in there would pass for the real thing in the person's other projects.
     on_path = shutil.which(official.executable(name))
     if on_path is not None and Path(on_path).resolve() != program.resolve():
         return False
     return official.link(name, program, pulumi_home)
+
+
+def _is_ours(pulumi_home: Path) -> bool:
+    """Whether the folder is the sandbox's, not the person's own."""
+    theirs = (Path.home() / ".pulumi", Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"))
+    return pulumi_home.resolve() not in [path.resolve() for path in theirs]

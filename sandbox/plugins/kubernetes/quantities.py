@@ -16,7 +16,7 @@ _SMALLEST: Final = Fraction(1, 10**9)
 def canonical(text: str) -> str:
     """The canonical spelling. Raises ValueError when the text is no quantity.
 
-    Smaller than a nano rounds up, as does a fraction of a byte in a binary unit; binary units below 1024 turn decimal.
+    Smaller than a nano rounds up. Binary units turn decimal where the value is below 1024 or no whole number.
     """
     match = _FORM.match(text)
     if match is None:
@@ -24,14 +24,13 @@ def canonical(text: str) -> str:
     number, suffix = Fraction(match[1]), match[2]
     if suffix in _BINARY:
         value = number * 1024 ** _BINARY[suffix]
-        return _binary(value) if abs(value) >= 1024 else _decimal(value)
+        return _binary(int(value)) if abs(value) >= 1024 and value.denominator == 1 else _decimal(value)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
         return _decimal(number * Fraction(10) ** int(suffix[1:]), exponents=True)
     return _decimal(number * Fraction(10) ** _DECIMAL[suffix])
 
 
-def _binary(value: Fraction) -> str:
-    whole = _away_from_zero(value)
+def _binary(whole: int) -> str:
     power = 0
     while whole % 1024 == 0 and power < 6:
         whole //= 1024

@@ -153,7 +153,9 @@ def _hash(key: keys.PrivateKey) -> hashes.SHA256 | hashes.SHA384 | hashes.SHA512
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return None
     if isinstance(key, ec.EllipticCurvePrivateKey):
-        return {384: hashes.SHA384(), 521: hashes.SHA512()}.get(key.curve.key_size) or hashes.SHA256()
+        if key.curve.key_size > 384:
+            return hashes.SHA512()
+        return hashes.SHA384() if key.curve.key_size == 384 else hashes.SHA256()
     return hashes.SHA256()
 
 

@@ -34,6 +34,8 @@ def _expired(state: Values) -> str | None:
 
 _PUBLIC_PEM: Final = Attribute(required=True, replaces=_holds_pem)
 _SECRET_PEM: Final = Attribute(required=True, replaces=_holds_pem, secret=True)
+# Write-only inputs are never saved, so a change of one shows only in the number beside it.
+_REFUSED: Final = Attribute(check=lambda _: "(a write-only input) is not implemented by the stand-in plug-in")
 _NAMES: Final = {
     "subject": Attribute(),
     "dnsNames": Attribute(),
@@ -72,7 +74,12 @@ TYPES: Final = (
     ),
     ResourceType(
         "tls:index/certRequest:CertRequest",
-        {"privateKeyPem": _SECRET_PEM, **_NAMES},
+        {
+            "privateKeyPem": _SECRET_PEM,
+            "privateKeyPemWo": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED,
+            **_NAMES,
+        },
         computed=("certRequestPem", "keyAlgorithm"),
         create=certificates.create_request,
     ),
@@ -80,6 +87,8 @@ TYPES: Final = (
         "tls:index/selfSignedCert:SelfSignedCert",
         {
             "privateKeyPem": _SECRET_PEM,
+            "privateKeyPemWo": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED,
             **_NAMES,
             **_CERTIFICATE,
             "setAuthorityKeyId": Attribute(default=False),
@@ -96,6 +105,8 @@ TYPES: Final = (
             "certRequestPem": _PUBLIC_PEM,
             "caCertPem": _PUBLIC_PEM,
             "caPrivateKeyPem": _SECRET_PEM,
+            "caPrivateKeyPemWo": _REFUSED,
+            "caPrivateKeyPemWoVersion": _REFUSED,
             **_CERTIFICATE,
         },
         computed=(*_CERTIFICATE_OUTPUTS, "caKeyAlgorithm"),

@@ -1,0 +1,90 @@
+"""Field managers: taking over, forcing, and leaving ignored fields alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sandbox.plugins.kubernetes.managers import CREATOR, apply_ignored, manager_name, must_force, taken_over
+
+OURS = "pulumi-kubernetes-01234567"
+
+
+def _entry(manager: str, operation: str, fields: dict[str, Any], **more: str) -> dict[str, Any]:
+    return {"manager": manager, "operation": operation, "fieldsV1": fields, **more}
+
+
+def _live(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"metadata": {"managedFields": list(entries)}, **fields}
+
+
+def test_what_was_made_by_post_becomes_ours() -> None:
+    status = _entry("controller", "Update", {"f:status": {}}, subresource="status")
+    fields: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
+    assert taken_over(_live(_entry(CREATOR, "Update", fields), status), OURS) == [
+        status,
+        _entry(OURS, "Apply", fields),
+    ]
+
+
+def test_what_kubectl_owns_is_added_to_ours() -> None:
+    own = _entry(OURS, "Apply", {"f:spec": {"f:a": {}}})
+    other = _entry("kubectl", "Apply", {"f:spec": {"f:b": {}}})
+    assert taken_over(_live(own, other), OURS) == [_entry(OURS, "Apply", {"f:spec": {"f:a": {}, "f:b": {}}})]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        _entry("somebody", "Update", {}),
+        _entry(OURS, "Apply", {}),
+        _entry(CREATOR, "Update", {}, subresource="status"),
+    ],
+)
+def test_nothing_to_take_over(entry: dict[str, Any]) -> None:
+    assert taken_over(_live(entry), OURS) is None
+
+
+@pytest.mark.parametrize(
+    ("live", "preview", "expected"),
+    [
+        (None, True, True),
+        (None, False, False),
+        (_live(_entry(CREATOR, "Update", {})), True, True),
+        (_live(_entry(CREATOR, "Update", {})), False, False),
+        (_live(_entry("somebody", "Update", {})), True, False),
+        (_live(), False, True),
+    ],
+)
+def test_force(live: dict[str, Any] | None, preview: bool, expected: bool) -> None:
+    assert must_force(live, setting=False, preview=preview, annotated=False) is expected
+
+
+def test_force_by_setting_and_annotation() -> None:
+    live = _live(_entry("somebody", "Update", {}))
+    assert must_force(live, setting=True, preview=False, annotated=False)
+    assert must_force(live, setting=False, preview=False, annotated=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ("somebody", {}),  # theirs: not sent
+        (OURS, {"replicas": 5}),  # ours: sent as it is, or it would be unset
+        (None, {"replicas": 5}),
+    ],
+)
+def test_ignored_fields(owner: str | None, expected: dict[str, Any]) -> None:
+    entries = [_entry(owner, "Apply", {"f:spec": {"f:replicas": {}}})] if owner else []
+    inputs = {"spec": {"replicas": 1}}
+    apply_ignored(inputs, _live(*entries, spec={"replicas": 5}), OURS, ["spec.replicas"])
+    assert inputs["spec"] == expected
+
+
+def test_names() -> None:
+    annotated = {"metadata": {"annotations": {"pulumi.com/patchFieldManager": "me"}}}
+    assert manager_name(annotated, "old", server_side_apply=True) == "me"
+    assert manager_name({}, "old", server_side_apply=True) == "old"
+    assert manager_name({}, "", server_side_apply=True).startswith("pulumi-kubernetes-")
+    assert manager_name({}, "old", server_side_apply=False) == CREATOR

@@ -1,0 +1,63 @@
+"""Property paths, names, and the table of protocol methods."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sandbox.plugins.protocol.naming import unique_name, urn_name, urn_type
+from sandbox.plugins.protocol.paths import Path, contains, format_path, parse_path
+from sandbox.plugins.protocol.server import snake_case
+
+URN = "urn:pulumi:dev::project::hosted-mesh:index:A$kubernetes:apps/v1:Deployment::istiod:ns/istiod::odd"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (("spec", "replicas"), "spec.replicas"),
+        (("spec", "containers", 0, "image"), "spec.containers[0].image"),
+        (("metadata", "labels", "app.kubernetes.io/name"), 'metadata.labels["app.kubernetes.io/name"]'),
+        (("a.b",), '["a.b"]'),
+        ((0,), "[0]"),
+    ],
+)
+def test_paths_are_written_and_read(path: Path, text: str) -> None:
+    assert format_path(path) == text
+    assert parse_path(text) == path
+
+
+def test_a_text_that_is_no_path_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a property path"):
+        parse_path('a["b')
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "expected"),
+    [
+        ("a", "a.b[0]", True),
+        ("a.*.c", "a.b.c", True),
+        ("a[*].c", "a[3].c.d", True),
+        ("a.b", "a", False),
+        ("a", "b", False),
+    ],
+)
+def test_a_path_contains_those_below_it(outer: str, inner: str, expected: bool) -> None:
+    assert contains(parse_path(outer), parse_path(inner)) is expected
+
+
+def test_generated_names() -> None:
+    assert re.fullmatch(r"web-[0-9a-f]{8}", unique_name("web-"))
+    assert unique_name("web-") != unique_name("web-")
+    assert unique_name("web-", b"seed") == unique_name("web-", b"seed")
+
+
+def test_urns() -> None:
+    assert urn_type(URN) == "kubernetes:apps/v1:Deployment"
+    assert urn_name(URN) == "istiod:ns/istiod::odd"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("GetPluginInfo", "get_plugin_info"), ("Diff", "diff")])
+def test_method_names(name: str, expected: str) -> None:
+    assert snake_case(name) == expected

@@ -1,0 +1,80 @@
+"""The kubernetes provider's refusals: each names the thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.plugins.kubernetes import helm
+from sandbox.plugins.kubernetes.provider import KubernetesProvider
+from sandbox.plugins.protocol.engine import Engine
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.stubs import provider_pb2
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KubernetesProvider:
+    """A provider without a cluster."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    made = KubernetesProvider(Engine(""))
+    made.configure(provider_pb2.ConfigureRequest())
+    return made
+
+
+def _urn(token: str) -> str:
+    return f"urn:pulumi:stack::project::{token}::name"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "kubernetes:core/v1:ConfigMapPatch",
+        "kubernetes:apps/v1:DeploymentPatch",
+        "kubernetes:helm.sh/v3:Release",
+        "kubernetes:kustomize/v2:Directory",
+    ],
+)
+def test_types_that_are_not_there(provider: KubernetesProvider, token: str) -> None:
+    with pytest.raises(NotImplementedHere, match=token):
+        provider.check(provider_pb2.CheckRequest(urn=_urn(token)))
+
+
+def test_lists_are_no_resources(provider: KubernetesProvider) -> None:
+    with pytest.raises(ProviderError, match="list resources"):
+        provider.check(provider_pb2.CheckRequest(urn=_urn("kubernetes:core/v1:ConfigMapList")))
+
+
+def test_functions_that_are_not_there(provider: KubernetesProvider) -> None:
+    with pytest.raises(NotImplementedHere, match="kubernetes:kustomize:directory"):
+        provider.invoke(provider_pb2.InvokeRequest(tok="kubernetes:kustomize:directory"))
+
+
+def test_without_a_cluster_a_preview_shows_inputs_and_a_change_fails(provider: KubernetesProvider) -> None:
+    urn = _urn("kubernetes:core/v1:ConfigMap")
+    request = provider_pb2.CheckRequest(urn=urn)
+    request.news.fields["apiVersion"].string_value = "v1"
+    request.news.fields["kind"].string_value = "ConfigMap"
+    request.news.fields["metadata"].struct_value.fields["name"].string_value = "a"
+    checked = provider.check(request)
+    assert checked.inputs.fields["metadata"].struct_value.fields["namespace"].string_value == "default"
+    preview = provider.create(provider_pb2.CreateRequest(urn=urn, properties=checked.inputs, preview=True))
+    assert preview.properties == checked.inputs
+    with pytest.raises(ProviderError, match="unreachable"):
+        provider.create(provider_pb2.CreateRequest(urn=urn, properties=checked.inputs))
+    with pytest.raises(ProviderError, match="unreachable"):
+        provider.construct(provider_pb2.ConstructRequest(type="kubernetes:helm.sh/v4:Chart"))
+
+
+def test_a_chart_that_looks_things_up_is_refused(tmp_path: Path) -> None:
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    (templates / "a.yaml").write_text('{{ lookup "v1" "Secret" "" "" }}')
+    with pytest.raises(NotImplementedHere, match="lookup"):
+        helm.render(helm.Chart("a", "default", str(tmp_path)), "v1.36.3", [])
+
+
+def test_helm_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOSTED_MESH_HELM", str(tmp_path / "helm"))
+    with pytest.raises(ProviderError, match="HOSTED_MESH_HELM"):
+        helm.render(helm.Chart("a", "default", str(tmp_path)), "v1.36.3", [])

@@ -1,0 +1,143 @@
+"""Which plug-ins are chosen, where they are put, and that a refused download is asked for once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import SandboxError
+from sandbox.plugins import official, select
+from sandbox.toolchain import Tools
+
+NAMES = tuple(official.VERSIONS)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sandbox's PULUMI_HOME on a machine where nobody has plug-ins."""
+    person = tmp_path / "person"
+    person.mkdir()
+    monkeypatch.setattr(Path, "home", lambda: person)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    for variable in ("PULUMI_HOME", "HOSTED_MESH_PLUGINS"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path / "pulumi-home"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Tools:
+    programs = {"pulumi": tmp_path / "pulumi", "helm": tmp_path / "helm"}
+    return Tools(tmp_path, tmp_path, tmp_path, programs, {})
+
+
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No way out of this machine; each attempt is noted."""
+    asked: list[str] = []
+
+    def probe() -> str:
+        asked.append("asked")
+        return "no route"
+
+    monkeypatch.setattr(official, "_probe", probe)
+    return asked
+
+
+def _install(home: Path, name: str, version: str, content: bytes = b"\x7fELF") -> Path:
+    program = home / "plugins" / f"resource-{name}-v{version}" / official.executable(name)
+    program.parent.mkdir(parents=True)
+    program.write_bytes(content)
+    program.chmod(0o755)
+    return program
+
+
+def _linked(home: Path, name: str) -> Path:
+    return (home / "plugins" / f"resource-{name}-v{official.VERSIONS[name]}" / official.executable(name)).resolve()
+
+
+def test_stand_ins_where_nothing_can_be_had(home: Path, tools: Tools, refusals: list[str]) -> None:
+    chosen = select(tools, home)
+    assert chosen.kind == "standin"
+    assert "stand-ins" in chosen.summary
+    assert "no route" in chosen.summary
+    assert chosen.path == ()
+    for name in NAMES:
+        assert _linked(home, name).parent.name == "bin"
+    assert select(tools, home).kind == "standin"
+    assert refusals == ["asked"], "the second run must not try again"
+    assert chosen.env["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "true"
+
+
+def test_official_ones_where_they_are(home: Path, tools: Tools, refusals: list[str]) -> None:
+    for name, version in official.VERSIONS.items():
+        _install(Path.home() / ".pulumi", name, version)
+    chosen = select(tools, home)
+    assert chosen.kind == "official"
+    assert refusals == []
+    for name in NAMES:
+        assert ".pulumi" in str(_linked(home, name))
+
+
+@pytest.mark.parametrize("missing", NAMES)
+def test_never_a_mixture(home: Path, tools: Tools, refusals: list[str], missing: str) -> None:
+    for name, version in official.VERSIONS.items():
+        if name != missing:
+            _install(Path.home() / ".pulumi", name, version)
+    assert select(tools, home).kind == "standin"
+
+
+def test_stand_ins_when_asked_for(
+    home: Path, tools: Tools, refusals: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOSTED_MESH_PLUGINS", "standin")
+    for name, version in official.VERSIONS.items():
+        _install(home, name, version)
+    chosen = select(tools, home)
+    assert chosen.kind == "standin"
+    assert [path.name for path in chosen.path] == ["bin"], "official ones in the same folder would win over a link"
+    assert refusals == []
+
+
+def test_official_ones_when_asked_for_and_not_to_be_had(
+    home: Path, tools: Tools, refusals: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    select(tools, home)
+    monkeypatch.setenv("HOSTED_MESH_PLUGINS", "official")
+    with pytest.raises(SandboxError, match=r"(?s)cannot be downloaded.*no route"):
+        select(tools, home)
+    assert refusals == ["asked", "asked"], "who asks for them gets an attempt"
+    monkeypatch.setenv("HOSTED_MESH_PLUGINS", "other")
+    with pytest.raises(SandboxError, match="HOSTED_MESH_PLUGINS"):
+        select(tools, home)
+
+
+def test_nothing_is_put_into_the_home_of_the_person(tools: Tools, home: Path, refusals: list[str]) -> None:
+    theirs = Path.home() / ".pulumi"
+    (theirs / "logs").mkdir(parents=True)
+    chosen = select(tools, theirs)
+    assert [path.name for path in chosen.path] == ["bin"]
+    assert not (theirs / "plugins").exists()
+    assert (theirs / "logs").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "expected"),
+    [
+        ("4.34.2", "4.34.2", True),
+        ("4.35.0", "4.34.2", True),
+        ("4.34.1", "4.34.2", False),
+        ("5.0.0", "4.34.2", False),
+        ("", "1.0.0", False),
+    ],
+)
+def test_versions_that_fit(version: str, wanted: str, expected: bool) -> None:
+    assert official.fits(version, wanted) is expected
+
+
+def test_scripts_are_not_official(tmp_path: Path) -> None:
+    script = _install(tmp_path, "tls", "5.6.2", b"#!/bin/sh\n")
+    program = _install(tmp_path, "random", "4.21.4")
+    assert not official.is_official(script)
+    assert official.is_official(program)
+    assert not official.is_official(tmp_path / "missing")

@@ -1,0 +1,154 @@
+"""The provider's configuration: kubeconfigs, what a change of them replaces, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.plugins.kubernetes import kubeconfig, settings
+from sandbox.plugins.protocol.errors import ProviderError
+from sandbox.plugins.protocol.values import UNKNOWN, Secret
+
+
+def _config(server: str = "https://one:6443", **user: Any) -> dict[str, Any]:
+    return {
+        "current-context": "main",
+        "contexts": [
+            {"name": "main", "context": {"cluster": "main", "user": "me", "namespace": "mine"}},
+            {"name": "other", "context": {"cluster": "other", "user": "me"}},
+        ],
+        "clusters": [
+            {"name": "main", "cluster": {"server": server}},
+            {"name": "other", "cluster": {"server": "https://other:6443"}},
+        ],
+        "users": [{"name": "me", "user": {"token": "secret-token", **user}}],
+    }
+
+
+def _text(**arguments: Any) -> str:
+    return json.dumps(_config(**arguments))
+
+
+def test_a_kubeconfig_comes_as_content_or_as_path(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("current-context: main\n")
+    assert kubeconfig.parse(str(path)) == {"current-context": "main"}
+    assert kubeconfig.parse("current-context: main") == {"current-context": "main"}
+
+
+@pytest.mark.parametrize("text", ["{", "/no/such/file", "[1]", "a: b: c"])
+def test_what_is_no_kubeconfig_is_refused(text: str) -> None:
+    with pytest.raises(kubeconfig.KubeconfigError):
+        kubeconfig.parse(text)
+
+
+def test_access() -> None:
+    access = kubeconfig.access(_config())
+    assert (access.server, access.namespace) == ("https://one:6443", "mine")
+    assert access.headers == {"Authorization": "Bearer secret-token"}
+    assert "secret-token" not in repr(access)
+    assert kubeconfig.access(_config(), context="other", namespace="n").namespace == "n"
+    assert kubeconfig.access(_config(), cluster="other").server == "https://other:6443"
+
+
+@pytest.mark.parametrize(
+    ("config", "context", "message"),
+    [
+        (_config(), "nowhere", 'context "nowhere" does not exist'),
+        ({}, "", "no configuration has been provided"),
+        (_config(exec={"command": "aws"}), "", "exec is not implemented"),
+        ({**_config(), "clusters": []}, "", "has no server"),
+        (_config(**{"client-certificate-data": "!"}), "", "client-certificate cannot be read"),
+    ],
+)
+def test_access_that_cannot_be_had(config: dict[str, Any], context: str, message: str) -> None:
+    with pytest.raises(kubeconfig.KubeconfigError, match=message):
+        kubeconfig.access(config, context=context)
+
+
+def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.write_text(json.dumps({"current-context": "other"}))
+    second.write_text(_text())
+    monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{tmp_path / 'missing'}")
+    assert kubeconfig.access(kubeconfig.ambient()).server == "https://other:6443"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed", "replaces"),
+    [
+        ({"a": "1"}, {"a": "1"}, [], []),
+        ({"kubeconfig": _text()}, {"kubeconfig": Secret(_text())}, [], []),
+        # The same cluster by other credentials.
+        ({"kubeconfig": _text()}, {"kubeconfig": _text(token="t")}, ["kubeconfig"], []),
+        ({"kubeconfig": _text()}, {"kubeconfig": _text(server="https://two")}, ["kubeconfig"], ["kubeconfig"]),
+        ({"kubeconfig": _text()}, {"kubeconfig": _text(), "context": "other"}, ["context"], ["context"]),
+        ({"kubeconfig": _text()}, {"kubeconfig": UNKNOWN}, ["kubeconfig"], ["kubeconfig"]),
+        # With an identifier only the identifier counts.
+        (
+            {"kubeconfig": _text(), "clusterIdentifier": "a"},
+            {"kubeconfig": UNKNOWN, "clusterIdentifier": "a"},
+            ["kubeconfig"],
+            [],
+        ),
+        (
+            {"kubeconfig": _text(), "clusterIdentifier": "a"},
+            {"kubeconfig": _text(server="https://two"), "clusterIdentifier": "a"},
+            ["kubeconfig"],
+            [],
+        ),
+        (
+            {"kubeconfig": _text(), "clusterIdentifier": "a"},
+            {"kubeconfig": _text(), "clusterIdentifier": "b"},
+            ["clusterIdentifier"],
+            ["clusterIdentifier"],
+        ),
+        ({"kubeconfig": _text()}, {"kubeconfig": _text(), "clusterIdentifier": "a"}, ["clusterIdentifier"], []),
+        ({"namespace": "a"}, {"namespace": "b"}, ["namespace"], []),
+    ],
+)
+def test_what_a_change_replaces(
+    old: dict[str, Any], new: dict[str, Any], changed: list[str], replaces: list[str]
+) -> None:
+    assert settings.changes(old, new) == (changed, replaces)
+
+
+def _read(**config: str) -> settings.Settings:
+    return settings.read({f"kubernetes:config:{name}": value for name, value in config.items()})
+
+
+def test_defaults() -> None:
+    found = _read(kubeconfig=_text())
+    assert found.server_side_apply
+    assert not found.delete_unreachable
+    assert found.default_namespace == "mine"
+    assert _read(kubeconfig=_text(), context="other").default_namespace == "default"
+    assert _read(kubeconfig=_text(), namespace="n").default_namespace == "n"
+
+
+def test_settings_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+    assert _read(kubeconfig=_text()).delete_unreachable
+    assert not _read(kubeconfig=_text(), deleteUnreachable="false").delete_unreachable
+
+
+def test_a_bad_kubeconfig_makes_the_cluster_unreachable_and_says_why() -> None:
+    assert "neither YAML nor JSON" in _read(kubeconfig="{").unreachable
+    assert 'context "nowhere" does not exist' in _read(kubeconfig=_text(), context="nowhere").unreachable
+
+
+def test_rendering_is_refused_by_name() -> None:
+    with pytest.raises(ProviderError, match="renderYamlToDirectory"):
+        _read(renderYamlToDirectory="out")
+    assert settings.problems("urn", {"renderYamlToDirectory": "out"})[0][0] == "renderYamlToDirectory"
+
+
+def test_strict_mode() -> None:
+    urn = "urn:pulumi:s::p::pulumi:providers:kubernetes::default_4_34_2"
+    assert [name for name, _ in settings.problems(urn, {"strictMode": "true"})] == ["", "kubeconfig", "context"]
+    assert settings.problems(urn, {"strictMode": "true", "kubeconfig": "a", "context": "b"}) == [
+        ("", "strict mode prohibits default provider")
+    ]
