@@ -69,8 +69,8 @@ def box_of(resource: Mapping[str, Any]) -> Box | None:
     inputs = resource.get("inputs") or {}
     if not {"apiVersion", "kind", "metadata"} <= inputs.keys():
         return None
-    provider = str(resource.get("provider", "")).split("::")
-    roles = [role for role, name in PROVIDER_NAME.items() if name in provider]
+    provider = str(resource.get("provider", "")).rsplit("::", 2)[-2:][0]
+    roles = [role for role, name in PROVIDER_NAME.items() if provider.startswith(name)]
     if not roles:
         return None
     namespace = inputs["metadata"].get("namespace", "")

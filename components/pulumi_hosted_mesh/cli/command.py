@@ -1,7 +1,8 @@
-"""`hosted-mesh validate | schema | leftovers`: what can be done with a mesh document and no Pulumi engine."""
+"""`hosted-mesh validate | schema | leftovers | picture`: what can be done with a mesh document and no Pulumi engine."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import typer
 
 from pulumi_hosted_mesh import kubeconfig, leftovers
 from pulumi_hosted_mesh.api_server import UnreachableError
+from pulumi_hosted_mesh.picture import picture
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
@@ -59,6 +61,19 @@ def list_leftovers(
         if remove:
             leftovers.remove(namespaces, cluster)
     print(f"{len(namespaces)} {'removed' if remove else 'found'}")
+
+
+@app.command(name="picture")
+def draw(
+    state: Annotated[typer.FileText, typer.Argument(help="Output of `pulumi stack export`; `-` reads it from a pipe.")],
+) -> None:
+    """Draw what runs where as Mermaid text: pulumi stack export | hosted-mesh picture -"""
+    try:
+        resources = json.load(state)["deployment"]["resources"]
+    except (ValueError, KeyError, TypeError):
+        print(f"{state.name}: is not what `pulumi stack export` prints. Pipe its output in", file=sys.stderr)
+        raise typer.Exit(1) from None
+    print(picture(resources), end="")
 
 
 @contextmanager

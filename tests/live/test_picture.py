@@ -1,0 +1,15 @@
+"""The README's picture is what the stack really made."""
+
+from __future__ import annotations
+
+from pulumi_hosted_mesh.picture import picture
+
+from sandbox import deployment
+from sandbox.bootstrap import CHECKOUT
+
+
+def test_the_readme_shows_what_runs_where(live_sandbox, tools):
+    _, _, rest = (CHECKOUT / "README.md").read_text().partition("```mermaid\n")
+    shown, _, _ = rest.partition("```")
+    state = deployment.export(live_sandbox, tools)
+    assert shown == picture(state["deployment"]["resources"])
