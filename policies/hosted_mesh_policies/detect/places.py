@@ -86,9 +86,10 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
     for (path, _), members in groups.items():
         if len(members) > 1:
             chunks.append((path, b"".join(data for _, data in members)))
-            ordered = sorted(members, key=lambda member: _natural(member[0]))
-            if ordered != members:
-                chunks.append((path, b"".join(data for _, data in ordered)))
+            if any(isinstance(key, str) and key[-1:].isdigit() for key in members[-1][0]):
+                ordered = sorted(members, key=lambda member: _natural(member[0]))
+                if ordered != members:
+                    chunks.append((path, b"".join(data for _, data in ordered)))
     start = 0
     for path, data in chunks:
         found.pieces.append((start, path))
@@ -103,4 +104,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 def _natural(path: Path) -> list[tuple[tuple[int, str], ...]]:
     """Sorts part2 before part10, so that pieces in numbered keys come in their order."""
-    return [tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(str(key))) for key in path]
+    return [
+        ((key, ""),) if isinstance(key, int) else tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(key))
+        for key in path
+    ]

@@ -71,8 +71,8 @@ CHARTS: Final = frozenset(
 def charts(context: Context, resource: Resource) -> Iterator[Place]:
     if resource.type in CHARTS:
         chart = at(resource.body, "chart", default="")
-        local = isinstance(chart, str) and chart.startswith(("/", ".", "~"))
-        if at(resource.body, "version") is None and not local:
+        by_name = isinstance(chart, str) and chart != "" and not chart.startswith(("/", ".", "~"))
+        if by_name and at(resource.body, "version") is None:
             yield "version", "is not set: the next preview may render another chart"
     container = discovery_container(resource)
     if container is not None and pod_of(resource) is not None:

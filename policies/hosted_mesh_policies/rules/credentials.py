@@ -8,7 +8,8 @@ from typing import Any, Final
 from .. import vocabulary
 from ..context import Context
 from ..detect.flow import Hop
-from ..detect.shape import Kind, Shape, shapes
+from ..detect.shape import Shape, shapes
+from ..detect.signatures import Kind
 from ..finding import Severity
 from ..model import Resource
 from ..settings import strings

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ..clusters import KUBECONFIG_KEYS, Role
 from ..context import Context
 from ..detect.places import as_bytes, text_of
-from ..detect.shape import Kind, Shape, shapes
+from ..detect.shape import Shape, shapes
+from ..detect.signatures import Kind
 from ..detect.value import inspect
 from ..finding import Severity
 from ..model import STACK_TYPE, Resource

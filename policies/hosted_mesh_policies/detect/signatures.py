@@ -1,0 +1,126 @@
+"""How credentials look: one row per form, with words that must be there before its expression is worth trying.
+
+Looking for the words first (on a lower-case copy) is what makes "no" cheap; expressions alone cost ten times more.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final, NamedTuple
+
+
+class Kind(Enum):
+    """What a credential is. The value is how messages call it."""
+
+    PRIVATE_KEY = "a private key"
+    KUBECONFIG = "a kubeconfig with a credential"
+    CLIENT_KEY = "a client key of a kubeconfig"
+    SERVICE_ACCOUNT_TOKEN = "a service-account token"  # noqa: S105 a name, not a password
+    BEARER_TOKEN = "a bearer token"  # noqa: S105
+    CLOUD = "a cloud or DNS credential"
+    ACCESS_TOKEN = "an access token of a known service"  # noqa: S105
+    PASSWORD_IN_URL = "a password in a URL"  # noqa: S105
+    PASSWORD_HASH = "a password file entry"  # noqa: S105
+    REGISTRY_LOGIN = "a registry login"
+    ARGUMENT = "a credential given as an argument"
+
+
+class Signature(NamedTuple):
+    """One form. `words` are lower-case bytes of which one must be in the lower-case data. A group, if the expression has
+    one, is the secret itself, which must not be a placeholder."""
+
+    kind: Kind
+    words: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+
+
+_VALUE = rb"[\"']?\s*[:=]\s*[\"']?"
+
+PEM: Final = re.compile(rb"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE ?KEY(?: ?BLOCK)?-----[\s\S]{0,300}?[A-Za-z0-9+/]{24}")
+JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{8,4096}\.(eyJ[A-Za-z0-9_-]{8,16384})\.[A-Za-z0-9_-]{16,}")
+CLIENT_KEY: Final = re.compile(rb"client-key-data" + _VALUE + rb"[A-Za-z0-9+/]{24,}")
+
+SIGNATURES: Final = (
+    Signature(
+        Kind.CLOUD,
+        (b"akia", b"asia"),
+        re.compile(rb"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"),
+    ),
+    Signature(Kind.CLOUD, (b"aiza",), re.compile(rb"AIza[0-9A-Za-z_-]{35}")),
+    Signature(
+        Kind.CLOUD,
+        (b"access_key", b"accesskey"),
+        re.compile(rb"(?i:secret_?access_?key)" + _VALUE + rb"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"),
+    ),
+    Signature(Kind.CLOUD, (b"accountkey=",), re.compile(rb"AccountKey=[A-Za-z0-9+/]{40,}={0,2}")),
+    Signature(Kind.CLOUD, (b"q~",), re.compile(rb"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
+    Signature(
+        Kind.CLOUD,
+        (b"tsig", b"hmac-"),
+        re.compile(rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}"),
+    ),
+    Signature(Kind.CLOUD, (b"dop_v1_",), re.compile(rb"dop_v1_[0-9a-f]{40,}")),
+    Signature(
+        Kind.CLOUD,
+        (b"cf_api", b"cf-api", b"cloudflare"),
+        re.compile(rb"(?i:(?:cf|cloudflare)[-_]api[-_](?:token|key))" + _VALUE + rb"[A-Za-z0-9_-]{30,}"),
+    ),
+    Signature(
+        Kind.ACCESS_TOKEN,
+        (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
+        re.compile(rb"gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,}"),
+    ),
+    Signature(Kind.ACCESS_TOKEN, (b"xox",), re.compile(rb"xox[abprs]-[A-Za-z0-9-]{20,}")),
+    Signature(Kind.ACCESS_TOKEN, (b"hvs.",), re.compile(rb"hvs\.[A-Za-z0-9_-]{24,}")),
+    Signature(Kind.ACCESS_TOKEN, (b"pul-",), re.compile(rb"pul-[0-9a-f]{40}")),
+    Signature(Kind.ACCESS_TOKEN, (b"glpat-",), re.compile(rb"glpat-[A-Za-z0-9_-]{20}")),
+    Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
+    Signature(
+        Kind.PASSWORD_IN_URL,
+        (b"://",),
+        re.compile(rb"[a-z0-9]://[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
+    ),
+    Signature(
+        Kind.PASSWORD_HASH,
+        (b":$apr1$", b":$2", b":$5$", b":$6$", b":{sha}", b":{ssha}"),
+        re.compile(
+            rb"(?:^|[\n\0])[A-Za-z0-9_.@-]{1,64}:"
+            rb"(?:\$(?:apr1|2[aby]|5|6)\$[./A-Za-z0-9$=]{20,}|\{S?SHA\}[A-Za-z0-9+/=]{20,})"
+        ),
+    ),
+    Signature(
+        Kind.REGISTRY_LOGIN,
+        (b'"auths"',),
+        re.compile(
+            rb"\"auths\"\s*:\s*\{.{0,400}?\"(?:auth|password|identitytoken)\"\s*:\s*\"[^\"]{6,}\"",
+            re.DOTALL,
+        ),
+    ),
+    Signature(
+        Kind.ARGUMENT,
+        (b"token", b"secret", b"passw", b"key"),
+        re.compile(
+            rb"(?<![a-z0-9-])--?[a-z0-9-]{0,40}(?:token|secret|password|passwd|api-?key|access-?key|private-?key)"
+            rb"(?:=|\s+|\"?,\s*\")([^\s\"',$({/<][^\s\"',]{7,512})"
+        ),
+    ),
+    Signature(
+        Kind.BEARER_TOKEN,
+        (b"bearer", b"authorization"),
+        re.compile(
+            rb"(?i:authorization)[\"']?\s*[:=]?\s*[\"']?(?i:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)"
+            rb"|(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)"
+        ),
+    ),
+)
+
+_PLACEHOLDER = re.compile(
+    rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false)", re.IGNORECASE
+)
+
+
+def is_placeholder(found: re.Match[bytes]) -> bool:
+    """True when what stands in the secret's place is a reference or a word such as "changeme"."""
+    value = next((group for group in found.groups() if group), b"")
+    return bool(value and _PLACEHOLDER.match(value))
