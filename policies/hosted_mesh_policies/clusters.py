@@ -1,8 +1,9 @@
 """Which cluster is whose: judged by the API server's address, never by names.
 
 Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's cluster
-wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every provider that reaches the
-same API server, so a default or swapped provider is seen through. A cluster that nobody classified counts as a data plane.
+wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every
+provider that reaches the same API server, so a default or swapped provider is seen through. A cluster that nobody
+classified counts as a data plane.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What a provider's kubeconfig says about where it goes. Empty strings where it says nothing, or is not known yet."""
+    """Where a provider's kubeconfig goes. Empty strings where it says nothing, or is not known yet."""
 
     server: str = ""
     authority: str = ""

@@ -6,6 +6,7 @@ why this pack speaks the analyzer protocol itself (`server.py`).
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,6 +81,8 @@ def from_signed(tree: dict[str, Tree]) -> Tree:
     if signature == SECRET:
         if "value" in tree:
             return Secret(tree["value"])
+        if isinstance(tree.get("plaintext"), str):  # an export with its secrets shown
+            return Secret(from_plain(json.loads(tree["plaintext"])))
         return Secret(UNKNOWN)  # encrypted in a state file
     if signature == OUTPUT:
         inner = tree.get("value", UNKNOWN)

@@ -33,7 +33,8 @@ class Resource:
     """One resource as it will be (preview), is about to be written, or was written.
 
     `inputs` is what the program asked for: None where the front end cannot know it (then `outputs` stand in).
-    `outputs` is what the provider answered. `dependencies` maps a property's name to the URNs that its value comes from.
+    `outputs` is what the provider answered. `dependencies` maps a property's name to the URNs that its value comes
+    from.
     """
 
     urn: str
@@ -68,7 +69,8 @@ class Resource:
 
     @property
     def kind(self) -> str:
-        """The Kubernetes kind: from the object itself, else from the type token (`...:ConfigMap` or `...:ConfigMapPatch`)."""
+        """The Kubernetes kind: from the object itself, else from the type token (`...:ConfigMap` or
+        `...:ConfigMapPatch`)."""
         stated = at(self.body, "kind")
         if isinstance(stated, str):
             return stated

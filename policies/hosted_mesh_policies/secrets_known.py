@@ -16,24 +16,50 @@ from .model import Resource, Stack
 from .settings import Settings
 from .tree import Secret, at, leaves, plain, show
 
-PROVIDER_NAMESPACES: Final = (
-    "kubernetes:* aws:* azure*:* gcp:* google*:* cloudflare:* digitalocean:* hcloud:* linode:* openstack:* ovh:* vault:* "
-    "ns1:* powerdns:*"
-).split()
+PROVIDER_NAMESPACES: Final = [
+    "kubernetes:*",
+    "aws:*",
+    "azure*:*",
+    "gcp:*",
+    "google*:*",
+    "cloudflare:*",
+    "digitalocean:*",
+    "hcloud:*",
+    "linode:*",
+    "openstack:*",
+    "ovh:*",
+    "vault:*",
+    "ns1:*",
+    "powerdns:*",
+]
 """Configuration of the deployer's own providers: whatever is secret there is the provider's."""
-AMBIENT: Final = (
-    "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN PULUMI_ACCESS_TOKEN PULUMI_CONFIG_PASSPHRASE CLOUDFLARE_API_TOKEN CF_API_TOKEN "
-    "GOOGLE_CREDENTIALS ARM_CLIENT_SECRET AZURE_CLIENT_SECRET DIGITALOCEAN_TOKEN HCLOUD_TOKEN VAULT_TOKEN GITHUB_TOKEN "
-    "RFC2136_TSIG_SECRET PDNS_API_KEY OVH_APPLICATION_SECRET LINODE_TOKEN"
-).split()
+AMBIENT: Final = [
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "PULUMI_ACCESS_TOKEN",
+    "PULUMI_CONFIG_PASSPHRASE",
+    "CLOUDFLARE_API_TOKEN",
+    "CF_API_TOKEN",
+    "GOOGLE_CREDENTIALS",
+    "ARM_CLIENT_SECRET",
+    "AZURE_CLIENT_SECRET",
+    "DIGITALOCEAN_TOKEN",
+    "HCLOUD_TOKEN",
+    "VAULT_TOKEN",
+    "GITHUB_TOKEN",
+    "RFC2136_TSIG_SECRET",
+    "PDNS_API_KEY",
+    "OVH_APPLICATION_SECRET",
+    "LINODE_TOKEN",
+]
 """Environment variables that hold the deployer's own credentials."""
 
 
 def known_secrets(
     stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]
 ) -> Index:
-    """The index for a stack. Values born on a user's cluster (a token that its API server made) are the user's, wherever
-    they are kept."""
+    """The index for a stack. Values born on a user's cluster (a token that its API server made) are the user's,
+    wherever they are kept."""
     users = frozenset(_born_on_data_plane(stack, clusters))
     index = Index()
     for name in AMBIENT:
@@ -48,7 +74,9 @@ def known_secrets(
                 add(index, users, data, f"{provider.urn} {key}", certain=False)
     for resource in stack.resources:
         if resource.urn in flow.owned:
-            add_secrets_of(resource, index, users, frozenset(n for n in resource.dependencies if flow.is_users_alone(resource, n)))
+            add_secrets_of(
+                resource, index, users, frozenset(n for n in resource.dependencies if flow.is_users_alone(resource, n))
+            )
     return index
 
 
@@ -57,7 +85,9 @@ def add(index: Index, users: frozenset[bytes], value: bytes, origin: str, *, cer
     index.add((atom for atom in atoms(value, certain=certain) if atom not in users), origin)
 
 
-def add_secrets_of(resource: Resource, index: Index, users: frozenset[bytes], foreign: frozenset[str] = frozenset()) -> None:
+def add_secrets_of(
+    resource: Resource, index: Index, users: frozenset[bytes], foreign: frozenset[str] = frozenset()
+) -> None:
     """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password. `foreign`
     are properties that hold only what is not the control plane's."""
     certain = resource.type in ALL_SECRET_TYPES or resource.type.startswith("random:")

@@ -1,8 +1,8 @@
 """The policy pack as the engine talks to it: Pulumi's analyzer protocol, spoken directly.
 
-Pulumi's Python policy SDK would do, and `sdk_policies` offers the same rules to packs made with it. But it decodes every
-resource again for every policy, drops the secret marks, and turns a policy that touches an unknown into an advisory one.
-Here each message is decoded once, marks and unknowns are kept, and nothing ends in silence.
+Pulumi's Python policy SDK would do, and `sdk_policies` offers the same rules to packs made with it. But it decodes
+every resource again for every policy, drops the secret marks, and turns a policy that touches an unknown into an
+advisory one. Here each message is decoded once, marks and unknowns are kept, and nothing ends in silence.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ _SEVERITIES: Final = {
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The length-delimited fields of a protobuf message, not descending into them. Lets a request be decoded resource by
-    resource: protobuf refuses messages nested more than 100 deep, and one such resource must not hide the others."""
+    """The length-delimited fields of a protobuf message, not descending into them. Lets a request be decoded resource
+    by resource: protobuf refuses messages nested more than 100 deep, and one such resource must not hide the others.
+    """
     position = 0
     while position < len(message):
         tag, position = _varint(message, position)

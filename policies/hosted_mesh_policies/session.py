@@ -1,8 +1,8 @@
 """One run of the engine: what the pack learns as resources come by, and what it says about each.
 
-Before each write the engine shows a resource's inputs but no dependencies; at the end it shows dependencies and outputs.
-A session keeps the inputs, so that the end sees both, and keeps fingerprints of the control plane's secrets as they come
-by, so that each write is judged against all that came before it.
+Before each write the engine shows a resource's inputs but no dependencies; at the end it shows dependencies and
+outputs. A session keeps the inputs, so that the end sees both, and keeps fingerprints of the control plane's secrets
+as they come by, so that each write is judged against all that came before it.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
             tree = tree.value
         if tree is UNKNOWN:
             return UNKNOWN
-        if isinstance(tree, dict) and key in tree:
-            tree = tree[key]
-        elif isinstance(tree, list) and isinstance(key, int) and -len(tree) <= key < len(tree):
+        if (isinstance(tree, dict) and key in tree) or (
+            isinstance(tree, list) and isinstance(key, int) and -len(tree) <= key < len(tree)
+        ):
             tree = tree[key]
         else:
             return default
@@ -106,8 +106,8 @@ def items(tree: Tree, *path: str | int) -> list[Tree]:
 
 
 def show(path: Path) -> str:
-    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`. Keys may come from a program's data, so
-    a key that is long or odd is shortened: a secret used as a key must not appear in a message."""
+    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`. Keys may come from a program's data,
+    so a key that is long or odd is shortened: a secret used as a key must not appear in a message."""
     text = ""
     for key in path:
         if isinstance(key, int):

@@ -1,7 +1,8 @@
 """The words that the policies share with the library: type tokens, labels, annotations.
 
-A copy, not an import: a foreign program has no library installed, and importing any module of `pulumi_hosted_mesh` loads
-its components and the kubernetes SDK, a second that every preview would pay. A test compares the copy with the library.
+A copy, not an import: a foreign program has no library installed, and importing any module of `pulumi_hosted_mesh`
+loads its components and the kubernetes SDK, a second that every preview would pay. A test compares the copy with the
+library.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Vouched:
-    """`paths`: per URN, the properties whose secrets are not the control plane's. `users`: URNs all of whose secrets come
-    from the user's own sources. `foreign`: per URN of the provider's cluster, the properties that hold only the user's."""
+    """`paths`: per URN, the properties whose secrets are not the control plane's. `users`: URNs all of whose secrets
+    come from the user's own sources. `foreign`: per URN of the provider's cluster, the properties that hold only the
+    user's."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     users: frozenset[str] = frozenset()

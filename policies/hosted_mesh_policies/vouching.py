@@ -1,11 +1,11 @@
 """What a preview proves for the update of the same run.
 
 Before a write the engine does not say where a value comes from. The preview did. So a preview notes, per data-plane
-resource, which of its values marked secret (or not known yet) come from the user's own sources, and the update that the
-same engine process runs next trusts exactly those. An update without that note refuses secrets of unproven owner.
+resource, which of its values marked secret (or not known yet) come from the user's own sources, and the update that
+the same engine process runs next trusts exactly those. An update without that note refuses secrets of unproven owner.
 
-The note holds URNs and property paths, never values. It is bound to the engine's process and its start time, so no other
-run, however soon, can use it.
+The note holds URNs and property paths, never values. It is bound to the engine's process and its start time, so no
+other run, however soon, can use it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def vouch(context: Context, findings: list[Finding]) -> Vouched:
     foreign: dict[str, frozenset[str]] = {}
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
-            if alone := {name for name in resource.dependencies if context.flow.is_users_alone(resource, name)}:
-                foreign[resource.urn] = frozenset(alone)
+            alone = frozenset(name for name in resource.dependencies if context.flow.is_users_alone(resource, name))
+            foreign.update({resource.urn: alone} if alone else {})
         if resource.urn in accused or not context.clusters.on_data_plane(resource):
             continue
         kept = {show(leaf.path) for leaf in leaves(resource.asked) if _is_proven(context, resource, leaf)}
@@ -52,8 +52,8 @@ def vouch(context: Context, findings: list[Finding]) -> Vouched:
 
 def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
     """A value that is secret or unknown, and that no control-plane source feeds. A certificate on a control-plane key
-    feeds too: which part of it will come shows only in the update, by its mark; but not in a Secret, whose data is always
-    marked."""
+    feeds too: which part of it will come shows only in the update, by its mark; but not in a Secret, whose data is
+    always marked."""
     if not (leaf.secret or leaf.value is UNKNOWN):
         return False
     name = str(leaf.path[0]) if leaf.path else ""

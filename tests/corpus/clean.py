@@ -42,6 +42,7 @@ def _with_secrets(world: World) -> tuple[Object, Object]:
 def public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
     for way in ("ConfigMap", "Secret", "annotation", "environment", "custom resource", "file in ConfigMap"):
         yield f"certificate in {way}", lambda w, way=way: WAYS[way](w, _with_secrets(w)[1].output("certPem"))
+
     def encoded(world: World) -> None:
         pem = _with_secrets(world)[1].output("certPem")
         world.config_map("dp", "ca", {"x": pem.apply(lambda text: base64.b64encode(text.encode()).decode())})
@@ -54,7 +55,9 @@ def public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
         root, mine = key("root"), key("mine")
         root_cert = self_signed("root", root, authority=True)
         cert = signed("mine", request("mine", mine), root, root_cert, authority=True)
-        world.secret("cp", "cacerts", {"ca-key.pem": mine.output("privateKeyPem"), "ca-cert.pem": cert.output("certPem")})
+        world.secret(
+            "cp", "cacerts", {"ca-key.pem": mine.output("privateKeyPem"), "ca-cert.pem": cert.output("certPem")}
+        )
         world.config_map("dp", "roots", {"root.pem": root_cert.output("certPem"), "chain.pem": cert.output("certPem")})
 
     def beside_own(world: World) -> None:
@@ -128,7 +131,9 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.secret("dp", "pull", {".dockerconfigjson": text}, kind="kubernetes.io/dockerconfigjson")
 
     def basic(world: World) -> None:
-        world.secret("dp", "basic", {"username": "admin", "password": "users-own-choice"}, kind="kubernetes.io/basic-auth")
+        world.secret(
+            "dp", "basic", {"username": "admin", "password": "users-own-choice"}, kind="kubernetes.io/basic-auth"
+        )
 
     def deploy_key(world: World) -> None:
         world.secret("dp", "git", {"ssh-privatekey": literals.private_key("git")}, kind="kubernetes.io/ssh-auth")
@@ -188,12 +193,16 @@ def look_alikes() -> Iterator[tuple[str, Callable[[World], Any]]]:
         "UUID": lambda: str(uuid.uuid4()),
         "image digest": lambda: "registry.example.com/app@sha256:" + hashlib.sha256(b"y").hexdigest(),
         "long base64 of nothing": lambda: base64.b64encode(bytes(range(256))).decode(),
-        "documentation of PEM": lambda: "Paste your key between -----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----",
+        "documentation of PEM": lambda: (
+            "Paste your key between -----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----"
+        ),
         "password placeholder": lambda: "postgres://app:${DB_PASSWORD}@db.example.com/app",
         "the word token": lambda: "the token is read from /var/run/secrets/tokens/istio-token",
         "flag with a file": lambda: "--token-file=/var/run/secrets/token --password-file=/etc/pw",
         "JWKS": lambda: json.dumps({"keys": [{"kty": "RSA", "kid": "a", "n": "AQAB" * 40, "e": "AQAB"}]}),
-        "kubeconfig without credential": lambda: literals.kubeconfig("https://10.1.2.3").replace("token:", "tokenFile:"),
+        "kubeconfig without credential": lambda: literals.kubeconfig("https://10.1.2.3").replace(
+            "token:", "tokenFile:"
+        ),
         "subject of a certificate": lambda: "spiffe://cluster.local/ns/default/sa/default",
         "lorem ipsum": lambda: literals.filler(20_000),
         "half a header": lambda: "eyJhbGciOiJSUzI1NiJ9 is how a JWT begins",
@@ -225,7 +234,9 @@ def look_alikes() -> Iterator[tuple[str, Callable[[World], Any]]]:
     def id_as_name(world: World) -> None:
         _with_secrets(world)
         suffix = random_id("suffix").output("hex")
-        world.object("dp", "v1:ConfigMap", "x", {"metadata": {"name": pulumi.Output.concat("app-", suffix)}, "data": {}})
+        world.object(
+            "dp", "v1:ConfigMap", "x", {"metadata": {"name": pulumi.Output.concat("app-", suffix)}, "data": {}}
+        )
 
     def shared_id(world: World) -> None:
         found = random_id("mesh").output("hex")
@@ -259,7 +270,9 @@ def declassified() -> Iterator[tuple[str, Callable[[World], Any]]]:
         found = password("admin")
         world.secret("cp", "admin", {"password": found.output("result")})
         text = found.output("result").apply(lambda t: hashlib.sha256(t.encode()).hexdigest())
-        world.config_map("dp", "x", {"digest": text}, annotations={DECLASSIFY: "data.digest: sha256, to restart on change"})
+        world.config_map(
+            "dp", "x", {"digest": text}, annotations={DECLASSIFY: "data.digest: sha256, to restart on change"}
+        )
 
     def from_stack(world: World) -> None:
         other = reference("organization/hosted-mesh-corpus/producer")
@@ -306,10 +319,14 @@ def right_objects() -> Iterator[tuple[str, Callable[[World], Any]]]:
 
     def users_load_balancer(world: World) -> None:
         spec = {"type": "LoadBalancer", "ports": [{"port": 443}], "selector": {"app": "shop"}}
-        world.object("dp", "v1:Service", "shop", {"spec": spec, "metadata": {"annotations": {"pulumi.com/skipAwait": "true"}}})
+        world.object(
+            "dp", "v1:Service", "shop", {"spec": spec, "metadata": {"annotations": {"pulumi.com/skipAwait": "true"}}}
+        )
 
     def open_with_reason(world: World) -> None:
-        objects.load_balancer(world, ranges=[], annotations={"hosted-mesh.io/open-to-all": "users have no fixed addresses"})
+        objects.load_balancer(
+            world, ranges=[], annotations={"hosted-mesh.io/open-to-all": "users have no fixed addresses"}
+        )
 
     def two_meshes(world: World) -> None:
         objects.two_meshes(world)
@@ -321,7 +338,12 @@ def right_objects() -> Iterator[tuple[str, Callable[[World], Any]]]:
             "selector": {"matchLabels": {"a": "b"}},
             "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}},
         }
-        world.object("cp", "apps/v1:Deployment", "istiod", {"spec": spec, "metadata": {"annotations": {"pulumi.com/skipAwait": "true"}}})
+        world.object(
+            "cp",
+            "apps/v1:Deployment",
+            "istiod",
+            {"spec": spec, "metadata": {"annotations": {"pulumi.com/skipAwait": "true"}}},
+        )
 
     def outputs(world: World) -> None:
         private, certificate = _with_secrets(world)

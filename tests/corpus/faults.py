@@ -1,4 +1,5 @@
-"""Programs that break one of the other mandatory rules: providers, istiod's CA, webhooks, rights, exposure, tenants, outputs."""
+"""Programs that break one of the other mandatory rules: providers, istiod's CA, webhooks, rights, exposure, tenants,
+outputs."""
 
 from __future__ import annotations
 
@@ -88,14 +89,18 @@ REFUSED_BY_SERVERS = frozenset({"plain http", "credential in its URL"})
 
 def webhooks() -> Iterator[Case]:
     faults: dict[str, dict[str, Any]] = {
-        "by Service": {"clientConfig": {"service": {"name": "istiod", "namespace": "istio-system"}, "caBundle": "Q0E="}},
+        "by Service": {
+            "clientConfig": {"service": {"name": "istiod", "namespace": "istio-system"}, "caBundle": "Q0E="}
+        },
         "plain http": {"clientConfig": {"url": "http://istiod.example.com/inject", "caBundle": "Q0E="}},
         "by address": {"clientConfig": {"url": "https://10.0.0.1:15017/inject", "caBundle": "Q0E="}},
         "no CA bundle": {"clientConfig": {"url": "https://istiod.example.com/inject"}},
         "no time-out": {"timeoutSeconds": None},
         "long time-out": {"timeoutSeconds": 30},
         "no failure policy": {"failurePolicy": None},
-        "credential in its URL": {"clientConfig": {"url": "https://a:longpassword@istiod.example.com/i", "caBundle": "Q0E="}},
+        "credential in its URL": {
+            "clientConfig": {"url": "https://a:longpassword@istiod.example.com/i", "caBundle": "Q0E="}
+        },
     }
     for name, change in faults.items():
         for kind in ("Mutating", "Validating")[: 2 if name in {"by Service", "no CA bundle"} else 1]:
@@ -205,7 +210,9 @@ def tenants() -> Iterator[Case]:
         private = key("shared")
         for mesh in ("a", "b"):
             data = {"ca-key.pem": private.output("privateKeyPem")}
-            world.object("cp", "v1:Secret", f"cacerts-{mesh}", {"stringData": data, "metadata": {"namespace": f"mesh-{mesh}"}})
+            world.object(
+                "cp", "v1:Secret", f"cacerts-{mesh}", {"stringData": data, "metadata": {"namespace": f"mesh-{mesh}"}}
+            )
 
     for name, program in {
         "another's namespace": namespace,

@@ -241,7 +241,9 @@ def indirect() -> Iterator[Case]:
         root, mine = key("root"), key("intermediate")
         root_cert = self_signed("root", root, authority=True)
         cert = signed("intermediate", request("intermediate", mine), root, root_cert, authority=True)
-        world.secret("cp", "cacerts", {"ca-key.pem": mine.output("privateKeyPem"), "ca-cert.pem": cert.output("certPem")})
+        world.secret(
+            "cp", "cacerts", {"ca-key.pem": mine.output("privateKeyPem"), "ca-cert.pem": cert.output("certPem")}
+        )
         world.secret("dp", "app", {"x": root.output("privateKeyPem")})
 
     def by_certificate(world: World) -> None:
@@ -279,7 +281,11 @@ def indirect() -> Iterator[Case]:
     def registered_first(world: World) -> None:
         found = password("admin")
         first = world.config_map("dp", "app", {"x": found.output("result")})
-        world.secret("cp", "admin", {"password": found.output("result")}, )
+        world.secret(
+            "cp",
+            "admin",
+            {"password": found.output("result")},
+        )
         _ = first
 
     def read(world: World) -> None:
@@ -316,7 +322,9 @@ def shapes() -> Iterator[Case]:
                 lambda world, text=text, way_name=way_name: WAYS[way_name](world, text),
                 frozenset({SHAPE}),
             )
-    hard = {name: text for name, text in literals.credentials().items() if name in {"kubeconfig", "service-account token"}}
+    hard = {
+        name: text for name, text in literals.credentials().items() if name in {"kubeconfig", "service-account token"}
+    }
     for name, text in hard.items():
         for wrapping in ("base64", "JSON in YAML in base64", "base64 of gzip of base64"):
             yield Case(
@@ -331,7 +339,9 @@ def shapes() -> Iterator[Case]:
         world.secret("dp", "own-ca", {"tls.crt": pair[0], "tls.key": pair[1]}, kind="kubernetes.io/tls")
 
     def istio_secret(world: World) -> None:
-        world.secret("dp", "cacerts", {"ca-key.pem": literals.private_key("ca"), "ca-cert.pem": literals.authority()[0]})
+        world.secret(
+            "dp", "cacerts", {"ca-key.pem": literals.private_key("ca"), "ca-cert.pem": literals.authority()[0]}
+        )
 
     def dns_variable(world: World) -> None:
         env = [{"name": "CF_API_TOKEN", "value": secrets.token_urlsafe(30)}]
@@ -394,7 +404,10 @@ def references() -> Iterator[Case]:
 
         yield Case(f"another stack's secret in {way_name}", "stack reference", from_stack, frozenset({FLOW, VALUE}))
         yield Case(
-            f"another stack's secret, unmarked, in {way_name}", "stack reference", wrapped_from_stack, frozenset({VALUE})
+            f"another stack's secret, unmarked, in {way_name}",
+            "stack reference",
+            wrapped_from_stack,
+            frozenset({VALUE}),
         )
 
 

@@ -31,7 +31,7 @@ def opaque(name: str, length: int = 28) -> str:
 def filler(size: int) -> str:
     """Text that looks like a settings file."""
     line = "upstream: example-{n}.internal.example.com weight: {n} checksum: {c}\n"
-    source = random.Random(size)  # noqa: S311 filler, not a secret
+    source = random.Random(size)
     parts, total = [], 0
     while total < size:
         parts.append(line.format(n=source.randrange(10**6), c=f"{source.getrandbits(128):032x}"))
@@ -137,7 +137,7 @@ def _credentials() -> dict[str, str]:
         "service-account token": service_account_token(),
         "bearer token": token({"iss": "https://login.example.com", "sub": "robot"}),
         "client key of a kubeconfig": f"client-key-data: {base64.b64encode(private_key('client').encode()).decode()}\n",
-        "AWS key": f"[default]\naws_access_key_id = {key_id}\naws_secret_access_key = {secrets.token_urlsafe(30)[:40]}\n",
+        "AWS key": f"[default]\naws_access_key_id = {key_id}\naws_secret_access_key = {opaque('aws', 40)}\n",
         "Google key file": json.dumps(google),
         "TSIG key": f'key "external-dns" {{ algorithm hmac-sha256; secret "{secrets.token_hex(16)}"; }};',
         "JWK": json.dumps(jwk),

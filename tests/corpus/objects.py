@@ -13,7 +13,9 @@ from tests.corpus.world import Object, World
 CACERTS_KEYS = ("ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem")
 
 
-def cacerts(world: World, *, side: str = "cp", namespace: str = "default", keys: Sequence[str] = CACERTS_KEYS) -> Object:
+def cacerts(
+    world: World, *, side: str = "cp", namespace: str = "default", keys: Sequence[str] = CACERTS_KEYS
+) -> Object:
     """istiod's certificate authority."""
     certificate, private = literals.authority()
     data = {name: pulumi.Output.secret(private) if name == "ca-key.pem" else certificate for name in keys}
@@ -68,12 +70,19 @@ def webhook(world: World, kind: str = "Mutating", side: str = "dp", **changes: A
         side,
         f"admissionregistration.k8s.io/v1:{kind}WebhookConfiguration",
         "istio-sidecar-injector",
-        {"webhooks": [{k: v for k, v in hook.items() if v is not None}], "metadata": {"labels": {"istio.io/rev": "default"}}},
+        {
+            "webhooks": [{k: v for k, v in hook.items() if v is not None}],
+            "metadata": {"labels": {"istio.io/rev": "default"}},
+        },
     )
 
 
 def role(
-    world: World, rules: Sequence[Mapping[str, Any]], *, name: str = "istiod-reader", labels: Mapping[str, str] | None = None
+    world: World,
+    rules: Sequence[Mapping[str, Any]],
+    *,
+    name: str = "istiod-reader",
+    labels: Mapping[str, str] | None = None,
 ) -> Object:
     """A ClusterRole of istiod's on the user's cluster."""
     own = {"app": "istiod"} if labels is None else dict(labels)
@@ -147,5 +156,7 @@ def two_meshes(world: World) -> None:
 
 def operator(world: World, side: str) -> Object:
     """An operator's ClusterServiceVersion that owns Widgets."""
-    spec = {"customresourcedefinitions": {"owned": [{"name": "widgets.example.com", "kind": "Widget", "version": "v1"}]}}
+    spec = {
+        "customresourcedefinitions": {"owned": [{"name": "widgets.example.com", "kind": "Widget", "version": "v1"}]}
+    }
     return world.object(side, "operators.coreos.com/v1alpha1:ClusterServiceVersion", "widgets.v1", {"spec": spec})

@@ -18,10 +18,6 @@ import pulumi
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from google.protobuf import empty_pb2, json_format, struct_pb2
-from pulumi.runtime import mocks, settings
-from pulumi.runtime.proto import resource_pb2
-from pulumi.runtime.stack import run_in_stack
-
 from hosted_mesh_policies.decode import SECRET, SIGNATURE, from_struct
 from hosted_mesh_policies.finding import Finding
 from hosted_mesh_policies.model import Provider, Resource
@@ -31,6 +27,10 @@ from hosted_mesh_policies.session import Session
 from hosted_mesh_policies.settings import Settings
 from hosted_mesh_policies.tree import plain
 from hosted_mesh_policies.vouched import Vouched
+from pulumi.runtime import mocks, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import run_in_stack
+
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.world import World
@@ -75,14 +75,25 @@ class Monitor(mocks.MockMonitor):
         inputs = from_struct(request.object)
         provider = self._provider(request) if request.custom and not request.type.startswith("pulumi:") else None
         dependencies = {key: tuple(value.urns) for key, value in request.propertyDependencies.items()}
-        resource = Resource(urn, request.type, request.name, inputs, None, request.parent or None, provider, dependencies)
+        resource = Resource(
+            urn, request.type, request.name, inputs, None, request.parent or None, provider, dependencies
+        )
         said = [] if self.refused else self.session.before_write(resource, [rule for rule in self.rules if rule.check])
         self.refused += [finding for finding in said if finding.rule in self.mandatory]
         if self.refused:  # the engine would stop here; the program is let run on, and nothing more is written
             return resource_pb2.RegisterResourceResponse(urn=urn, id="refused", object=request.object)
         outputs = self._outputs(urn, request)
         self.found.append(
-            Resource(urn, request.type, request.name, inputs, from_struct(outputs), request.parent or None, provider, dependencies)
+            Resource(
+                urn,
+                request.type,
+                request.name,
+                inputs,
+                from_struct(outputs),
+                request.parent or None,
+                provider,
+                dependencies,
+            )
         )
         if resource.is_provider:
             self.providers[urn] = Provider(urn, request.type, request.name, inputs)
@@ -104,9 +115,13 @@ class Monitor(mocks.MockMonitor):
             if urn in self.state:
                 added = self.state[urn]
             elif self.session.preview:
-                added = dict.fromkeys(_made_by_provider(request.type, plain(from_struct(request.object)), preview=True), UNKNOWN_TEXT)
+                added = dict.fromkeys(
+                    _made_by_provider(request.type, plain(from_struct(request.object)), preview=True), UNKNOWN_TEXT
+                )
             else:
-                added = self.state[urn] = _made_by_provider(request.type, plain(from_struct(request.object)), preview=False)
+                added = self.state[urn] = _made_by_provider(
+                    request.type, plain(from_struct(request.object)), preview=False
+                )
             made = {**added, **made}
         for key in request.additionalSecretOutputs:
             if key in made and not (isinstance(made[key], dict) and SIGNATURE in made[key]):
@@ -186,7 +201,9 @@ def run(
     """One preview or update: what was refused before a write, what was said at the end, what is vouched for, what is
     registered."""
     rules = tuple(rules)
-    config = Settings.read({"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}})
+    config = Settings.read(
+        {"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}}
+    )
     session = Session(stack, "hosted-mesh-corpus", preview, settings=config, vouched=vouched)
     monitor = Monitor(session, state, rules)
     loop = asyncio.new_event_loop()
@@ -195,7 +212,11 @@ def run(
         settings.reset_options(project="hosted-mesh-corpus", stack=stack, preview=preview)
         settings.configure(
             mocks.MockSettings(
-                monitor=monitor, engine=mocks.MockEngine(None), project="hosted-mesh-corpus", stack=stack, dry_run=preview
+                monitor=monitor,
+                engine=mocks.MockEngine(None),
+                project="hosted-mesh-corpus",
+                stack=stack,
+                dry_run=preview,
             )
         )
         world = World(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))

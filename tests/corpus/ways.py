@@ -61,7 +61,9 @@ def webhook_url(world: World, value: Any) -> Object:
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     }
-    return world.object("dp", "admissionregistration.k8s.io/v1:MutatingWebhookConfiguration", "app", {"webhooks": [hook]})
+    return world.object(
+        "dp", "admissionregistration.k8s.io/v1:MutatingWebhookConfiguration", "app", {"webhooks": [hook]}
+    )
 
 
 def object_name(world: World, value: Any) -> Object:

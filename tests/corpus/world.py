@@ -18,7 +18,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass
 class Scope:
-    """Where a program's resources go: several programs may share a stack, each under a parent and a prefix of its own."""
+    """Where a program's resources go: several programs may share a stack, each under a parent and a prefix."""
 
     prefix: str = ""
     parent: pulumi.Resource | None = None
@@ -128,8 +128,8 @@ class World:
 
 
 SHARED_NAMES = frozenset({"ConfigMap", "ServiceAccount", "Deployment", "Widget", "Pod"})
-"""Kinds whose objects get the scope's prefix, so that programs in one stack do not meet in the cluster. Others keep their
-names, which the rules look at."""
+"""Kinds whose objects get the scope's prefix, so that programs in one stack do not meet in the cluster. Others keep
+their names, which the rules look at."""
 CLUSTER_WIDE = frozenset(
     {"Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 )
@@ -179,9 +179,7 @@ def signed(name: str, asked: Object, ca_key: Object, ca_certificate: Object, *, 
         "earlyRenewalHours": 720,
         "allowedUses": ["cert_signing"] if authority else ["server_auth"],
     }
-    return Object(
-        "tls:index/locallySignedCert:LocallySignedCert", name, inputs, None, ["certPem"], ["caPrivateKeyPem"]
-    )
+    return Object("tls:index/locallySignedCert:LocallySignedCert", name, inputs, None, ["certPem"], ["caPrivateKeyPem"])
 
 
 def password(name: str, length: int = 24, **opts: Any) -> Object:

@@ -1,7 +1,7 @@
 """From a secret to its fingerprints: the parts of it that give power, without the parts that are public.
 
-A private key's public half, a kubeconfig's server, a token's header are in certificates, host names and other tokens, so
-they make false alarms. An atom is what must not be found elsewhere, byte for byte.
+A private key's public half, a kubeconfig's server, a token's header are in certificates, host names and other tokens,
+so they make false alarms. An atom is what must not be found elsewhere, byte for byte.
 """
 
 from __future__ import annotations

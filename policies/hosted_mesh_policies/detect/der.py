@@ -1,7 +1,8 @@
 """The private numbers inside a private key, read with a reader of DER that is just large enough for that.
 
 Only the private numbers make good fingerprints: a key file also holds the public half, which certificates repeat.
-Covers PKCS#1, PKCS#8 (RSA, EC, Ed25519, X25519), SEC1 and OpenSSH's own format; an encrypted PKCS#8 yields its ciphertext.
+Covers PKCS#1, PKCS#8 (RSA, EC, Ed25519, X25519), SEC1 and OpenSSH's own format; an encrypted PKCS#8 yields its
+ciphertext.
 """
 
 from __future__ import annotations

@@ -32,8 +32,27 @@ CERTIFICATE_TYPES: Final = frozenset(
 )
 """Declassifiers. Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
 PACKAGES_THAT_MARK: Final = frozenset(
-    "kubernetes tls random pulumi aws aws-native azure azure-native gcp google-native digitalocean eks cloudflare "
-    "hcloud linode openstack ovh vault hosted-mesh".split()
+    [
+        "kubernetes",
+        "tls",
+        "random",
+        "pulumi",
+        "aws",
+        "aws-native",
+        "azure",
+        "azure-native",
+        "gcp",
+        "google-native",
+        "digitalocean",
+        "eks",
+        "cloudflare",
+        "hcloud",
+        "linode",
+        "openstack",
+        "ovh",
+        "vault",
+        "hosted-mesh",
+    ]
 )
 """Packages whose providers mark each secret output, so that an unmarked output of theirs is public. Any other package's
 output is taken to carry the secrets that went in."""
@@ -156,8 +175,8 @@ class Flow:
 
     @cached_property
     def tainted(self) -> frozenset[str]:
-        """`owned`, and what holds or may hold a secret of those because it took one in: certificates (which repeat their
-        keys), commands, custom providers. Not what is on a user's cluster: that is where the path ends."""
+        """`owned`, and what holds or may hold a secret of those because it took one in: certificates (which repeat
+        their keys), commands, custom providers. Not what is on a user's cluster: that is where the path ends."""
         found = set(self.owned)
         todo = list(found)
         while todo:
@@ -206,7 +225,8 @@ class Flow:
 
     def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
         """As `carries`, but where nothing is known yet a key in an object that is no Secret is its public half: people
-        keep keys in Secrets, and the user's public key in the provider's cluster must not make the key the provider's."""
+        keep keys in Secrets, and the user's public key in the provider's cluster must not make the key the provider's.
+        """
         if source.type == KEY_TYPE and self.uses[resource.urn, name].unknown and resource.is_kubernetes:
             return resource.kind == "Secret"
         return self.carries(resource, name, source)

@@ -1,8 +1,8 @@
 """A tree's text: one buffer to search, and the way back from a hit to the property that holds it.
 
-Searching one buffer per resource instead of one value at a time keeps the cost at the bytes searched. Short values that
-sit side by side (list items, a map's values, one field of each list item) are also laid end to end, because a secret cut
-into pieces shorter than a fingerprint's window is still the secret.
+Searching one buffer per resource instead of one value at a time keeps the cost at the bytes searched. Short values
+that sit side by side (list items, a map's values, one field of each list item) are also laid end to end, because a
+secret cut into pieces shorter than a fingerprint's window is still the secret.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ _DIGITS = re.compile(r"(\d+)")
 def _natural(path: Path) -> list[tuple[tuple[int, str], ...]]:
     """Sorts part2 before part10, so that pieces in numbered keys come in their order."""
     return [
-        ((key, ""),) if isinstance(key, int) else tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(key))
+        ((key, ""),)
+        if isinstance(key, int)
+        else tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(key))
         for key in path
     ]

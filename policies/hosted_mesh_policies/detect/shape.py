@@ -19,7 +19,8 @@ from .unwrap import BETWEEN, views
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A credential that was recognised, the decoders that it was under, and for a kubeconfig the servers that it opens."""
+    """A credential that was recognised, the decoders that it was under, and for a kubeconfig the servers that it
+    opens."""
 
     kind: Kind
     layers: tuple[str, ...]

@@ -27,8 +27,8 @@ class Kind(Enum):
 
 
 class Signature(NamedTuple):
-    """One form. `words` are lower-case bytes of which one must be in the lower-case data. A group, if the expression has
-    one, is the secret itself, which must not be a placeholder."""
+    """One form. `words` are lower-case bytes of which one must be in the lower-case data. A group, if the expression
+    has one, is the secret itself, which must not be a placeholder."""
 
     kind: Kind
     words: tuple[bytes, ...]
@@ -58,7 +58,9 @@ SIGNATURES: Final = (
     Signature(
         Kind.CLOUD,
         (b"tsig", b"hmac-"),
-        re.compile(rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}"),
+        re.compile(
+            rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}"
+        ),
     ),
     Signature(Kind.CLOUD, (b"dop_v1_",), re.compile(rb"dop_v1_[0-9a-f]{40,}")),
     Signature(

@@ -68,7 +68,7 @@ CHARTS: Final = frozenset(
 )
 
 
-def charts(context: Context, resource: Resource) -> Iterator[Place]:
+def charts(_: Context, resource: Resource) -> Iterator[Place]:
     if resource.type in CHARTS:
         chart = at(resource.body, "chart", default="")
         by_name = isinstance(chart, str) and chart != "" and not chart.startswith(("/", ".", "~"))

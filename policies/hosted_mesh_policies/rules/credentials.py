@@ -22,9 +22,13 @@ CURE_FLOW: Final = (
     f"from a secret, such as a hash, say so on the resource: annotation {vocabulary.DECLASSIFY_ANNOTATION}: "
     '"<property>: <reason>".'
 )
-CURE_VALUE: Final = "Remove the value. Nothing declassifies a control-plane secret that is there byte for byte; rotate it if it was ever written."
+CURE_VALUE: Final = (
+    "Remove the value. Nothing declassifies a control-plane secret that is there byte for byte; rotate it if it was "
+    "ever written."
+)
 CURE_SHAPE: Final = (
-    "Remove the credential, or keep it in a Secret of the user's own. If it is the user's and not the provider's, say so: "
+    "Remove the credential, or keep it in a Secret of the user's own. If it is the user's and not the "
+    "provider's, say so: "
     f'annotation {vocabulary.USER_OWNED_ANNOTATION}: "<reason>".'
 )
 
@@ -62,7 +66,8 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
 
 def unproven(context: Context, resource: Resource) -> Iterator[Place]:
     """In an update whose preview was not seen: secrets whose owner nothing proves. Dependencies are not known before a
-    write, and a secret's first use may be this one, so neither flow nor value can speak yet. See docs/policies/timing.md."""
+    write, and a secret's first use may be this one, so neither flow nor value can speak yet. See
+    docs/policies/timing.md."""
     stack = context.stack
     if not stack.partial or stack.preview or context.settings.without_preview == "allow":
         return
@@ -96,7 +101,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
         if any(_is_own_kubeconfig(context, shape) for shape in found):
             found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
         for shape in found:
-            if problem := _problem(context, resource, path, data, shape, users_own):
+            if problem := _problem(context, resource, path, shape, users_own):
                 wrapped = f" (under {' in '.join(reversed(shape.layers))})" if shape.layers else ""
                 yield show(path), f"{shape.kind.value}{wrapped}{problem}"
 
@@ -116,7 +121,7 @@ HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLI
 """Credentials that open something of the provider's unless the contrary is shown, even inside a Secret."""
 
 
-def _problem(context: Context, resource: Resource, path: Path, data: bytes, shape: Shape, users_own: bool) -> str:
+def _problem(context: Context, resource: Resource, path: Path, shape: Shape, users_own: bool) -> str:
     """Why a credential must not be here; empty when it may."""
     if shape.kind is Kind.KUBECONFIG and not all(context.clusters.is_data_plane_server(s) for s in shape.servers):
         return " for another cluster than the user's own"
@@ -125,13 +130,13 @@ def _problem(context: Context, resource: Resource, path: Path, data: bytes, shap
     if users_own or shape.kind is Kind.KUBECONFIG:
         return ""
     if shape.kind is Kind.PRIVATE_KEY:
-        return _problem_of_key(context, resource, data)
+        return _problem_of_key(context, resource)
     if shape.kind in HARD and not _is_from_user(context, resource):
         return ": nothing shows that it is the user's own"
     return ""
 
 
-def _problem_of_key(context: Context, resource: Resource, data: bytes) -> str:
+def _problem_of_key(context: Context, resource: Resource) -> str:
     certificate = holds_certificate_of_its_key(resource)
     if certificate == "authority":
         return " of a certificate authority: whoever has it can make any identity"
@@ -161,17 +166,39 @@ def is_from_users_sources(context: Context, resource: Resource) -> bool:
 
 
 _CREDENTIAL_NAMES: Final = frozenset(
-    "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN CF_API_TOKEN CF_API_KEY CLOUDFLARE_API_TOKEN AZURE_CLIENT_SECRET ARM_CLIENT_SECRET "
-    "GOOGLE_CREDENTIALS DO_TOKEN DIGITALOCEAN_TOKEN HCLOUD_TOKEN HETZNER_TOKEN LINODE_TOKEN OVH_APPLICATION_SECRET "
-    "OVH_CONSUMER_KEY PDNS_API_KEY RFC2136_TSIG_SECRET EXTERNAL_DNS_RFC2136_TSIG_SECRET EXTERNAL_DNS_PDNS_API_KEY ETCD_PASSWORD "
-    "NS1_APIKEY GODADDY_API_SECRET PULUMI_ACCESS_TOKEN VAULT_TOKEN".split()
+    [
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "CF_API_TOKEN",
+        "CF_API_KEY",
+        "CLOUDFLARE_API_TOKEN",
+        "AZURE_CLIENT_SECRET",
+        "ARM_CLIENT_SECRET",
+        "GOOGLE_CREDENTIALS",
+        "DO_TOKEN",
+        "DIGITALOCEAN_TOKEN",
+        "HCLOUD_TOKEN",
+        "HETZNER_TOKEN",
+        "LINODE_TOKEN",
+        "OVH_APPLICATION_SECRET",
+        "OVH_CONSUMER_KEY",
+        "PDNS_API_KEY",
+        "RFC2136_TSIG_SECRET",
+        "EXTERNAL_DNS_RFC2136_TSIG_SECRET",
+        "EXTERNAL_DNS_PDNS_API_KEY",
+        "ETCD_PASSWORD",
+        "NS1_APIKEY",
+        "GODADDY_API_SECRET",
+        "PULUMI_ACCESS_TOKEN",
+        "VAULT_TOKEN",
+    ]
 )
 LEAST_NAMED: Final = 12
 _ISTIO_CA_SECRETS: Final = frozenset({"cacerts", "istio-ca-secret"})
 
 
 def _named_credentials(resource: Resource) -> Iterator[Place]:
-    """Credentials that only their name gives away: an opaque token under a DNS provider's variable; Istio's CA Secret."""
+    """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
     if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
         for leaf in leaves(resource.body):
             if leaf.path[:1] in {("data",), ("stringData",)} and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
@@ -213,7 +240,8 @@ FLOW = Rule(
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",
     title="Control-plane secret values stay off a data plane",
-    description="No known control-plane secret, nor a part of one, may appear in a resource on a user's cluster, plain or "
+    description="No known control-plane secret, nor a part of one, may appear in a resource on a user's "
+    "cluster, plain or "
     "wrapped (base64, gzip, hex, PEM, JSON, YAML, URL-encoding, cut into pieces).",
     cure=CURE_VALUE,
     severity=Severity.CRITICAL,
@@ -225,7 +253,8 @@ VALUE = Rule(
             "type": "string",
             "enum": ["refuse", "allow"],
             "default": "refuse",
-            "description": "What to do, in an update without preview, with a secret of unproven owner for a user's cluster.",
+            "description": "What to do, in an update without preview, with a secret of unproven owner for a "
+            "user's cluster.",
         },
     },
 )

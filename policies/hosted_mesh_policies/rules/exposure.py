@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     if container is not None and is_external(resource, container):
         yield from _istiod(container)
     elif resource.kind == "Service":
-        yield from _service(context, resource)
+        yield from _service(resource)
     elif resource.kind == "Gateway" and resource.group == "networking.istio.io":
         yield from _istio_gateway(resource)
     elif resource.kind == "Gateway" and resource.group == "gateway.networking.k8s.io":
@@ -43,12 +44,12 @@ def _istiod(container: Any) -> Iterator[Place]:
     if UNKNOWN in args:
         yield "spec.template.spec.containers.args", not_known("istiod's arguments")
     elif not any(isinstance(arg, str) and arg.replace('"', "") == "--grpcAddr=" for arg in args) and not any(
-        arg == "--grpcAddr" and after in {"", '""'} for arg, after in zip(args, args[1:], strict=False)
+        arg == "--grpcAddr" and after in {"", '""'} for arg, after in itertools.pairwise(args)
     ):
         yield "spec.template.spec.containers.args", 'plaintext xDS is on: start istiod with --grpcAddr=""'
 
 
-def _service(context: Context, resource: Resource) -> Iterator[Place]:
+def _service(resource: Resource) -> Iterator[Place]:
     kind = at(resource.body, "spec", "type", default="ClusterIP")
     if kind is UNKNOWN:
         yield "spec.type", not_known("the type of Service")
@@ -120,9 +121,11 @@ def _host(where: str, host: Any) -> Iterator[Place]:
 EXPOSURE = Rule(
     name="exposure-is-hardened",
     title="istiod's exposure is hardened",
-    description="In the provider's cluster: no plaintext xDS port, no gateway or listener for any host, source ranges on "
+    description="In the provider's cluster: no plaintext xDS port, no gateway or listener for any host, source "
+    "ranges on "
     "load balancers, TLS 1.2 or later.",
-    cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with loadBalancerSourceRanges '
+    cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with '
+    "loadBalancerSourceRanges "
     f"(or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and minProtocolVersion TLSV1_2.",
     severity=Severity.HIGH,
     page="exposure",

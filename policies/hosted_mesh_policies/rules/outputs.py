@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
+from typing import Final
 
 from ..clusters import KUBECONFIG_KEYS, Role
 from ..context import Context
@@ -73,13 +74,13 @@ def _without_marked(tree: Tree) -> Tree:
 def _provider(resource: Resource) -> Iterator[tuple[Resource, str, str]]:
     """A kubeconfig that the state would keep in plain text: the kubernetes package does not mark it by itself."""
     for leaf in leaves(resource.inputs if resource.inputs is not None else {}):
-        if leaf.path[:1] and leaf.path[0] in KUBECONFIG_KEYS and not leaf.secret:
-            if any(shape.kind in {Kind.KUBECONFIG, Kind.CLIENT_KEY} for shape in shapes(as_bytes(leaf.value))):
-                yield (
-                    resource,
-                    show(leaf.path),
-                    "is a kubeconfig with a credential and not marked secret: the state keeps it in plain text",
-                )
+        if leaf.secret or not leaf.path or leaf.path[0] not in KUBECONFIG_KEYS:
+            continue
+        if any(shape.kind in {Kind.KUBECONFIG, Kind.CLIENT_KEY} for shape in shapes(as_bytes(leaf.value))):
+            yield resource, show(leaf.path), f"is a kubeconfig with a credential and {UNMARKED}"
+
+
+UNMARKED: Final = "not marked secret: the state keeps it in plain text"
 
 
 def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
@@ -93,16 +94,18 @@ def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
             yield (
                 resource,
                 show(match.path),
-                "holds a control-plane secret and is not marked secret: the state keeps it in plain text",
+                f"holds a control-plane secret and is {UNMARKED}",
             )
 
 
 OUTPUTS = Rule(
     name="stack-outputs-keep-secrets",
     title="Stack outputs keep secrets",
-    description="No control-plane secret is in a plain stack output, in any output of a stack on the user's side, or in a "
+    description="No control-plane secret is in a plain stack output, in any output of a stack on the user's "
+    "side, or in a "
     "value that is not marked secret.",
-    cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a user-side stack; pass kubeconfigs to "
+    cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a user-side stack; pass "
+    "kubeconfigs to "
     "providers as secrets.",
     severity=Severity.HIGH,
     page="stacks",

@@ -25,8 +25,8 @@ def is_annotated(resource: Resource, annotation: str) -> bool:
 
 
 def declassified(resource: Resource) -> tuple[str, ...]:
-    """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An entry
-    without a reason does not count."""
+    """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An
+    entry without a reason does not count."""
     value = at(resource.body, "metadata", "annotations", vocabulary.DECLASSIFY_ANNOTATION)
     if not isinstance(value, str):
         return ()

@@ -48,7 +48,8 @@ def _provider(context: Context, provider: Provider) -> Iterator[Place]:
         claim = next(iter(claims))
         yield (
             "kubeconfig",
-            f"provider {provider.name} is a {claim.value}'s by its role, but the API server that it reaches is a {other.value}",
+            f"provider {provider.name} is a {claim.value}'s by its role, but the API server that it reaches is "
+            f"a {other.value}",
         )
     elif not claims and len(evidence) > 1:
         yield "kubeconfig", f"provider {provider.name} reaches an API server that is claimed by both roles"
@@ -59,7 +60,8 @@ PROVIDERS = Rule(
     title="Providers reach their own cluster",
     description="No object for a user's cluster goes through a default or swapped provider, and no provider points at "
     "another cluster than its role says. Judged by the API server's address.",
-    cure="Pass the provider explicitly, check which kubeconfig and context it has, and classify clusters that the library's "
+    cure="Pass the provider explicitly, check which kubeconfig and context it has, and classify clusters that "
+    "the library's "
     "wrappers do not cover in this policy's configuration (controlPlaneServers, dataPlaneServers).",
     severity=Severity.CRITICAL,
     page="clusters",

@@ -32,7 +32,19 @@ ESCALATING: Final = {
 """Resources that lead to more power, and the verbs that do it (* for any)."""
 WRITE: Final = frozenset({"create", "update", "patch"})
 LEADING: Final = frozenset(
-    "roles rolebindings clusterroles clusterrolebindings pods deployments daemonsets statefulsets replicasets jobs cronjobs".split()
+    [
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+        "pods",
+        "deployments",
+        "daemonsets",
+        "statefulsets",
+        "replicasets",
+        "jobs",
+        "cronjobs",
+    ]
 )
 """Resources that give more power to whoever may write them."""
 BROAD_ROLES: Final = frozenset({"cluster-admin", "admin", "edit"})
@@ -114,7 +126,8 @@ RIGHTS = Rule(
     title="istiod's rights on a data plane are least",
     description="On a user's cluster istiod reads no Secrets, has no wildcard verbs or resources, and cannot escalate "
     "(bind, escalate, impersonate, tokens, exec, proxies).",
-    cure="Name the API groups, resources and verbs that istiod needs (get, list and watch of Services, EndpointSlices, Pods, "
+    cure="Name the API groups, resources and verbs that istiod needs (get, list and watch of Services, "
+    "EndpointSlices, Pods, "
     "Namespaces and Istio's own kinds), and turn its remote-credentials controller off.",
     severity=Severity.CRITICAL,
     page="istiod",

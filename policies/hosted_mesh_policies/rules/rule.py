@@ -20,8 +20,8 @@ DOCUMENTATION = "https://github.com/hosted-mesh/hosted-mesh/blob/main/docs/polic
 class Rule:
     """One policy.
 
-    `check` judges one resource and needs no other, so it also runs before each write. `check_stack` judges a whole stack
-    and yields (resource, path, what). `page` is its page in docs/policies, `cure` what a user should do.
+    `check` judges one resource and needs no other, so it also runs before each write. `check_stack` judges a whole
+    stack and yields (resource, path, what). `page` is its page in docs/policies, `cure` what a user should do.
     """
 
     name: str

@@ -9,8 +9,8 @@ from typing import Final
 
 from .. import vocabulary
 from ..context import Context
-from ..detect.own_secrets import KEY_TYPE
 from ..detect.index import Index
+from ..detect.own_secrets import KEY_TYPE
 from ..detect.value import inspect
 from ..finding import Severity
 from ..model import Resource
@@ -139,7 +139,8 @@ TENANTS = Rule(
     name="tenants-are-apart",
     title="Tenants are apart",
     description="No object of one mesh refers to another mesh's namespace, host, key or credential.",
-    cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes that are "
+    cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes "
+    "that are "
     "meant to talk are joined by MeshFederation.",
     severity=Severity.HIGH,
     page="tenants",

@@ -18,7 +18,7 @@ KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"},
 """What istiod reads from its `cacerts` Secret: its own form, or that of a kubernetes.io/tls Secret."""
 
 
-def check(context: Context, resource: Resource) -> Iterator[Place]:
+def check(_: Context, resource: Resource) -> Iterator[Place]:
     container = discovery_container(resource)
     if container is None or not is_external(resource, container):
         return
@@ -58,14 +58,16 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
             yield (
                 resource,
                 "",
-                f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod makes a CA of its own",
+                f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod "
+                f"makes a CA of its own",
             )
         elif missing := _missing(secret):
             yield secret, "data", f"lacks {missing}, so istiod ignores it and makes a CA of its own"
 
 
 def _missing(secret: Resource) -> str:
-    """What a `cacerts` Secret lacks, by istiod's own form. Unknown data counts as there: its keys are judged at the update."""
+    """What a `cacerts` Secret lacks, by istiod's own form. Unknown data counts as there: its keys are judged at the
+    update."""
     data = [at(secret.body, key, default={}) for key in ("data", "stringData")]
     if UNKNOWN in data:
         return ""
@@ -80,7 +82,8 @@ TRUST = Rule(
     title="An external istiod has its own CA",
     description="An external istiod without a cacerts Secret makes a certificate authority and writes its key to the "
     "user's cluster; one told to read certificates remotely looks for the key there.",
-    cure="Create Secret cacerts (ca-cert.pem, ca-key.pem, cert-chain.pem, root-cert.pem) in istiod's namespace before istiod, "
+    cure="Create Secret cacerts (ca-cert.pem, ca-key.pem, cert-chain.pem, root-cert.pem) in istiod's namespace "
+    "before istiod, "
     "mount it, and leave USE_REMOTE_CERTS off.",
     severity=Severity.CRITICAL,
     page="istiod",

@@ -102,9 +102,11 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
 WEBHOOKS = Rule(
     name="data-plane-webhooks-by-url",
     title="Webhooks on a data plane are by URL",
-    description="A webhook that a user's cluster calls at the provider has an https URL with a host name, a CA bundle, a "
+    description="A webhook that a user's cluster calls at the provider has an https URL with a host name, a CA "
+    "bundle, a "
     "time-out and a failure policy.",
-    cure="Give each webhook clientConfig.url (https, by name), clientConfig.caBundle, timeoutSeconds and failurePolicy; remove "
+    cure="Give each webhook clientConfig.url (https, by name), clientConfig.caBundle, timeoutSeconds and "
+    "failurePolicy; remove "
     "clientConfig.service.",
     severity=Severity.HIGH,
     page="webhooks",

@@ -1,4 +1,5 @@
-"""Runs the case or cases (separated by |) that the environment names, with the kubeconfigs that it names: for the real engine."""
+"""Runs the case or cases (separated by |) that the environment names, with the kubeconfigs that it names: for the real
+engine."""
 
 import os
 import sys

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox.clusters import Sandbox
 
 from sandbox import plugins
+from sandbox.clusters import Sandbox
 from sandbox.surroundings import pulumi_home, with_tools
 from sandbox.toolchain import Tools
 from tests.corpus.engine import Engine

@@ -1,0 +1,95 @@
+"""`hosted-mesh scan`: the policies on files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..context import Context
+from ..finding import Finding
+from ..model import Stack
+from ..rules.catalogue import RULES
+from ..rules.rule import judge
+from ..settings import Settings
+from .report import BY_NAME, as_json, as_sarif, as_text
+from .sources import UnreadableError, from_paths
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+def findings_in(
+    stacks: Sequence[Stack], settings: Settings | None = None, ambient: Mapping[str, str] | None = None
+) -> list[Finding]:
+    """Everything that the rules say about stacks."""
+    found: list[Finding] = []
+    for stack in stacks:
+        context = Context(stack, settings or Settings(), ambient or {})
+        for rule in RULES:
+            found += judge(rule, context)
+    return found
+
+
+def scan(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="State files, previews' JSON, manifests or folders of them.", show_default=False),
+    ],
+    control_plane: Annotated[
+        list[Path] | None,
+        typer.Option("--control-plane", help="Manifests of the provider's cluster; their Secrets are looked for."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="The policy pack's configuration, JSON.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
+) -> None:
+    """Look for control-plane credentials that reach users' clusters, and for the other mandatory policies' faults.
+
+    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read.
+    """
+    try:
+        stacks = from_paths(paths, control_plane or ())
+        found = findings_in(stacks, _settings(config), os.environ)
+    except UnreadableError as problem:
+        print(problem, file=sys.stderr)
+        raise typer.Exit(2) from None
+    text = {
+        Format.TEXT: lambda: as_text(found),
+        Format.JSON: lambda: as_json(found),
+        Format.SARIF: lambda: as_sarif(found, str(paths[0])),
+    }[form]()
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+    raise typer.Exit(int(any(BY_NAME[finding.rule].mandatory for finding in found)))
+
+
+def _settings(path: Path | None) -> Settings:
+    """From a file of the form that `--policy-pack-config` takes."""
+    if path is None:
+        return Settings()
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise UnreadableError(f"{path}: cannot be read as JSON ({type(problem).__name__})") from None
+    if not isinstance(data, dict):
+        raise UnreadableError(f"{path}: is not a mapping of policies to settings")
+    return Settings.read({name: values for name, values in data.items() if isinstance(values, dict)})
+
+
+app = typer.Typer(add_completion=False)
+app.command()(scan)
+
+if __name__ == "__main__":
+    app()

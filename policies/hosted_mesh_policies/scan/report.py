@@ -1,0 +1,101 @@
+"""A scan's findings for people, for programs (JSON) and for code-scanning services (SARIF 2.1.0)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..finding import Finding, Severity
+from ..rules.catalogue import RULES
+from ..rules.rule import Rule
+
+BY_NAME: Final = {rule.name: rule for rule in RULES}
+SARIF_LEVELS: Final = {
+    Severity.CRITICAL: "error",
+    Severity.HIGH: "error",
+    Severity.MEDIUM: "warning",
+    Severity.LOW: "note",
+}
+SCORES: Final = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW: "2.0"}
+"""What code-scanning services sort by (`security-severity`)."""
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """One block per rule: its findings, then what to do."""
+    lines: list[str] = []
+    for rule in RULES:
+        found = [finding for finding in findings if finding.rule == rule.name]
+        if found:
+            lines.append(f"{'mandatory' if rule.mandatory else 'advisory'}  {rule.severity.value}  {rule.name}")
+            lines += [f"  {finding.urn}\n    {finding.message}" for finding in found]
+            lines.append(f"  what to do: {rule.cure}\n")
+    mandatory = sum(BY_NAME[finding.rule].mandatory for finding in findings)
+    lines.append(f"{mandatory} mandatory and {len(findings) - mandatory} advisory findings")
+    return "\n".join(lines)
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """A list of objects: policy, mandatory, severity, resource, path, message, cure, url."""
+    return json.dumps([_object(finding) for finding in findings], indent=2)
+
+
+def _object(finding: Finding) -> dict[str, Any]:
+    rule = BY_NAME[finding.rule]
+    return {
+        "policy": rule.name,
+        "mandatory": rule.mandatory,
+        "severity": rule.severity.value,
+        "resource": finding.urn,
+        "path": finding.path,
+        "message": finding.what,
+        "cure": rule.cure,
+        "url": rule.url,
+    }
+
+
+def as_sarif(findings: Sequence[Finding], scanned: str) -> str:
+    """SARIF with one rule per policy. `scanned` is the file that results point at, for services that want a file."""
+    used = [rule for rule in RULES if any(finding.rule == rule.name for finding in findings)]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "hosted-mesh",
+                "informationUri": RULES[0].url.rsplit("/", 1)[0],
+                "rules": [*map(_rule, used)],
+            }
+        },
+        "results": [_result(finding, used, scanned) for finding in findings],
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.description},
+        "help": {"text": rule.cure},
+        "helpUri": rule.url,
+        "defaultConfiguration": {"level": SARIF_LEVELS[rule.severity]},
+        "properties": {"security-severity": SCORES[rule.severity]},
+    }
+
+
+def _result(finding: Finding, used: Sequence[Rule], scanned: str) -> dict[str, Any]:
+    rule = BY_NAME[finding.rule]
+    file = finding.urn.split("::")[0] if not finding.urn.startswith("urn:") and "::" in finding.urn else scanned
+    name = f"{finding.urn}#{finding.path}" if finding.path else finding.urn
+    return {
+        "ruleId": rule.name,
+        "ruleIndex": list(used).index(rule),
+        "level": SARIF_LEVELS[rule.severity],
+        "message": {"text": finding.message},
+        "locations": [
+            {
+                "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
+                "logicalLocations": [{"fullyQualifiedName": name}],
+            }
+        ],
+    }

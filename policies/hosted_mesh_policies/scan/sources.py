@@ -1,0 +1,135 @@
+"""Stacks from files: what `pulumi stack export` and `pulumi preview --json` print, and Kubernetes manifests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..clusters import Role
+from ..decode import from_plain
+from ..detect.atoms import YAML_LOADER
+from ..model import Provider, Resource, Stack
+
+CONTROL_PLANE_PROVIDER = "control-plane-cluster"
+DATA_PLANE_PROVIDER = "data-plane-cluster"
+
+
+class UnreadableError(Exception):
+    """A file that is none of what can be scanned. The message names it and says why."""
+
+
+def from_paths(paths: Sequence[Path], control_plane: Sequence[Path] = ()) -> list[Stack]:
+    """One stack per state or preview file, and one of all manifests together.
+
+    Manifests under `paths` go to the user's cluster, those under `control_plane` to the provider's.
+    """
+    stacks: list[Stack] = []
+    manifests: list[Resource] = []
+    for role, given in ((Role.DATA_PLANE, paths), (Role.CONTROL_PLANE, control_plane)):
+        for path in given:
+            for file in files(path):
+                found = _read(file, role)
+                if isinstance(found, Stack):
+                    stacks.append(found)
+                else:
+                    manifests += found
+    if manifests:
+        stacks.append(Stack("manifests", tuple(manifests), marks=False))
+    return stacks
+
+
+def files(path: Path) -> Iterator[Path]:
+    """The file itself, or every .json, .yaml and .yml file below a folder, in order."""
+    if path.is_dir():
+        yield from sorted(p for p in path.rglob("*") if p.suffix in {".json", ".yaml", ".yml"} and p.is_file())
+    elif path.exists():
+        yield path
+    else:
+        raise UnreadableError(f"{path}: does not exist")
+
+
+def _read(path: Path, role: Role) -> Stack | list[Resource]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            data = json.loads(text)
+            return (
+                from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
+            )
+        return from_manifests(yaml.load_all(text, Loader=YAML_LOADER), str(path), role)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
+        raise UnreadableError(f"{path}: cannot be read as JSON or YAML ({type(problem).__name__})") from None
+
+
+def from_state(data: Any, name: str) -> Stack | None:
+    """A stack's state: an export or a file backend's checkpoint. None for anything else."""
+    if not isinstance(data, dict):
+        return None
+    inner = data.get("deployment") or (data.get("checkpoint") or {}).get("latest")
+    if not isinstance(inner, dict) or not isinstance(inner.get("resources"), list):
+        return None
+    return _stack(inner["resources"], name)
+
+
+def from_preview(data: Any, name: str) -> Stack | None:
+    """A preview's JSON: the new state of each step. None for anything else."""
+    if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+        return None
+    states = [step.get("newState") for step in data["steps"] if isinstance(step, dict)]
+    return _stack([state for state in states if isinstance(state, dict)], name, preview=True)
+
+
+def _stack(states: Iterable[Mapping[str, Any]], fallback: str, *, preview: bool = False) -> Stack:
+    states = list(states)
+    by_urn = {state.get("urn"): state for state in states}
+    resources = tuple(_resource(state, by_urn) for state in states if isinstance(state.get("urn"), str))
+    names = resources[0].urn.split(":")[2:] if resources else []
+    return Stack(names[0] if names and names[0] else fallback, resources, preview=preview)
+
+
+def _resource(state: Mapping[str, Any], by_urn: Mapping[Any, Mapping[str, Any]]) -> Resource:
+    urn, kind = str(state["urn"]), str(state.get("type", ""))
+    reference = str(state.get("provider") or "").rpartition("::")[0]
+    provider = None
+    if reference:
+        found = by_urn.get(reference, {})
+        name, provider_kind = reference.rpartition("::")[2], reference.split("::")[2].split("$")[-1]
+        provider = Provider(reference, provider_kind, name, from_plain(found.get("inputs") or {}))
+    return Resource(
+        urn=urn,
+        type=kind,
+        name=urn.rpartition("::")[2],
+        inputs=from_plain(state.get("inputs") or {}),
+        outputs=from_plain(state.get("outputs") or {}),
+        parent=state.get("parent") or None,
+        provider=provider,
+        dependencies={key: tuple(urns or ()) for key, urns in (state.get("propertyDependencies") or {}).items()},
+        read_only=bool(state.get("external")),
+    )
+
+
+def from_manifests(documents: Iterable[Any], where: str, role: Role) -> list[Resource]:
+    """Kubernetes objects, Lists unfolded. Documents that are none are skipped."""
+    name = CONTROL_PLANE_PROVIDER if role is Role.CONTROL_PLANE else DATA_PLANE_PROVIDER
+    provider = Provider(f"file::{name}", "pulumi:providers:kubernetes", name, {})
+    found: list[Resource] = []
+    todo = list(documents)[::-1]
+    while todo:
+        document = todo.pop()
+        if not isinstance(document, dict):
+            continue
+        if str(document.get("kind", "")).endswith("List") and isinstance(document.get("items"), list):
+            todo += document["items"][::-1]
+        elif isinstance(document.get("apiVersion"), str) and isinstance(document.get("kind"), str):
+            version = document["apiVersion"] if "/" in document["apiVersion"] else f"core/{document['apiVersion']}"
+            metadata = document.get("metadata")
+            name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+            urn = f"{where}::{document['kind']}::{name}"
+            found.append(
+                Resource(urn, f"kubernetes:{version}:{document['kind']}", name, inputs=document, provider=provider)
+            )
+    return found
