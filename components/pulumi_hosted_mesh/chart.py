@@ -13,10 +13,12 @@ from pulumi_kubernetes.helm import v4 as helm
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.clusters import Cluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
 
 REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+SERVICE = "kubernetes:core/v1:Service"
 
 
 class Source(TypedDict):
@@ -50,7 +52,8 @@ def istio_chart(
     labels = vocabulary.labels(mesh.name, cluster.role)
 
     def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        return pulumi.ResourceTransformResult(marked(args.type_, args.props, labels, pod_annotations or {}), args.opts)
+        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready)
+        return pulumi.ResourceTransformResult(properties, args.opts)
 
     options = cluster.options(parent, depends_on=depends_on)
     options.transforms = [mark]
@@ -116,12 +119,19 @@ def marked(
     properties: Mapping[str, Any],
     labels: Mapping[str, str],
     pod_annotations: Mapping[str, pulumi.Input[str]],
+    await_ready: bool = True,
 ) -> dict[str, Any]:
-    """A rendered object with the labels added, and the annotations on its Pods if it is a Deployment."""
+    """A rendered object with the labels added; a Deployment also with the annotations on its Pods.
+
+    await_ready: whether Pulumi waits for a Service's load balancer, see `service_wait`.
+    """
     if "metadata" not in properties:  # the chart itself
         return dict(properties)
     metadata = dict(properties["metadata"])
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    if type_token == SERVICE:
+        wait = service_wait(properties["spec"].get("type", "ClusterIP"), ready=await_ready)
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **wait}
     result = {**properties, "metadata": metadata}
     if pod_annotations and type_token == DEPLOYMENT:
         template = dict(properties["spec"]["template"])

@@ -26,6 +26,7 @@ EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/host
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On the exposed Service when the document says that everybody may connect; the policies ask for it."""
 SKIP_AWAIT_ANNOTATION: Final = "pulumi.com/skipAwait"
+WAIT_FOR_ANNOTATION: Final = "pulumi.com/waitFor"
 
 # Istio's own words.
 REVISION_LABEL: Final = "istio.io/rev"

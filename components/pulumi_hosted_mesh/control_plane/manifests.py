@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
+from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,
@@ -13,7 +14,6 @@ from pulumi_hosted_mesh.vocabulary import (
     OPEN_TO_ALL_ANNOTATION,
     READINESS_PORT,
     REVISION_LABEL,
-    SKIP_AWAIT_ANNOTATION,
     WEBHOOK_PORT,
     XDS_PORT,
 )
@@ -86,9 +86,7 @@ def exposed_service_annotations(mesh: Mesh) -> dict[str, str]:
         annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = mesh.control_plane.host
     if exposure.open_to_all:
         annotations[OPEN_TO_ALL_ANNOTATION] = "controlPlane.exposure.openToAll"
-    if not mesh.control_plane.istiod.wait_until_ready:
-        annotations[SKIP_AWAIT_ANNOTATION] = "true"
-    return annotations
+    return annotations | service_wait("LoadBalancer", ready=mesh.control_plane.istiod.wait_until_ready)
 
 
 def exposed_service_spec(mesh: Mesh) -> Spec:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from pulumi_hosted_mesh import istiod_rights
+from pulumi_hosted_mesh.chart import marked
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
 from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.merge import merged
+from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.load import read_mesh
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
@@ -108,7 +110,20 @@ def test_exposed_service_is_published_by_name() -> None:
     assert manifests.exposed_service_annotations(silent) == {
         "a": "b",
         "hosted-mesh.io/open-to-all": "controlPlane.exposure.openToAll",
+        "pulumi.com/waitFor": "jsonpath={.status.loadBalancer.ingress}",
     }
+
+
+def test_a_services_address_is_waited_for_and_its_endpoints_are_not() -> None:
+    key = "pulumi.com/waitFor"
+    assert list(service_wait("LoadBalancer")) == [key]
+    assert (
+        list(service_wait("ClusterIP")) == list(service_wait("LoadBalancer", ready=False)) == ["pulumi.com/skipAwait"]
+    )
+    service = {"metadata": {"annotations": {"a": "b"}}, "spec": {"type": "LoadBalancer"}}
+    assert marked("kubernetes:core/v1:Service", service, {}, {})["metadata"]["annotations"].keys() == {"a", key}
+    # Its Pods are waited for by the Deployment, so nothing but Services is touched.
+    assert "annotations" not in marked("kubernetes:core/v1:ConfigMap", {"metadata": {}}, {}, {})["metadata"]
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:
