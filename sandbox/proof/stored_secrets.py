@@ -65,10 +65,11 @@ def forms(secret: bytes) -> set[bytes]:
     """
     plain = {secret.strip()}
     if secret.lstrip().startswith(b"-----BEGIN"):
-        lines = [line for line in secret.split() if b"-----" not in line]
+        # Neither the frame ("-----BEGIN RSA PRIVATE KEY-----") nor headers ("Proc-Type: ...") are part of the key.
+        lines = [line.strip() for line in secret.splitlines() if b"-----" not in line and b":" not in line]
         plain |= {line for line in lines if len(line) >= 2 * SHORTEST}
         # A middle part: the first bytes of a DER key are the same for all keys of a kind.
-        der = base64.b64decode(b"".join(line for line in lines if b":" not in line) + b"==", validate=False)
+        der = base64.b64decode(b"".join(lines))
         plain.add(der[len(der) // 3 : len(der) // 3 * 2])
     plain |= {json.dumps(text.decode()).strip('"').encode() for text in plain if text.isascii()}
     plain = {text for text in plain if len(text) >= SHORTEST}

@@ -19,17 +19,18 @@ DER = serialization.Encoding.DER
 
 
 def key(kind: str, encoding: serialization.Encoding) -> tuple[bytes, bytes]:
-    """A fresh private key as PEM and once more in `encoding`."""
-    made = ec.generate_private_key(ec.SECP256R1()) if kind == "ec" else rsa.generate_private_key(65537, 2048)
-    pem = made.private_bytes(PEM, serialization.PrivateFormat.PKCS8, NO_ENCRYPTION)
-    return pem, made.private_bytes(encoding, serialization.PrivateFormat.PKCS8, NO_ENCRYPTION)
+    """A fresh private key as PEM and once more in `encoding`; the kinds differ in algorithm and in frame."""
+    algorithm, _, form = kind.partition(" ")
+    made = ec.generate_private_key(ec.SECP256R1()) if algorithm == "ec" else rsa.generate_private_key(65537, 2048)
+    style = serialization.PrivateFormat.TraditionalOpenSSL if form else serialization.PrivateFormat.PKCS8
+    return made.private_bytes(PEM, style, NO_ENCRYPTION), made.private_bytes(encoding, style, NO_ENCRYPTION)
 
 
 def finds(secret: bytes, stored: bytes) -> bool:
     return any(True for _ in searcher({"it": secret}).iter(stored.decode("latin-1")))
 
 
-@pytest.mark.parametrize("kind", ["ec", "rsa"])
+@pytest.mark.parametrize("kind", ["ec", "rsa", "ec traditional", "rsa traditional"])
 @pytest.mark.parametrize(
     "disguise",
     [
@@ -48,14 +49,14 @@ def test_a_private_key_is_found_however_it_is_stored(kind, disguise):
     assert finds(pem, b"before" + disguise(pem) + b"after")
 
 
-@pytest.mark.parametrize("kind", ["ec", "rsa"])
+@pytest.mark.parametrize("kind", ["ec", "rsa", "ec traditional", "rsa traditional"])
 def test_a_private_key_is_found_as_der(kind):
     pem, der = key(kind, DER)
     assert finds(pem, b"\x00" + der)
     assert finds(pem, base64.b64encode(b"a" + der))
 
 
-@pytest.mark.parametrize("kind", ["ec", "rsa"])
+@pytest.mark.parametrize("kind", ["ec", "rsa", "ec traditional", "rsa traditional"])
 def test_another_key_of_the_same_kind_is_not_taken_for_it(kind):
     (mine, _), (other, other_der) = key(kind, DER), key(kind, DER)
     assert not finds(mine, other + other_der + base64.b64encode(other))
