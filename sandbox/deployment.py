@@ -118,9 +118,9 @@ def engine(sandbox: Sandbox, tools: Tools) -> Engine:
     for foreign in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN"):
         environment.pop(foreign, None)
     ready = Engine(tools["pulumi"], sandbox.state, environment)
-    _make_stack(ready)
+    make_stack(ready, STACK)
     configuration = stack_config(
-        yaml.safe_load(_COMMITTED.read_text()), _salt(sandbox.state), kubeconfig=sandbox.kubeconfig, charts=tools.charts
+        yaml.safe_load(_COMMITTED.read_text()), salt(sandbox.state, STACK), kubeconfig=sandbox.kubeconfig, charts=tools.charts
     )
     _write_private(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
     return ready
@@ -217,25 +217,25 @@ def _policy_pack(state: Path) -> Path:
     return script
 
 
-def _make_stack(ready: Engine) -> None:
+def make_stack(ready: Engine, stack: str) -> None:
     """Makes the passphrase and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
     secret = passphrase_file(ready.state)
     if not secret.exists():
         _write_private(secret, secrets.token_urlsafe(32))
     folder = backend(ready.state) / "stack"
-    if (folder / f"Pulumi.{STACK}.yaml").exists():
+    if (folder / f"Pulumi.{stack}.yaml").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     project = yaml.safe_load((CHECKOUT / "Pulumi.yaml").read_text())
     (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project["name"], "runtime": "python"}))
-    made = ready.ask("stack", "init", STACK, "--no-select", cwd=folder)
+    made = ready.ask("stack", "init", stack, "--no-select", cwd=folder)
     if made.returncode != 0:
         raise SandboxError("The Pulumi stack cannot be made.", why=made.stderr, fix="`make down`, then `make up`.")
 
 
-def _salt(state: Path) -> str:
+def salt(state: Path, stack: str) -> str:
     """What the passphrase is mixed with; it belongs to the stack and has to stay the same for all its life."""
-    made: Mapping[str, str] = yaml.safe_load((backend(state) / "stack" / f"Pulumi.{STACK}.yaml").read_text())
+    made: Mapping[str, str] = yaml.safe_load((backend(state) / "stack" / f"Pulumi.{stack}.yaml").read_text())
     return made[_SALT]
 
 

@@ -82,22 +82,28 @@ class _MeshWithoutCrds:
         self._tools = tools
         self._engine = deployment.engine(sandbox, tools)
         self._config = sandbox.state / f"Pulumi.{self.STACK}.yaml"
+        deployment.make_stack(self._engine, self.STACK)
         document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
+        document["encryptionsalt"] = deployment.salt(sandbox.state, self.STACK)
         self.mesh = document["config"]["hosted-mesh:mesh"]
         self.mesh["dataPlane"].setdefault("crds", {})["install"] = False
         self._config.touch(mode=0o600)
         self._config.write_text(yaml.safe_dump(document))
-        self.pulumi("select", "--create", before=("stack",))
 
-    def pulumi(self, command: str, *options: str, before: tuple[str, ...] = ()) -> str:
-        answer = self._engine.ask(*before, command, *options, "--stack", self.STACK, "--config-file", str(self._config))
+    def pulumi(self, operation: str, *options: str) -> None:
+        """Runs `up`, `preview` or `destroy` of the stack."""
+        self._ask(operation, *options, "--stack", self.STACK, "--config-file", str(self._config))
+
+    def _ask(self, *arguments: str) -> str:
+        answer = self._engine.ask(*arguments)
         if answer.returncode != 0:
-            raise SandboxError(f"`pulumi {command}` failed while it was measured.", why=answer.stdout + answer.stderr)
+            why = answer.stdout + answer.stderr
+            raise SandboxError(f"`pulumi {arguments[0]}` failed while it was measured.", why=why)
         return answer.stdout
 
     def resources(self) -> list[dict[str, Any]]:
         """The stack's resources, secrets in plain text."""
-        state = json.loads(self.pulumi("export", "--show-secrets", before=("stack",)))
+        state = json.loads(self._ask("stack", "export", "--show-secrets", "--stack", self.STACK))
         return list(state["deployment"]["resources"])
 
     def floor(self, files: Mapping[str, Path]) -> None:
