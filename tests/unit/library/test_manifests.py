@@ -210,4 +210,4 @@ def test_endpoint_has_no_room_for_a_secret() -> None:
     assert facts.injection_labels == {"istio.io/rev": "canary"}
     assert endpoint(mesh()).injection_labels == {"istio-injection": "enabled"}
     with pytest.raises(AttributeError):
-        facts.kubeconfig = "x"  # type: ignore[attr-defined]
+        facts.kubeconfig = "x"

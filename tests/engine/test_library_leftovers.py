@@ -1,0 +1,74 @@
+"""`hosted-mesh leftovers` on a real API server: it finds what istiod leaves, of this mesh alone, and removes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library_engine import Api, Project
+
+NAMESPACES = ("default", "kube-system")
+
+
+@pytest.fixture
+def document(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
+    path = tmp_path / "mesh.yaml"
+    cluster = {"kubeconfig": str(engine_sandbox.kubeconfig), "context": "user"}
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "name": "gone",
+                "controlPlane": {"host": "istiod.gone.sandbox.test", "exposure": {"openToAll": True}},
+                "dataPlane": {"cluster": cluster, "access": {"apiServer": "https://api.user.sandbox.test:6443"}},
+            }
+        )
+    )
+    return path
+
+
+def leftovers(document: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "leftovers"]
+    return subprocess.run([*command, str(document), *options], capture_output=True, text=True, timeout=60)
+
+
+def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+    user = Api(engine_sandbox.clusters["user"], tools)
+    project = Project.make(tmp_path / "project", engine_sandbox, tools)
+    certificates = {}
+    for name in ("gone", "other"):
+        mesh = yaml.safe_load(document.read_text()) | {"name": name}
+        stack = project.stack(name, {"stack": "trust", "mesh": mesh})
+        stack.up()
+        certificates[name] = stack.outputs()["root_certificate"]
+    # As istiod writes them: this mesh's certificate in two namespaces, another mesh's in a third.
+    for namespace, name in (*((namespace, "gone") for namespace in NAMESPACES), ("kube-public", "other")):
+        path = tmp_path / f"{namespace}.yaml"
+        metadata = {"name": "istio-ca-root-cert", "namespace": namespace, "labels": {"istio.io/config": "true"}}
+        data = {"root-cert.pem": certificates[name]}
+        path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+        assert user.kubectl("create", "-f", str(path)).code == 0
+
+    found = leftovers(document)
+    assert [line.split()[-1] for line in found.stdout.splitlines()[:-1]] == list(NAMESPACES)
+    assert found.stdout.splitlines()[-1] == "2 found"
+    assert leftovers(document, "--remove").stdout.splitlines()[-1] == "2 removed"
+    assert leftovers(document).stdout.splitlines() == ["0 found"]
+    assert user.kubectl("get", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
+    assert user.kubectl("delete", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
+
+
+def test_not_while_the_mesh_is_there(document: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+    user = Api(engine_sandbox.clusters["user"], tools)
+    assert user.kubectl("create", "namespace", "mesh-gone").code == 0
+    try:
+        done = leftovers(document)
+        assert done.returncode == 1
+        assert "Destroy its stacks first" in done.stderr
+    finally:
+        assert user.kubectl("delete", "namespace", "mesh-gone").code == 0
