@@ -39,7 +39,7 @@ class Changing(Operation):
         if request.preview and (self.cluster is None or not self._can_preview(inputs)):
             return provider_pb2.CreateResponse(properties=request.properties)
         cluster = self.reachable()
-        manager = manager_name(inputs, "", server_side_apply=self.settings.server_side_apply)
+        manager = manager_name(inputs, "")
         try:
             live = cluster.create(inputs, manager, preview=request.preview, note=self.note)
         except MissingNamespace:
@@ -76,8 +76,7 @@ class Changing(Operation):
     def _can_preview(self, inputs: Object) -> bool:
         """Whether the server can be asked what would come out: all is known and it has the kind."""
         assert self.cluster is not None
-        known = not contains_unknown(inputs) and self.cluster.discovery.has(gvk_of(inputs))
-        return known and self.settings.server_side_apply
+        return not contains_unknown(inputs) and self.cluster.discovery.has(gvk_of(inputs))
 
     def _not_created(self, error: Exception) -> ProviderError:
         if isinstance(error, NoSuchKind):
@@ -98,7 +97,7 @@ class Changing(Operation):
             return provider_pb2.UpdateResponse(properties=request.news)
         cluster = self.reachable()
         old = saved(read_struct(request.olds))
-        manager = manager_name(inputs, old.field_manager, server_side_apply=self.settings.server_side_apply)
+        manager = manager_name(inputs, old.field_manager)
         failure: Exception | None = None
         reasons: tuple[str, ...] = ()
         try:
@@ -133,7 +132,7 @@ class Changing(Operation):
                 state=state,
                 reasons=reasons,
             )
-        if not request.preview and self.settings.server_side_apply and old.field_manager not in ("", manager):
+        if not request.preview and old.field_manager not in ("", manager):
             cluster.relinquish(live, old.field_manager)
         response = provider_pb2.UpdateResponse()
         write_struct(state, response.properties)

@@ -25,7 +25,7 @@ from sandbox.plugins.kubernetes.objects import (
     namespace_of,
 )
 from sandbox.plugins.kubernetes.readiness.kinds import condition_for, waits_for_deletion
-from sandbox.plugins.kubernetes.readiness.waiting import NotReady, Waiting
+from sandbox.plugins.kubernetes.readiness.waiting import Waiting
 from sandbox.plugins.kubernetes.settings import Settings
 
 _TIMEOUT_SECONDS: Final = 600.0
@@ -90,7 +90,7 @@ class Cluster:
 
     def _create(self, inputs: Object, manager: str, *, preview: bool) -> Object:
         dry_run = _DRY_RUN if preview else {}
-        if self.settings.server_side_apply and self.settings.upsert:
+        if self.settings.upsert:
             return self._apply(inputs, None, manager, preview=preview)
         path = self.resource(inputs).path(namespace_of(inputs))
         return self.client.request("POST", path, inputs, query={"fieldManager": managers.CREATOR, **dry_run})
@@ -190,5 +190,3 @@ def _seconds(timeout: float, inputs: Mapping[str, Any]) -> float:
     annotated = annotation(inputs, TIMEOUT_SECONDS)
     return timeout or (float(annotated) if annotated.isdigit() else _TIMEOUT_SECONDS)
 
-
-__all__ = ["Cluster", "FieldConflict", "MissingNamespace", "NotReady"]

@@ -24,10 +24,8 @@ _TAKEN_OVER: Final = frozenset(
 _OWN_CREATORS: Final = frozenset({CREATOR, "pulumi-kubernetes.exe", "pulumi-resource-kubernetes"})
 
 
-def manager_name(inputs: Mapping[str, Any], saved: str, *, server_side_apply: bool) -> str:
+def manager_name(inputs: Mapping[str, Any], saved: str) -> str:
     """The annotation's, else the state's, else a new one. saved: from the state, or ""."""
-    if not server_side_apply:
-        return CREATOR
     return annotation(inputs, PATCH_FIELD_MANAGER) or saved or unique_name(f"{CREATOR}-")
 
 

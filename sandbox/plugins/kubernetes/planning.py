@@ -77,9 +77,7 @@ class Planning(Operation):
         if has_name(inputs):
             return
         if get(inputs, "metadata", "generateName"):
-            if self.settings.server_side_apply:
-                raise ProviderError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
-            return
+            raise ProviderError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
         name = name_of(olds) if is_true(olds, AUTONAMED) else ""
         if not name and not olds:
             name = self._new_name(request)
@@ -96,9 +94,8 @@ class Planning(Operation):
         return unique_name(f"{urn_name(self.urn)}-", bytes(request.randomSeed))
 
     def _label(self, inputs: Object, olds: Object) -> None:
-        """Objects made without server-side apply say who manages them; imported ones stay as they are."""
-        had = get(olds, "metadata", "labels", _MANAGED_BY) == "pulumi"
-        if had or (not olds and not self.settings.server_side_apply):
+        """Old versions of the plug-in, before server-side apply, labelled what they made; the label stays."""
+        if get(olds, "metadata", "labels", _MANAGED_BY) == "pulumi":
             set_in(inputs, "pulumi", "metadata", "labels", _MANAGED_BY)
 
     def _place(self, inputs: Object) -> None:
@@ -151,8 +148,7 @@ class Planning(Operation):
             remove_in(inputs, "metadata", "namespace")
         if not gvk_of(base).kind:
             base["apiVersion"], base["kind"] = inputs.get("apiVersion"), inputs.get("kind")
-        if self.settings.server_side_apply:
-            remove_in(base, "metadata", "resourceVersion")
+        remove_in(base, "metadata", "resourceVersion")
         if name_of(inputs):
             set_in(base, name_of(live), "metadata", "name")
 

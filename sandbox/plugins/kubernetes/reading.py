@@ -79,7 +79,7 @@ class Reading(Operation):
             live,
             given,
             initial_api_version=old.initial_api_version or str(inputs.get("apiVersion", "")),
-            field_manager=manager_name(inputs, old.field_manager, server_side_apply=self.settings.server_side_apply),
+            field_manager=manager_name(inputs, old.field_manager),
         )
         read_inputs = marked(live_inputs, given)
         if failure is not None:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes import kubeconfig
-from sandbox.plugins.protocol.errors import ProviderError
+from sandbox.plugins.protocol.errors import NotImplementedHere
 from sandbox.plugins.protocol.values import UNKNOWN, plain
 
 _PREFIX: Final = "kubernetes:config:"
 _IDENTIFIER: Final = "clusterIdentifier"
 _RENDER: Final = "renderYamlToDirectory"
-# Settings that the stand-in understands or may ignore: they tune Helm releases and clients that it does not have.
-_NO_EFFECT: Final = ("helmReleaseSettings", "kubeClientSettings", "suppressHelmHookWarnings")
 
 
 @dataclass(frozen=True)
@@ -28,22 +26,28 @@ class Settings:
     default_namespace: str
     delete_unreachable: bool
     skip_update_unreachable: bool
-    server_side_apply: bool
     patch_force: bool
     upsert: bool
     mutable_config_maps: bool
     mutable_secrets: bool
-    suppress_deprecations: bool
 
 
 def read(variables: Mapping[str, str]) -> Settings:
-    """The settings from the engine's variables, those not set from the environment. Raises ProviderError."""
+    """The settings from the engine's variables, those not set from the environment. Raises NotImplementedHere."""
     config = {key.removeprefix(_PREFIX): value for key, value in variables.items()}
-    if config.get(_RENDER):
-        raise ProviderError(f"the stand-in for the kubernetes plug-in does not implement {_RENDER}")
 
-    def flag(name: str, variable: str, default: bool = False) -> bool:
-        return config.get(name, os.environ.get(variable, "true" if default else "false")) == "true"
+    def flag(name: str, variable: str, default: str = "false") -> bool:
+        return config.get(name, os.environ.get(variable, default)) == "true"
+
+    refused = {
+        _RENDER: bool(config.get(_RENDER)),
+        "rejectUnknownResources": config.get("rejectUnknownResources") == "true",
+        "enableServerSideApply=false": not flag("enableServerSideApply", "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY", "true"),
+        "PULUMI_K8S_AWAIT_ALL": os.environ.get("PULUMI_K8S_AWAIT_ALL") == "true",
+    }
+    for name, is_set in refused.items():
+        if is_set:
+            raise NotImplementedHere(f"the setting {name}")
 
     access, unreachable = _access(config)
     return Settings(
@@ -52,12 +56,10 @@ def read(variables: Mapping[str, str]) -> Settings:
         default_namespace=(access.namespace if access else config.get("namespace", "")) or "default",
         delete_unreachable=flag("deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE"),
         skip_update_unreachable=flag("skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE"),
-        server_side_apply=flag("enableServerSideApply", "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY", default=True),
         patch_force=flag("enablePatchForce", "PULUMI_K8S_ENABLE_PATCH_FORCE"),
         upsert=flag("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS"),
         mutable_config_maps=flag("enableConfigMapMutable", "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE"),
         mutable_secrets=flag("enableSecretMutable", "PULUMI_K8S_ENABLE_SECRET_MUTABLE"),
-        suppress_deprecations=flag("suppressDeprecationWarnings", "PULUMI_K8S_SUPPRESS_DEPRECATION_WARNINGS"),
     )
 
 

@@ -27,10 +27,9 @@ def _deployment(provider: Provider, replicas: int, **annotations: str) -> Callab
     def program() -> None:
         options = provider()
         # Any: mypy takes many gigabytes to fit nested literals to the package's unions of typed dictionaries.
-        metadata: Any = {
-            "name": "web",
-            "annotations": {f"pulumi.com/{key}": value for key, value in annotations.items()},
-        }
+        # A large object: what fails must reach the state whatever its size.
+        marks = {"filler": "x" * 100_000} | {f"pulumi.com/{key}": value for key, value in annotations.items()}
+        metadata: Any = {"name": "web", "annotations": marks}
         spec: Any = {
             "replicas": replicas,
             "selector": {"match_labels": {"app": "web"}},

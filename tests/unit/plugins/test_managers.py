@@ -84,7 +84,6 @@ def test_ignored_fields(owner: str | None, expected: dict[str, Any]) -> None:
 
 def test_names() -> None:
     annotated = {"metadata": {"annotations": {"pulumi.com/patchFieldManager": "me"}}}
-    assert manager_name(annotated, "old", server_side_apply=True) == "me"
-    assert manager_name({}, "old", server_side_apply=True) == "old"
-    assert manager_name({}, "", server_side_apply=True).startswith("pulumi-kubernetes-")
-    assert manager_name({}, "old", server_side_apply=False) == CREATOR
+    assert manager_name(annotated, "old") == "me"
+    assert manager_name({}, "old") == "old"
+    assert manager_name({}, "").startswith("pulumi-kubernetes-")

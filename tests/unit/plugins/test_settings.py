@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.plugins.kubernetes import kubeconfig, settings
-from sandbox.plugins.protocol.errors import ProviderError
+from sandbox.plugins.protocol.errors import NotImplementedHere
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 
 
@@ -122,7 +122,6 @@ def _read(**config: str) -> settings.Settings:
 
 def test_defaults() -> None:
     found = _read(kubeconfig=_text())
-    assert found.server_side_apply
     assert not found.delete_unreachable
     assert found.default_namespace == "mine"
     assert _read(kubeconfig=_text(), context="other").default_namespace == "default"
@@ -140,9 +139,16 @@ def test_a_bad_kubeconfig_makes_the_cluster_unreachable_and_says_why() -> None:
     assert 'context "nowhere" does not exist' in _read(kubeconfig=_text(), context="nowhere").unreachable
 
 
-def test_rendering_is_refused_by_name() -> None:
-    with pytest.raises(ProviderError, match="renderYamlToDirectory"):
-        _read(renderYamlToDirectory="out")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("renderYamlToDirectory", "out"), ("enableServerSideApply", "false"), ("rejectUnknownResources", "true")],
+)
+def test_settings_that_are_not_there_are_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(NotImplementedHere, match=name):
+        _read(**{name: value})
+
+
+def test_rendering_is_refused_before_the_provider_is_made() -> None:
     assert settings.problems("urn", {"renderYamlToDirectory": "out"})[0][0] == "renderYamlToDirectory"
 
 

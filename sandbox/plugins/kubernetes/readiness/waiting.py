@@ -9,7 +9,7 @@ from typing import Final
 
 from sandbox.plugins.kubernetes.client import ApiError, Client
 from sandbox.plugins.kubernetes.discovery import Discovery
-from sandbox.plugins.kubernetes.objects import Object, gvk_of, name_of, namespace_of
+from sandbox.plugins.kubernetes.objects import Object, get, gvk_of, name_of, namespace_of
 from sandbox.plugins.kubernetes.readiness.verdict import ENDPOINTS, OTHERS, OWN, Condition, Verdict, View
 from sandbox.plugins.kubernetes.watching import Watching
 
@@ -97,7 +97,9 @@ class Waiting:
         with Watching(self._client) as watching:
             self._watch_own(watching, target)
             while True:
-                if watching.has_listed(OWN) and not watching.objects(OWN):
+                there = watching.objects(OWN).get(name_of(target))
+                # Another object of the same name is no reason to wait: somebody makes it again and again.
+                if watching.has_listed(OWN) and get(there, "metadata", "uid") != get(live, "metadata", "uid"):
                     return
                 if self._cancelled.is_set() or time.monotonic() >= deadline:
                     break
