@@ -189,4 +189,3 @@ class Cluster:
 def _seconds(timeout: float, inputs: Mapping[str, Any]) -> float:
     annotated = annotation(inputs, TIMEOUT_SECONDS)
     return timeout or (float(annotated) if annotated.isdigit() else _TIMEOUT_SECONDS)
-
