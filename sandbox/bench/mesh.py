@@ -6,6 +6,7 @@ ready, and both start with the mesh's namespaces gone.
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import tempfile
@@ -31,6 +32,7 @@ from sandbox.surroundings import pulumi_home
 from sandbox.toolchain import Tools
 
 CONTEXTS = {"control-plane-cluster": "provider", "data-plane-cluster": "user"}  # the library's provider -> kubeconfig
+KUBECONFIG_SECRET = "istio-kubeconfig"  # noqa: S105 (a name)
 RESOURCE_BOOKKEEPING = ("__",)  # what the plug-in keeps among a resource's inputs
 
 
@@ -107,11 +109,16 @@ class _MeshWithoutCrds:
         return list(state["deployment"]["resources"])
 
     def floor(self, files: Mapping[str, Path]) -> None:
-        """Renders both charts and applies the files, the data plane first, then waits for istiod."""
+        """Renders both charts and applies the files, the data plane first, then waits for istiod.
+
+        istiod's token is the one that the user's cluster just made, as for `pulumi up`, so it is put in between.
+        """
         for chart in ("base", "istiod"):
             self._run("helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)
-        for context in ("user", "provider"):
-            self._kubectl(context, "apply", "--server-side", "--force-conflicts", f"--filename={files[context]}")
+        apply = ("apply", "--server-side", "--force-conflicts")
+        self._kubectl("user", *apply, f"--filename={files['user']}")
+        with_token(files["provider"], self._token())
+        self._kubectl("provider", *apply, f"--filename={files['provider']}")
         self._kubectl("provider", "rollout", "status", "deployment", f"--namespace={self.namespace}", "--timeout=120s")
 
     def remove(self, files: Mapping[str, Path]) -> None:
@@ -124,13 +131,25 @@ class _MeshWithoutCrds:
     def namespace(self) -> str:
         return f"mesh-{self.mesh['name']}"
 
-    def _kubectl(self, context: str, *arguments: str) -> None:
-        self._run("kubectl", f"--kubeconfig={self._sandbox.kubeconfig}", f"--context={context}", *arguments)
+    def _token(self) -> str:
+        get = ("get", "secrets", f"--namespace={self.namespace}", "--output=json")
+        kind = "--field-selector=type=kubernetes.io/service-account-token"
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:  # the controller needs a moment
+            tokens = json.loads(self._kubectl("user", *get, kind))["items"]
+            if tokens and "token" in tokens[0].get("data", {}):
+                return base64.b64decode(tokens[0]["data"]["token"]).decode()
+            time.sleep(0.05)
+        raise SandboxError("The user's cluster made no token for istiod while the floor was measured.")
 
-    def _run(self, tool: str, *arguments: str) -> None:
+    def _kubectl(self, context: str, *arguments: str) -> str:
+        return self._run("kubectl", f"--kubeconfig={self._sandbox.kubeconfig}", f"--context={context}", *arguments)
+
+    def _run(self, tool: str, *arguments: str) -> str:
         done = subprocess.run([self._tools[tool], *arguments], capture_output=True, text=True, timeout=180, check=False)
         if done.returncode != 0:
             raise SandboxError(f"`{tool} {arguments[0]}` failed while it was measured.", why=done.stderr)
+        return done.stdout
 
 
 def manifests(resources: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -145,6 +164,17 @@ def manifests(resources: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
             {name: plain(value) for name, value in inputs.items() if not name.startswith(RESOURCE_BOOKKEEPING)}
         )
     return found
+
+
+def with_token(file: Path, token: str) -> None:
+    """Puts istiod's token into the kubeconfig among the manifests of one file."""
+    objects = list(yaml.safe_load_all(file.read_text()))
+    for one in objects:
+        if one["kind"] == "Secret" and one["metadata"]["name"] == KUBECONFIG_SECRET:
+            config = yaml.safe_load(one["stringData"]["config"])
+            config["users"][0]["user"]["token"] = token
+            one["stringData"]["config"] = yaml.safe_dump(config)
+    file.write_text(yaml.safe_dump_all(objects))
 
 
 def plain(value: Any) -> Any:
