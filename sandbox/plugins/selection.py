@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
 from sandbox.plugins import engine_log, official
 
@@ -101,6 +102,7 @@ def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
 
 
 def _is_ours(pulumi_home: Path) -> bool:
-    """Whether the folder is the sandbox's, not the person's own."""
+    """Whether the folder is the sandbox's, not the person's own. Inside the sandbox's shell $PULUMI_HOME is ours too."""
     theirs = (Path.home() / ".pulumi", Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"))
-    return pulumi_home.resolve() not in [path.resolve() for path in theirs]
+    in_cache = pulumi_home.resolve().is_relative_to(cache_dir().resolve())
+    return in_cache or pulumi_home.resolve() not in [path.resolve() for path in theirs]
