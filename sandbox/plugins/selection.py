@@ -102,7 +102,7 @@ def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
 
 
 def _is_ours(pulumi_home: Path) -> bool:
-    """Whether the folder is the sandbox's, not the person's own. Inside the sandbox's shell $PULUMI_HOME is ours too."""
+    """Whether the folder is the sandbox's, not the person's own. In the sandbox's shell $PULUMI_HOME is ours too."""
     theirs = (Path.home() / ".pulumi", Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"))
     in_cache = pulumi_home.resolve().is_relative_to(cache_dir().resolve())
     return in_cache or pulumi_home.resolve() not in [path.resolve() for path in theirs]
