@@ -120,7 +120,10 @@ def engine(sandbox: Sandbox, tools: Tools) -> Engine:
     ready = Engine(tools["pulumi"], sandbox.state, environment)
     make_stack(ready, STACK)
     configuration = stack_config(
-        yaml.safe_load(_COMMITTED.read_text()), salt(sandbox.state, STACK), kubeconfig=sandbox.kubeconfig, charts=tools.charts
+        yaml.safe_load(_COMMITTED.read_text()),
+        salt(sandbox.state, STACK),
+        kubeconfig=sandbox.kubeconfig,
+        charts=tools.charts,
     )
     _write_private(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
     return ready
