@@ -171,9 +171,9 @@ def with_token(file: Path, token: str) -> None:
     objects = list(yaml.safe_load_all(file.read_text()))
     for one in objects:
         if one["kind"] == "Secret" and one["metadata"]["name"] == KUBECONFIG_SECRET:
-            config = yaml.safe_load(one["stringData"]["config"])
+            config = yaml.safe_load(base64.b64decode(one["data"]["config"]))
             config["users"][0]["user"]["token"] = token
-            one["stringData"]["config"] = yaml.safe_dump(config)
+            one["data"]["config"] = base64.b64encode(yaml.safe_dump(config).encode()).decode()
     file.write_text(yaml.safe_dump_all(objects))
 
 
