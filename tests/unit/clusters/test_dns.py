@@ -36,7 +36,7 @@ def test_only_names_of_the_zone_are_published() -> None:
 def service(**spec: object) -> ServiceModel:
     return ServiceModel(
         metadata=ObjectMeta(name="s", namespace="n", annotations={HOSTNAME: "A.sandbox.test., b.sandbox.test,c.com"}),
-        spec=ServiceSpec(**{"type": "LoadBalancer", **spec}),  # type: ignore[arg-type]
+        spec=ServiceSpec(**{"type": "LoadBalancer", **spec}),
         status=ServiceStatus(loadBalancer=LoadBalancerStatus(ingress=[LoadBalancerIngress(ip="10.90.0.100")])),
     )
 

@@ -17,7 +17,7 @@ DNS = names.ClusterDns("10.96.0.10", "cluster.local", "nameserver 9.9.9.9\nsearc
 
 
 def name_service(**spec: object) -> NameService:
-    pod = Pod(metadata=ObjectMeta(name="web-0", namespace="shop"), spec=PodSpec(containers=[], **spec))  # type: ignore[arg-type]
+    pod = Pod(metadata=ObjectMeta(name="web-0", namespace="shop"), spec=PodSpec(containers=[], **spec))
     return names.name_service(pod, "10.1.0.7", DNS)
 
 
