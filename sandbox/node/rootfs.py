@@ -70,7 +70,9 @@ def python_files() -> Mapping[str, str]:
     """
     executable = Path(sys.executable).resolve()
     prefix = Path(sys.base_prefix).resolve()
-    if prefix in (Path("/usr"), Path("/usr/local")):
+    if prefix == Path("/usr"):
+        return {}  # there already, and a second mount inside that read-only one is refused to ordinary users
+    if prefix == Path("/usr/local"):
         return {str(executable): str(executable)}
     return {str(prefix): str(prefix)}
 
