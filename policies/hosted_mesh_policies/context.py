@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .clusters import Clusters
+from .detect.atoms import LEAST_ATOM
 from .detect.flow import Flow
 from .detect.index import Index
 from .detect.places import Text, text_of
-from .detect.unwrap import TooMuchError
+from .detect.unwrap import TooMuchError, views
 from .detect.value import Inspection, inspect
 from .model import Resource, Stack
 from .secrets_known import known_secrets
 from .settings import Settings
+from .tree import Path, show
 from .vouched import Vouched
 
 
@@ -67,3 +69,10 @@ class Context:
         if isinstance(found, TooMuchError):
             raise found
         return found
+
+    def show(self, path: Path) -> str:
+        """A path for a message, without keys that are secrets themselves."""
+        return show(path, hides=self._is_known_secret)
+
+    def _is_known_secret(self, key: str) -> bool:
+        return len(key) >= LEAST_ATOM and any(any(self.known.search(v.data)) for v in views(key.encode()))

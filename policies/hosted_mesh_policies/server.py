@@ -1,6 +1,6 @@
 """The policy pack as the engine talks to it: Pulumi's analyzer protocol, spoken directly.
 
-Pulumi's Python policy SDK would do, and `sdk_policies` offers the same rules to packs made with it. But it decodes
+Pulumi's Python policy SDK would do, and `sdk` offers the same rules to packs made with it. But it decodes
 every resource again for every policy, drops the secret marks, and turns a policy that touches an unknown into an
 advisory one. Here each message is decoded once, marks and unknowns are kept, and nothing ends in silence.
 """

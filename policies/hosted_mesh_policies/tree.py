@@ -11,7 +11,9 @@ into an advisory one: the policy fails open. See docs/policies/timing.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -82,19 +84,22 @@ def plain(tree: Tree) -> Tree:
 def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
     """The value at a path. `default` where there is none; `UNKNOWN` where it, or anything above it, is unknown."""
     for key in path:
-        while isinstance(tree, Secret):
-            tree = tree.value
+        tree = _bare(tree)
         if tree is UNKNOWN:
             return UNKNOWN
-        if (isinstance(tree, dict) and key in tree) or (
-            isinstance(tree, list) and isinstance(key, int) and -len(tree) <= key < len(tree)
-        ):
-            tree = tree[key]
-        else:
+        inside: Any = tree if isinstance(tree, dict | list) else {}
+        try:
+            tree = inside[key]
+        except (KeyError, IndexError, TypeError):
             return default
+    tree = _bare(tree)
+    return default if tree is None else tree
+
+
+def _bare(tree: Tree) -> Tree:
     while isinstance(tree, Secret):
         tree = tree.value
-    return default if tree is None else tree
+    return tree
 
 
 def items(tree: Tree, *path: str | int) -> list[Tree]:
@@ -105,21 +110,33 @@ def items(tree: Tree, *path: str | int) -> list[Tree]:
     return found if isinstance(found, list) else []
 
 
-def show(path: Path) -> str:
-    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`. Keys may come from a program's data,
-    so a key that is long or odd is shortened: a secret used as a key must not appear in a message."""
+def show(path: Path, *, hides: Callable[[str], bool] = lambda _: False) -> str:
+    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`.
+
+    Keys may come from a program's data, and a secret used as a key must not appear in a message: one that is long, odd
+    or random is shown as `["…"]`, and so is one that `hides` says yes to.
+    """
     text = ""
     for key in path:
         if isinstance(key, int):
             text += f"[{key}]"
-        elif key.replace("_", "").replace("-", "").isalnum() and len(key) <= MOST_KEY_CHARACTERS:
+        elif len(key) > MOST_KEY_CHARACTERS or not _KEY.fullmatch(key) or _is_random(key) or hides(key):
+            text += '["…"]'
+        elif _WORD.fullmatch(key):
             text += f".{key}" if text else key
-        elif len(key) <= MOST_KEY_CHARACTERS and all(c.isalnum() or c in "-_./" for c in key):
-            text += f'["{key}"]'
         else:
-            text += f'["{key[:4]}…"]'
+            text += f'["{key}"]'
     return text or "(whole)"
 
 
 MOST_KEY_CHARACTERS: Final = 63
-"""Longest key shown in full; Kubernetes' own limit for the name part of a label."""
+"""Longest key shown; Kubernetes' own limit for the name part of a label."""
+LEAST_RANDOM: Final = 16
+_KEY = re.compile(r"[\w./() '-]+")
+_WORD = re.compile(r"[\w()'-][\w() '-]*")
+
+
+def _is_random(key: str) -> bool:
+    """True for a long run of letters and digits mixed, as tokens have and names have not."""
+    runs = [run for run in re.findall(r"[A-Za-z0-9]+", key) if len(run) >= LEAST_RANDOM]
+    return any(sum(one.isdigit() != two.isdigit() for one, two in itertools.pairwise(run)) >= 3 for run in runs)

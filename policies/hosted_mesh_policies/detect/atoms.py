@@ -100,7 +100,7 @@ def atoms(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[by
 
 
 def _is_text(value: bytes) -> bool:
-    return all(byte >= 0x20 or byte in b"\t\r\n" for byte in value[:64])
+    return all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in value[:64])
 
 
 def _of_pem(value: bytes) -> Iterator[bytes]:

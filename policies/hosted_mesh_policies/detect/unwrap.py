@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-MOST_LAYERS: Final = 12
+MOST_LAYERS: Final = 24
 MOST_UNPACKED: Final = 64 * 1024 * 1024
 """A value that unpacks to more bytes than this is refused: nobody can say what is in it."""
 MOST_WORK: Final = 96
@@ -189,7 +189,7 @@ def _entities(data: bytes) -> Iterator[bytes]:
         yield html.unescape(data.decode("latin-1")).encode("utf-8", "surrogatepass")
 
 
-_QUOTED = re.compile(rb"=[0-9A-F]{2}")
+_QUOTED = re.compile(rb"=(?:[0-9A-F]{2}|\r?\n)")
 
 
 def _quoted_printable(data: bytes) -> Iterator[bytes]:

@@ -40,7 +40,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         places = leak.places or ((leak.property,),)
         if allowed and all(any(show(place).startswith(path) for path in allowed) for place in places):
             continue
-        where = ", ".join(show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
+        where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         yield leak.resource, where, f"a control-plane secret flows here: {_told(leak.path, leak.resource)}"
 
 
@@ -60,7 +60,7 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
         return
     for match in context.inspection(resource).matches:
         wrapped = f", under {' in '.join(reversed(match.layers))}" if match.layers else ""
-        yield show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
+        yield context.show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
     yield from unproven(context, resource)
 
 
@@ -103,7 +103,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
         for shape in found:
             if problem := _problem(context, resource, path, shape, users_own):
                 wrapped = f" (under {' in '.join(reversed(shape.layers))})" if shape.layers else ""
-                yield show(path), f"{shape.kind.value}{wrapped}{problem}"
+                yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
 
 
 PARTS_OF_KUBECONFIG: Final = frozenset(

@@ -1,0 +1,18 @@
+"""The pack's copy of the library's words says the same."""
+
+from __future__ import annotations
+
+import pulumi_hosted_mesh.vocabulary as library
+from hosted_mesh_policies import vocabulary
+
+NAMES = sorted(name for name in vars(vocabulary) if name.isupper() and hasattr(library, name))
+
+
+def test_words_that_both_have_are_the_same() -> None:
+    assert len(NAMES) >= 10
+    assert {name: getattr(vocabulary, name) for name in NAMES} == {name: getattr(library, name) for name in NAMES}
+
+
+def test_the_librarys_components_are_all_classified() -> None:
+    tokens = {value for name, value in vars(library).items() if name.startswith("TYPE_")}
+    assert tokens <= vocabulary.CONTROL_PLANE_TYPES | vocabulary.DATA_PLANE_TYPES

@@ -1,0 +1,61 @@
+"""A secret under up to four random wrappings, at a random place of a random manifest, is found every time."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.places import text_of
+from hosted_mesh_policies.detect.value import inspect
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.corpus.wrappings import WRAPPINGS
+
+SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
+    lambda text: len(set(text)) > 8 and list(atoms(text.encode(), certain=True)) != []
+)
+KEYS = st.text(string.ascii_letters, min_size=1, max_size=10)
+PLAIN = st.one_of(
+    st.booleans(), st.integers(-5, 70000), st.text(string.ascii_lowercase + " -.", max_size=30), st.none()
+)
+MANIFESTS = st.recursive(
+    PLAIN, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)), max_leaves=12
+)
+
+
+def _placed(tree: Any, value: str, choose: Any) -> Any:
+    """The tree with the value somewhere in it."""
+    if isinstance(tree, dict):
+        if not tree or choose(2) == 0:
+            return {**tree, "added": value}
+        key = sorted(tree)[choose(len(tree))]
+        return {**tree, key: _placed(tree[key], value, choose)}
+    if isinstance(tree, list) and tree:
+        position = choose(len(tree))
+        return [*tree[:position], _placed(tree[position], value, choose), *tree[position + 1 :]]
+    return value
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(secret=SECRETS, names=st.lists(st.sampled_from(sorted(WRAPPINGS)), max_size=4), tree=MANIFESTS, data=st.data())
+def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree: Any, data: st.DataObject) -> None:
+    wrapped = secret.encode()
+    for name in names:
+        wrapped = WRAPPINGS[name](wrapped)
+    manifest = _placed(tree, wrapped.decode("latin-1"), lambda n: data.draw(st.integers(0, n - 1)))
+    index = Index()
+    index.add(atoms(secret.encode(), certain=True), "the secret")
+    assert inspect(text_of(manifest), index).matches
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree=MANIFESTS, secrets=st.lists(st.text(string.ascii_uppercase, min_size=18), min_size=1, max_size=20))
+def test_nothing_is_found_where_nothing_is(tree: Any, secrets: list[str]) -> None:
+    # The manifests hold no capital letters.
+    index = Index()
+    for secret in secrets:
+        index.add(atoms(secret.encode(), certain=True), "a secret")
+    assert not inspect(text_of(tree), index).matches
