@@ -32,11 +32,10 @@ def observe(scene: Scene) -> str:
     exposed = {f"{address}:{port}" for address in addresses for port in exposed_ports(scene)}
     closed = {*private_targets(pod), *outside_targets(scene, addresses)} - exposed
     # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
-    uncaptured = ROOT if scene.sandbox.mode == "rootless" else PROXY_USER
     caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
     for place, answers in (
         ("the user's node", scene.in_network("user", "connect.py", ROOT, *exposed, *closed)),
-        ("a user's Pod", scene.in_network_of(caller, "connect.py", uncaptured, *exposed, *closed)),
+        ("a user's Pod", scene.in_network_of(caller, "connect.py", PROXY_USER, *exposed, *closed)),
     ):
         leaks = sorted(target for target in closed if answers[target] == "open")
         if leaks:

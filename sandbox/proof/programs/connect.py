@@ -15,7 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 def attempt(target: str) -> str:
     host, port = target.rsplit(":", 1)
     try:
-        socket.create_connection((host, int(port)), timeout=2).close()
+        with socket.socket() as connection:
+            if mark:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+            connection.settimeout(2)
+            connection.connect((host, int(port)))
     except TimeoutError:
         return "timed out"
     except OSError as error:
@@ -23,9 +27,12 @@ def attempt(target: str) -> str:
     return "open"
 
 
-uid, targets = int(sys.argv[1]), sys.argv[2:]
+uid, targets, mark = int(sys.argv[1]), sys.argv[2:], 0
 if uid != os.getuid():
-    os.setgid(uid)
-    os.setuid(uid)
+    try:
+        os.setgid(uid)
+        os.setuid(uid)
+    except OSError:  # a sandbox with one user: there the node tells the proxy's traffic by a mark of the same number
+        mark = uid
 with ThreadPoolExecutor(max_workers=max(len(targets), 1)) as pool:
     print(json.dumps(dict(zip(targets, pool.map(attempt, targets), strict=True))))
