@@ -8,6 +8,7 @@ from typing import ClassVar
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from pulumi_hosted_mesh import guard
 from pulumi_hosted_mesh.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE, DATA_PLANE, PROVIDER_NAME
@@ -55,7 +56,12 @@ class Cluster:
             provider=self._adopting if adopt else self._provider,
             depends_on=list(depends_on),
             additional_secret_outputs=list(secret_outputs) or None,
+            transformations=[self._watch],
         )
+
+    def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        """Sees each object before it is registered (see `guard`)."""
+        raise NotImplementedError
 
     def _make_provider(self, name: str, *, adopt: bool = False) -> kubernetes.Provider:
         return kubernetes.Provider(
@@ -74,11 +80,18 @@ class ControlPlaneCluster(Cluster):
 
     role = CONTROL_PLANE
 
+    def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        guard.remember(args)
+        return None
+
 
 class DataPlaneCluster(Cluster):
     """The user's cluster: proxies, gateways, Istio's objects. Whatever is sent here, the user can read."""
 
     role = DATA_PLANE
+
+    def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        return guard.keep_secrets_out(args)
 
 
 def require_control_plane(cluster: object) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from .tree import Tree, at, plain
 
 PROVIDER_PREFIX = "pulumi:providers:"
+SECRET_DATA = ("data", "stringData")
 STACK_TYPE = "pulumi:pulumi:Stack"
 REFERENCE_TYPE = "pulumi:pulumi:StackReference"
 
@@ -57,6 +58,17 @@ class Resource:
     def body(self) -> Tree:
         """`asked` without `Secret` wrappers, for rules that read fields."""
         return plain(self.asked)
+
+    @cached_property
+    def sources(self) -> Mapping[str, tuple[str, ...]]:
+        """`dependencies` by the names that `asked` has. A Secret's `stringData` becomes `data` on its way through the
+        kubernetes package, while its dependencies keep the program's name."""
+        if self.kind != "Secret":
+            return self.dependencies
+        together = tuple(urn for name in SECRET_DATA for urn in self.dependencies.get(name, ()))
+        present = [name for name in SECRET_DATA if isinstance(self.asked, dict) and name in self.asked]
+        rest = {name: urns for name, urns in self.dependencies.items() if name not in SECRET_DATA}
+        return {**rest, **dict.fromkeys(present or SECRET_DATA[1:], together)}
 
     @property
     def is_kubernetes(self) -> bool:

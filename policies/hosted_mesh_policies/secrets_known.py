@@ -12,7 +12,7 @@ from .detect.flow import Flow
 from .detect.index import Index
 from .detect.own_secrets import ALL_SECRET_TYPES, from_base64, secret_leaves
 from .detect.places import as_bytes
-from .model import Resource, Stack
+from .model import SECRET_DATA, Resource, Stack
 from .settings import Settings
 from .tree import Secret, at, leaves, plain, show
 
@@ -75,7 +75,7 @@ def known_secrets(
     for resource in stack.resources:
         if resource.urn in flow.owned:
             add_secrets_of(
-                resource, index, users, frozenset(n for n in resource.dependencies if flow.is_users_alone(resource, n))
+                resource, index, users, frozenset(n for n in resource.sources if flow.is_users_alone(resource, n))
             )
     return index
 
@@ -90,6 +90,8 @@ def add_secrets_of(
 ) -> None:
     """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password. `foreign`
     are properties that hold only what is not the control plane's."""
+    if foreign & set(SECRET_DATA):  # one becomes the other on its way
+        foreign |= set(SECRET_DATA)
     certain = resource.type in ALL_SECRET_TYPES or resource.type.startswith("random:")
     for tree in (resource.inputs, resource.outputs):
         for path, value in secret_leaves(resource, tree):

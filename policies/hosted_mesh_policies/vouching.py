@@ -22,9 +22,10 @@ from typing import Final
 from .context import Context
 from .detect.flow import CERTIFICATE_TYPES
 from .finding import Finding
-from .model import Resource
+from .model import SECRET_DATA, Resource
 from .rules.credentials import FLOW, SHAPE, VALUE, is_from_users_sources
 from .tree import UNKNOWN, Leaf, leaves, show
+from .tree import Path as Place
 from .vouched import Vouched
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600
@@ -38,16 +39,29 @@ def vouch(context: Context, findings: list[Finding]) -> Vouched:
     foreign: dict[str, frozenset[str]] = {}
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
-            alone = frozenset(name for name in resource.dependencies if context.flow.is_users_alone(resource, name))
+            alone = frozenset(name for name in resource.sources if context.flow.is_users_alone(resource, name))
+            if alone & set(SECRET_DATA):
+                alone |= set(SECRET_DATA)
             foreign.update({resource.urn: alone} if alone else {})
         if resource.urn in accused or not context.clusters.on_data_plane(resource):
             continue
-        kept = {show(leaf.path) for leaf in leaves(resource.asked) if _is_proven(context, resource, leaf)}
+        kept = {
+            show(path)
+            for leaf in leaves(resource.asked)
+            if _is_proven(context, resource, leaf)
+            for path in _names(leaf)
+        }
         if kept:
             paths[resource.urn] = frozenset(kept)
             if is_from_users_sources(context, resource):
                 users.add(resource.urn)
     return Vouched(paths, frozenset(users), foreign)
+
+
+def _names(leaf: Leaf) -> list[Place]:
+    """Where the leaf will be in the update: a Secret's `stringData` may have become `data` by then."""
+    renamed = [("data", *leaf.path[1:])] if leaf.path[:1] == ("stringData",) else []
+    return [leaf.path, *renamed]
 
 
 def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
@@ -57,7 +71,7 @@ def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
     if not (leaf.secret or leaf.value is UNKNOWN):
         return False
     name = str(leaf.path[0]) if leaf.path else ""
-    for urn in resource.dependencies.get(name, ()):
+    for urn in resource.sources.get(name, ()):
         source = context.stack.by_urn.get(urn)
         if source is None or urn not in context.flow.tainted:
             continue

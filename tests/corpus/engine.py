@@ -66,10 +66,11 @@ class Engine:
         stack: str,
         policies: bool = True,
         before: bool = False,
+        prefix: str = "",
         more: Sequence[str] = (),
         program: Path = PROGRAM,
     ) -> Run:
-        """Runs one operation of a case's program to its end."""
+        """Runs one operation of a case's program to its end. `prefix` keeps its objects apart from other stacks'."""
         folder = self._project(stack, program)
         events = self.state / f"{stack}.events"
         events.unlink(missing_ok=True)
@@ -80,7 +81,12 @@ class Engine:
         done = subprocess.run(
             command,
             cwd=folder,
-            env={**self._settings(), "CORPUS_CASE": case, **({"CORPUS_BEFORE": "1"} if before else {})},
+            env={
+                **self._settings(),
+                "CORPUS_CASE": case,
+                "CORPUS_PREFIX": prefix,
+                **({"CORPUS_BEFORE": "1"} if before else {}),
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -25,7 +25,7 @@ from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.session import Session
 from hosted_mesh_policies.settings import Settings
-from hosted_mesh_policies.tree import plain
+from hosted_mesh_policies.tree import UNKNOWN, Secret, plain
 from hosted_mesh_policies.vouched import Vouched
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import resource_pb2
@@ -72,7 +72,7 @@ class Monitor(mocks.MockMonitor):
             self.stack_urn = urn
             self.found.append(Resource(urn, request.type, request.name, inputs={}, outputs={}))
             return resource_pb2.RegisterResourceResponse(urn=urn)
-        inputs = from_struct(request.object)
+        inputs = _checked(request.type, from_struct(request.object))
         provider = self._provider(request) if request.custom and not request.type.startswith("pulumi:") else None
         dependencies = {key: tuple(value.urns) for key, value in request.propertyDependencies.items()}
         resource = Resource(
@@ -140,6 +140,15 @@ class Monitor(mocks.MockMonitor):
             stack = self.found[0]
             self.found[0] = Resource(stack.urn, stack.type, stack.name, {}, from_struct(request.outputs))
         return empty_pb2.Empty()
+
+
+def _checked(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs as the kubernetes package passes them on: a Secret's `stringData`, once known, becomes `data`."""
+    known = plain(inputs.get("stringData"))
+    if kind != "kubernetes:core/v1:Secret" or not isinstance(known, dict) or UNKNOWN in known.values():
+        return inputs
+    data = {key: Secret(base64.b64encode(str(value).encode()).decode()) for key, value in known.items()}
+    return {**{key: value for key, value in inputs.items() if key != "stringData"}, "data": data}
 
 
 def _made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]:
@@ -222,6 +231,10 @@ def run(
         world = World(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))
         loop.run_until_complete(run_in_stack(lambda: program(world)))
     finally:
+        left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         asyncio.set_event_loop(None)
         loop.close()
         pulumi.runtime.settings.ROOT.set(None)

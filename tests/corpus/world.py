@@ -110,7 +110,7 @@ class World:
         token = f"kubernetes:{group or 'core'}/{number}:{short}"
         inputs = {"apiVersion": version, "kind": short, **body}
         metadata = dict(inputs.pop("metadata", {}))
-        metadata.setdefault("name", SCOPE.prefix + name if short in SHARED_NAMES else name)
+        metadata.setdefault("name", name if short in KEEP_NAMES or name in KEPT_NAMES else SCOPE.prefix + name)
         if short not in CLUSTER_WIDE:
             metadata.setdefault("namespace", self.namespace)
         outputs = [key for key in ("data", "stringData", "status") if key not in inputs]
@@ -127,9 +127,10 @@ class World:
         return self.object(side, "v1:Secret", name, {"stringData": data, "type": kind, "metadata": metadata})
 
 
-SHARED_NAMES = frozenset({"ConfigMap", "ServiceAccount", "Deployment", "Widget", "Pod"})
-"""Kinds whose objects get the scope's prefix, so that programs in one stack do not meet in the cluster. Others keep
-their names, which the rules look at."""
+KEPT_NAMES = frozenset({"cacerts", "istio-kubeconfig", "istio-ca-secret"})
+KEEP_NAMES = frozenset({"ClusterRole", "ClusterRoleBinding", "Namespace", "Service", "ClusterServiceVersion"})
+"""Names and kinds that keep their names; the rules look at them. All others get the scope's prefix, so that programs in
+one stack do not meet in the cluster."""
 CLUSTER_WIDE = frozenset(
     {"Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 )

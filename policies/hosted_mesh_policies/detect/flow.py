@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from .. import vocabulary
 from ..clusters import Clusters
-from ..model import REFERENCE_TYPE, STACK_TYPE, Resource, Stack
+from ..model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..tree import UNKNOWN, Path, Tree, leaves
 from .atoms import atoms
 from .index import Index
@@ -56,9 +56,6 @@ PACKAGES_THAT_MARK: Final = frozenset(
 )
 """Packages whose providers mark each secret output, so that an unmarked output of theirs is public. Any other package's
 output is taken to carry the secrets that went in."""
-
-
-SECRET_DATA: Final = frozenset({"data", "stringData"})
 
 
 class Hop(NamedTuple):
@@ -106,7 +103,7 @@ class Flow:
         found: dict[tuple[str, str], Use] = {}
         for resource in self.stack.resources:
             tree = resource.asked if isinstance(resource.asked, dict) else {}
-            for name in resource.dependencies:
+            for name in resource.sources:
                 found[resource.urn, name] = use_of(tree.get(name), name)
         return found
 
@@ -184,9 +181,7 @@ class Flow:
             for user in self._users_by_source.get(source.urn, ()):
                 if user.urn in found or user.provider is None or self.clusters.role(user) is not None:
                     continue
-                if any(
-                    source.urn in urns and self.carries(user, name, source) for name, urns in user.dependencies.items()
-                ):
+                if any(source.urn in urns and self.carries(user, name, source) for name, urns in user.sources.items()):
                     found.add(user.urn)
                     todo.append(user.urn)
         return frozenset(found)
@@ -215,7 +210,7 @@ class Flow:
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
         """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
-        for name, urns in resource.dependencies.items():
+        for name, urns in resource.sources.items():
             for urn in urns:
                 source = self.stack.by_urn.get(urn)
                 if source is not None and self._gives_away(resource, name, source):
@@ -234,7 +229,7 @@ class Flow:
     def is_users_alone(self, resource: Resource, name: str) -> bool:
         """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
         the user's cluster that the provider keeps, a random id."""
-        sources = [found for urn in resource.dependencies.get(name, ()) if (found := self.stack.by_urn.get(urn))]
+        sources = [found for urn in resource.sources.get(name, ()) if (found := self.stack.by_urn.get(urn))]
         return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
     def _signers_of(self, key: Resource) -> Iterator[Resource]:
@@ -242,10 +237,10 @@ class Flow:
         for request in self._users_by_source.get(key.urn, ()):
             if request.type in CERTIFICATE_TYPES:
                 for certificate in self._users_by_source.get(request.urn, ()):
-                    if certificate.type in CERTIFICATE_TYPES and request.urn in certificate.dependencies.get(
+                    if certificate.type in CERTIFICATE_TYPES and request.urn in certificate.sources.get(
                         "certRequestPem", ()
                     ):
-                        for urn in certificate.dependencies.get("caPrivateKeyPem", ()):
+                        for urn in certificate.sources.get("caPrivateKeyPem", ()):
                             if signer := self.stack.by_urn.get(urn):
                                 yield signer
 
@@ -253,7 +248,7 @@ class Flow:
     def _users_by_source(self) -> Mapping[str, list[Resource]]:
         found: dict[str, list[Resource]] = {}
         for resource in self.stack.resources:
-            for urn in {urn for urns in resource.dependencies.values() for urn in urns}:
+            for urn in {urn for urns in resource.sources.values() for urn in urns}:
                 found.setdefault(urn, []).append(resource)
         return found
 
@@ -261,7 +256,7 @@ class Flow:
         """Every property of a data-plane resource that a control-plane secret reaches."""
         for resource in self.stack.resources:
             if self.clusters.on_data_plane(resource) and not resource.read_only:
-                for name, urns in resource.dependencies.items():
+                for name, urns in resource.sources.items():
                     if path := self._path_into(resource, name, urns):
                         use = self.uses[resource.urn, name]
                         yield Leak(resource, name, use.marked or use.unknown, path)
@@ -285,7 +280,7 @@ class Flow:
             step = next(
                 (
                     (source, name)
-                    for name, urns in resource.dependencies.items()
+                    for name, urns in resource.sources.items()
                     for urn in urns
                     if urn not in seen
                     and (source := self.stack.by_urn.get(urn)) is not None

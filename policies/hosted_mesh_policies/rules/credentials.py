@@ -160,7 +160,7 @@ def _is_from_user(context: Context, resource: Resource) -> bool:
 
 def is_from_users_sources(context: Context, resource: Resource) -> bool:
     """True when something with secrets feeds a resource, and no control-plane secret does."""
-    urns = {urn for name in ("data", "stringData") for urn in resource.dependencies.get(name, ())}
+    urns = {urn for name in ("data", "stringData") for urn in resource.sources.get(name, ())}
     sources = [found for urn in urns if (found := context.stack.by_urn.get(urn)) and context.flow.is_source(found)]
     return bool(sources) and not any(source.urn in context.flow.tainted for source in sources)
 

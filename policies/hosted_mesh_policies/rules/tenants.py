@@ -123,7 +123,7 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
     for resource in context.stack.resources:
         if resource.urn not in of or resource.kind != "Secret":
             continue
-        for name, urns in resource.dependencies.items():
+        for name, urns in resource.sources.items():
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
                 if source and source.type == KEY_TYPE and context.flow.carries(resource, name, source):

@@ -29,7 +29,8 @@ else:
         case = CASES[one]
         program = case.before if os.environ.get("CORPUS_BEFORE") and case.before else case.program
         if len(names) == 1:
-            program(world)
+            with scope(os.environ.get("CORPUS_PREFIX", ""), None):
+                program(world)
         else:
             with scope(f"case{number}-", Box(f"case{number}")):
                 program(world)
