@@ -100,7 +100,7 @@ def download(pulumi: Path, pulumi_home: Path, *, again: bool) -> str:
     """
     mark = pulumi_home / _MARK
     if mark.exists() and not again:
-        return f"{mark.read_text().strip()} (remembered; delete {mark} to try again)"
+        return mark.read_text().strip()
     refusal = _probe() or _install(pulumi, pulumi_home)
     if refusal:
         mark.write_text(refusal + "\n")
@@ -116,7 +116,7 @@ def _probe() -> str:
         with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=_PROBE_SECONDS):  # noqa: S310
             return ""
     except (urllib.error.URLError, OSError) as error:
-        return f"no download from get.pulumi.com: {getattr(error, 'reason', error)}"
+        return f"Pulumi's download site does not answer: {getattr(error, 'reason', error)}"
 
 
 def _install(pulumi: Path, pulumi_home: Path) -> str:

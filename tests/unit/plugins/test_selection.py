@@ -59,8 +59,7 @@ def _linked(home: Path, name: str) -> Path:
 def test_stand_ins_where_nothing_can_be_had(home: Path, tools: Tools, refusals: list[str]) -> None:
     chosen = select(tools, home)
     assert chosen.kind == "standin"
-    assert "stand-ins" in chosen.summary
-    assert "no route" in chosen.summary
+    assert chosen.summary.endswith("stand-ins (Pulumi's own are not here and cannot be downloaded)")
     assert chosen.path == ()
     for name in NAMES:
         assert _linked(home, name).parent.name == "bin"
