@@ -14,7 +14,7 @@ from ..finding import Severity
 from ..model import Resource
 from ..settings import strings
 from ..tree import UNKNOWN, Path, at, leaves, show
-from .ownership import declassified, holds_certificate_of_its_key, is_annotated
+from .ownership import covers, declassified, holds_certificate_of_its_key, is_annotated
 from .rule import Place, Rule
 
 CURE_FLOW: Final = (
@@ -38,7 +38,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
     for leak in context.flow.leaks():
         allowed = declassified(leak.resource)
         places = leak.places or ((leak.property,),)
-        if allowed and all(any(show(place).startswith(path) for path in allowed) for place in places):
+        if allowed and all(any(covers(path, show(place)) for path in allowed) for place in places):
             continue
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         yield leak.resource, where, f"a control-plane secret flows here: {_told(leak.path, leak.resource)}"
@@ -79,7 +79,7 @@ def unproven(context: Context, resource: Resource) -> Iterator[Place]:
         show(leaf.path) for leaf in leaves(resource.asked) if leaf.secret and isinstance(leaf.value, str) and leaf.value
     ]
     for path in marked:
-        if not any(path.startswith(start) for start in (*allowed, *vouched)):
+        if not any(covers(start, path) for start in (*allowed, *vouched)):
             yield path, "a secret, and this run had no preview that could show whose; run it with its preview"
 
 

@@ -34,6 +34,12 @@ def declassified(resource: Resource) -> tuple[str, ...]:
     return tuple(path.strip() for path, _, reason in entries if path.strip() and len(reason.strip()) >= LEAST_REASON)
 
 
+def covers(declared: str, path: str) -> bool:
+    """True when a declared path is a property or holds it: `data` and `data.a` cover `data.a`; `data.a` does not cover
+    `data.ab`."""
+    return path == declared or path.startswith((f"{declared}.", f"{declared}["))
+
+
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:
     """What certificate a Secret keeps beside its key. "" when there is none."""
     found: Literal["leaf", "authority", "istiod", ""] = ""
