@@ -37,8 +37,11 @@ class Settings:
 
     @classmethod
     def read(cls, by_policy: Mapping[str, Mapping[str, Any]]) -> Settings:
-        """From the configuration of each policy, as the engine or a file gives it. Unknown keys are ignored here; the
-        engine refuses them by the schema."""
+        """From the configuration of each policy, as the engine or a file gives it.
+
+        A key belongs to one policy and holds for all: the engine fills in each policy's defaults, so a key of two
+        policies would have two values. Neither the engine nor this refuses keys that no policy has.
+        """
         merged: dict[str, Any] = {}
         for values in by_policy.values():
             merged.update(values)

@@ -11,6 +11,7 @@ It needs no values, only who depends on whom and which values are marked secret,
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -202,7 +203,8 @@ class Flow:
     def _is_users(self, resource: Resource) -> bool:
         """A stack that the configuration says is the user's, and anything that a data-plane component made."""
         if resource.type == REFERENCE_TYPE:
-            return any(name in resource.name for name in self.user_side_stacks)
+            stack = resource.name.rpartition("/")[2]  # organization/project/stack
+            return any(fnmatch.fnmatchcase(stack, pattern) for pattern in self.user_side_stacks)
         types = self.stack.ancestor_types(resource)
         return any(kind in vocabulary.DATA_PLANE_TYPES for kind in types) and not any(
             kind in vocabulary.CONTROL_PLANE_TYPES for kind in types

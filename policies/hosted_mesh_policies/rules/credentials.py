@@ -235,7 +235,7 @@ FLOW = Rule(
     severity=Severity.CRITICAL,
     page="credentials",
     check_stack=flows,
-    schema={"userSideStacks": strings("Names of stacks whose secrets are the user's own.", ("data-plane",))},
+    schema={"userSideStacks": strings("Names of stacks that users run or read (* matches anything).", ("data-plane",))},
 )
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",

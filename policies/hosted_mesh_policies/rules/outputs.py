@@ -14,7 +14,6 @@ from ..detect.signatures import Kind
 from ..detect.value import inspect
 from ..finding import Severity
 from ..model import STACK_TYPE, Resource
-from ..settings import strings
 from ..tree import Secret, Tree, leaves, show
 from .rule import Rule
 
@@ -110,5 +109,4 @@ OUTPUTS = Rule(
     severity=Severity.HIGH,
     page="stacks",
     check_stack=check_stack,
-    schema={"userSideStacks": strings("Names of stacks that users run or read (* matches anything).", ("data-plane",))},
 )
