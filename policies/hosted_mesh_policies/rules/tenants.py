@@ -79,6 +79,8 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
 
 def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
     words = sorted(found.words, key=len, reverse=True)
+    if not words:  # all of them live in shared namespaces, without hosts of their own
+        return
     pattern = re.compile(rb"(?<![\w-])(" + b"|".join(re.escape(word.encode()) for word in words) + rb")(?![\w-])")
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
