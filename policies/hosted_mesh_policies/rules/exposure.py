@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .. import vocabulary
@@ -15,7 +15,9 @@ from .istiod import discovery_container, is_external, is_istios
 from .ownership import is_annotated
 from .rule import Place, Rule, not_known
 
-PLAIN_PORTS: Final = {15010: "plaintext xDS", 8080: "istiod's debug pages", 15014: "istiod's metrics and debug pages"}
+PLAIN_PORTS: Final = {15010: "plaintext xDS", 15014: "istiod's metrics and debug pages"}
+ISTIODS_PORTS: Final = {**PLAIN_PORTS, 8080: "istiod's debug pages"}
+"""For what is istiod's: many other programs listen on 8080."""
 ALL_ADDRESSES: Final = frozenset({"0.0.0.0/0", "::/0"})
 WEAK_TLS: Final = frozenset({"TLS_AUTO", "TLSV1_0", "TLSV1_1"})
 ENCRYPTED: Final = frozenset({"HTTPS", "TLS"})
@@ -28,9 +30,9 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     if container is not None and is_external(resource, container):
         yield from _istiod(container)
     elif resource.kind == "Service":
-        yield from _service(resource)
+        yield from _service(resource, _ports(context, resource))
     elif resource.kind == "Gateway" and resource.group == "networking.istio.io":
-        yield from _istio_gateway(resource)
+        yield from _istio_gateway(resource, _ports(context, resource))
     elif resource.kind == "Gateway" and resource.group == "gateway.networking.k8s.io":
         yield from _gateway(resource)
     elif resource.kind == "Ingress" and is_istios(context, resource):
@@ -49,7 +51,14 @@ def _istiod(container: Any) -> Iterator[Place]:
         yield "spec.template.spec.containers.args", 'plaintext xDS is on: start istiod with --grpcAddr=""'
 
 
-def _service(resource: Resource) -> Iterator[Place]:
+def _ports(context: Context, resource: Resource) -> Mapping[int, str]:
+    selector = at(resource.body, "spec", "selector", default={})
+    chosen = selector.values() if isinstance(selector, dict) else [selector]
+    selects = any(value in ("istiod", UNKNOWN) for value in chosen)
+    return ISTIODS_PORTS if selects or is_istios(context, resource) else PLAIN_PORTS
+
+
+def _service(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
     kind = at(resource.body, "spec", "type", default="ClusterIP")
     if kind is UNKNOWN:
         yield "spec.type", not_known("the type of Service")
@@ -57,8 +66,8 @@ def _service(resource: Resource) -> Iterator[Place]:
         return
     for position, port in enumerate(items(resource.body, "spec", "ports")):
         for key in ("port", "targetPort"):
-            if at(port, key) in PLAIN_PORTS or at(port, key) == "grpc-xds":
-                name = PLAIN_PORTS.get(at(port, key), "plaintext xDS")
+            if at(port, key) in ports or at(port, key) == "grpc-xds":
+                name = ports.get(at(port, key), "plaintext xDS")
                 yield f"spec.ports[{position}].{key}", f"exposes {name} outside the cluster"
     if kind != "LoadBalancer" or is_annotated(resource, vocabulary.OPEN_TO_ALL_ANNOTATION):
         return
@@ -77,7 +86,7 @@ def _service(resource: Resource) -> Iterator[Place]:
         )
 
 
-def _istio_gateway(resource: Resource) -> Iterator[Place]:
+def _istio_gateway(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
     for position, server in enumerate(items(resource.body, "spec", "servers")):
         where = f"spec.servers[{position}]"
         if server is UNKNOWN:
@@ -87,8 +96,8 @@ def _istio_gateway(resource: Resource) -> Iterator[Place]:
         for host in hosts or [None]:
             yield from _host(f"{where}.hosts", host)
         number = at(server, "port", "number")
-        if number in PLAIN_PORTS:
-            yield f"{where}.port.number", f"exposes {PLAIN_PORTS[number]}"
+        if number in ports:
+            yield f"{where}.port.number", f"exposes {ports[number]}"
         protocol, mode = at(server, "port", "protocol"), at(server, "tls", "mode")
         if protocol is UNKNOWN or mode is UNKNOWN:
             yield where, not_known("the protocol or TLS mode")
