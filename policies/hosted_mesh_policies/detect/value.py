@@ -6,6 +6,7 @@ detector has anything to look at.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,7 +49,19 @@ def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspec
     if inner:
         for match, number in _under_layers(text, index, inner):
             found.setdefault((match.path, number), match)
-    return Inspection(tuple(found.values()), shapely)
+    return Inspection(tuple(_most_exact(found.values())), shapely)
+
+
+def _most_exact(found: Collection[Match]) -> Iterator[Match]:
+    """Without a match on a whole whose part is matched for the same secret: short siblings are also searched end to
+    end, which finds again what one of them holds."""
+    for match in found:
+        depth = len(match.path)
+        if not any(
+            len(other.path) > depth and other.path[:depth] == match.path and other.origin == match.origin
+            for other in found
+        ):
+            yield match
 
 
 def _under_layers(text: Text, index: Index, wanted: set[int]) -> list[tuple[Match, int]]:

@@ -1,0 +1,91 @@
+"""Where a rule must be exact: no more than what was said, no less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.clusters import ClusterConfig
+from hosted_mesh_policies.context import Context
+from hosted_mesh_policies.model import Provider, Resource, Stack
+from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.credentials import VALUE
+from hosted_mesh_policies.rules.exposure import EXPOSURE
+from hosted_mesh_policies.rules.ownership import covers
+from hosted_mesh_policies.rules.rule import Rule, judge
+from hosted_mesh_policies.rules.tenants import TENANTS
+from hosted_mesh_policies.settings import Settings
+
+from tests.corpus import literals
+
+OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
+SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users",)))
+USERS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::users", "pulumi:providers:kubernetes", "users", {})
+
+
+def _said(rule: Rule, *resources: Resource) -> list[str]:
+    return [finding.message for finding in judge(rule, Context(Stack("s", resources), SETTINGS))]
+
+
+def _object(kind: str, name: str, body: dict[str, Any], provider: Provider = OURS, **more: Any) -> Resource:
+    metadata = {"name": name, **body.pop("metadata", {})}
+    inputs = {"metadata": metadata, **body}
+    return Resource(f"urn:pulumi:s::p::{kind}::{name}", kind, name, inputs=inputs, provider=provider, **more)
+
+
+@pytest.mark.parametrize(
+    ("declared", "path", "covered"),
+    [
+        ("data.a", "data.a", True),
+        ("data", "data.a", True),
+        ("data", 'data["a.b"]', True),
+        ("spec.hosts", "spec.hosts[0]", True),
+        ("data.a", "data.ab", False),
+        ("data.a", "data", False),
+    ],
+)
+def test_a_declared_path_covers_whole_steps(declared: str, path: str, covered: bool) -> None:
+    assert covers(declared, path) is covered
+
+
+def test_no_setting_belongs_to_two_policies() -> None:
+    """The engine fills in each policy's defaults: a key of two would have two values."""
+    keys = Counter(key for rule in RULES for key in rule.schema)
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "users"),
+    [("o/p/data-plane", True), ("data-plane", True), ("o/p/not-a-data-plane", False), ("data-plane/p/trust", False)],
+)
+def test_a_stack_is_the_users_by_its_whole_name(reference: str, users: bool) -> None:
+    urn = f"urn:pulumi:s::p::pulumi:pulumi:StackReference::{reference}"
+    kind = "kubernetes:core/v1:ConfigMap"
+    target = _object(kind, "x", {"data": {"a": "b"}}, USERS, dependencies={"data": (urn,)})
+    context = Context(Stack("s", (target,)), SETTINGS)
+    assert (urn in context.flow.owned) is not users
+
+
+@pytest.mark.parametrize(("app", "said"), [("istiod", 1), ("shop", 0)])
+def test_port_8080_is_istiods_only_where_istiod_is(app: str, said: int) -> None:
+    spec = {
+        "type": "LoadBalancer",
+        "selector": {"app": app},
+        "ports": [{"port": 80, "targetPort": 8080}],
+        "loadBalancerSourceRanges": ["192.0.2.0/24"],
+    }
+    assert len(_said(EXPOSURE, _object("kubernetes:core/v1:Service", "x", {"spec": spec}))) == said
+
+
+def test_meshes_that_share_all_their_namespaces_and_have_no_host_are_judged() -> None:
+    labels = ({"namespace": "default", "labels": {"hosted-mesh.io/mesh": mesh}} for mesh in "ab")
+    made = [_object("kubernetes:core/v1:ConfigMap", f"x{n}", {"metadata": meta}) for n, meta in enumerate(labels)]
+    assert _said(TENANTS, *made) == []
+
+
+def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
+    token = literals.opaque("beside")
+    kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
+    copy = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"zone": "example.com", "token": token}}, USERS)
+    assert [message.split(":")[0] for message in _said(VALUE, kept, copy)] == ["data.token"]
