@@ -11,9 +11,7 @@ import dataclasses
 import json
 import os
 import secrets
-import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +35,8 @@ Operation = Literal["preview", "up", "destroy"]
 _PHASES: Mapping[Operation, str] = {"preview": "previewing", "up": "updating", "destroy": "destroying"}
 _LOOK = 0.2  # seconds between two looks at the event log
 _COMMITTED = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
+POLICY_PACK = CHECKOUT / "policies" / "hosted-mesh"
+"""An executable: the language host that can be built here (v3.68) starts a pack given as a folder wrongly."""
 _SALT = "encryptionsalt"
 
 
@@ -163,7 +163,7 @@ def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress)
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
     command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
-    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation, ready.state)]
+    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation)]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,
@@ -195,29 +195,13 @@ def _tell(log: EventLog, story: Story, progress: Progress) -> None:
             progress.note(note)
 
 
-def _options(operation: Operation, state: Path) -> list[str | Path]:
+def _options(operation: Operation) -> list[str | Path]:
     if operation == "preview":
-        return ["--policy-pack", _policy_pack(state)]
+        return ["--policy-pack", POLICY_PACK]
     if operation == "up":
         # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
-        return ["--yes", "--policy-pack", _policy_pack(state)]
+        return ["--yes", "--policy-pack", POLICY_PACK]
     return ["--yes"]
-
-
-def _policy_pack(state: Path) -> Path:
-    """An executable that starts the policy pack, for `--policy-pack`.
-
-    The engine takes a folder too, but then the language host starts it, and the one that can be built here (v3.68)
-    does not know the newer request's fields: it runs the program in the working directory instead.
-    """
-    pack, folder = CHECKOUT / "policies", backend(state) / "policies"
-    folder.mkdir(parents=True, exist_ok=True)
-    # The engine reads the pack's version beside the executable.
-    (folder / "PulumiPolicy.yaml").write_bytes((pack / "PulumiPolicy.yaml").read_bytes())
-    script = folder / "hosted-mesh"
-    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -u {shlex.quote(str(pack))} "$1"\n')
-    script.chmod(0o755)
-    return script
 
 
 def make_stack(ready: Engine, stack: str) -> None:
