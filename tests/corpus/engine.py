@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +14,9 @@ from typing import Literal
 
 import yaml
 
+Operation = Literal["preview", "up", "destroy", "refresh"]
 ROOT = Path(__file__).resolve().parents[2]
+PACK = ROOT / "policies" / "hosted-mesh"
 PROGRAM = Path(__file__).resolve().parent / "program"
 
 
@@ -60,7 +60,7 @@ class Engine:
 
     def run(
         self,
-        operation: Literal["preview", "up", "destroy", "refresh"],
+        operation: Operation,
         case: str,
         *,
         stack: str,
@@ -77,7 +77,7 @@ class Engine:
         command = [str(self.pulumi), operation, "--non-interactive", "--color=never", "--stack", stack]
         command += ["--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
         if policies:
-            command += ["--policy-pack", str(self._pack()), "--policy-pack-config", str(self._config())]
+            command += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config())]
         done = subprocess.run(
             command,
             cwd=folder,
@@ -139,20 +139,6 @@ class Engine:
             if made.returncode != 0:
                 raise RuntimeError(f"stack init failed: {made.stderr}")
         return folder
-
-    def _pack(self) -> Path:
-        """An executable that starts the pack; the engine reads the pack's version beside it."""
-        folder = self.state / "pack"
-        script = folder / "hosted-mesh"
-        if not script.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "PulumiPolicy.yaml").write_bytes((ROOT / "policies" / "PulumiPolicy.yaml").read_bytes())
-            pack = shlex.quote(str(ROOT / "policies"))
-            made = folder / f"making-{os.getpid()}"
-            made.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -u -X faulthandler {pack} "$1"\n')
-            made.chmod(0o755)
-            made.replace(script)
-        return script
 
     def _config(self) -> Path:
         path = self.state / "policies.json"

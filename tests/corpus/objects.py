@@ -160,3 +160,17 @@ def operator(world: World, side: str) -> Object:
         "customresourcedefinitions": {"owned": [{"name": "widgets.example.com", "kind": "Widget", "version": "v1"}]}
     }
     return world.object(side, "operators.coreos.com/v1alpha1:ClusterServiceVersion", "widgets.v1", {"spec": spec})
+
+
+def widgets(world: World) -> Object:
+    """The definition of the corpus's own custom resource."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
+    spec = {
+        "group": "example.com",
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "scope": "Namespaced",
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+    }
+    body = {"spec": spec, "metadata": {"name": "widgets.example.com"}}
+    return world.object("dp", "apiextensions.k8s.io/v1:CustomResourceDefinition", "widgets", body)

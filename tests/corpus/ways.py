@@ -12,14 +12,17 @@ from tests.corpus.world import Object, World
 Way = Callable[[World, Any], Object]
 
 
-def _pod(**container: Any) -> dict[str, Any]:
-    return {
+def _deployment(world: World, **container: Any) -> Object:
+    """Nobody waits for its Pod: the corpus's clusters have no nodes."""
+    spec = {
         "selector": {"matchLabels": {"app": "app"}},
         "template": {
             "metadata": {"labels": {"app": "app"}},
             "spec": {"containers": [{"name": "app", "image": "example.com/app:1", **container}]},
         },
     }
+    metadata = {"annotations": {"pulumi.com/skipAwait": "true"}}
+    return world.object("dp", "apps/v1:Deployment", "app", {"spec": spec, "metadata": metadata})
 
 
 def config_map(world: World, value: Any) -> Object:
@@ -39,12 +42,11 @@ def label(world: World, value: Any) -> Object:
 
 
 def environment(world: World, value: Any) -> Object:
-    return world.object("dp", "apps/v1:Deployment", "app", {"spec": _pod(env=[{"name": "X", "value": value}])})
+    return _deployment(world, env=[{"name": "X", "value": value}])
 
 
 def command_line(world: World, value: Any) -> Object:
-    args = ["serve", pulumi.Output.concat("--upstream=", value)]
-    return world.object("dp", "apps/v1:Deployment", "app", {"spec": _pod(args=args)})
+    return _deployment(world, args=["serve", pulumi.Output.concat("--upstream=", value)])
 
 
 def custom_resource(world: World, value: Any) -> Object:

@@ -132,7 +132,14 @@ KEEP_NAMES = frozenset({"ClusterRole", "ClusterRoleBinding", "Namespace", "Servi
 """Names and kinds that keep their names; the rules look at them. All others get the scope's prefix, so that programs in
 one stack do not meet in the cluster."""
 CLUSTER_WIDE = frozenset(
-    {"Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+    {
+        "CustomResourceDefinition",
+        "Namespace",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    }
 )
 KEY_OUTPUTS = ("privateKeyPem", "privateKeyPemPkcs8", "privateKeyOpenssh", "publicKeyPem", "publicKeyOpenssh")
 

@@ -10,7 +10,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "policies")]
 
 import pulumi  # noqa: E402
 
-from tests.corpus.world import World  # noqa: E402
+from tests.corpus.world import World, scope  # noqa: E402
 
 name = os.environ["CORPUS_CASE"]
 world = World(
@@ -20,9 +20,18 @@ world = World(
 if name == "producer":
     pulumi.export("token", pulumi.Output.secret(os.environ["CORPUS_TOKEN"]))
     pulumi.export("host", "istiod.example.com")
+elif name == "widgets":
+    from tests.corpus import objects
+
+    objects.widgets(world)
+elif name.startswith("mode:"):
+    from tests.corpus import programs_for_modes
+
+    with scope(os.environ["CORPUS_PREFIX"], None):
+        programs_for_modes.run(name.removeprefix("mode:"), world)
 else:
     from tests.corpus.cases import CASES
-    from tests.corpus.world import Box, scope
+    from tests.corpus.world import Box
 
     names = name.split("|")
     for number, one in enumerate(names):

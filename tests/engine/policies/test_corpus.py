@@ -1,7 +1,7 @@
 """The whole corpus on the real engine, and agreement with the rehearsal in one process.
 
-Programs that are about one object share a stack, fifteen to a preview, each under a component of its own; those that are
-about a whole stack, or about two runs, have one each.
+Programs that are about one object share a stack, fifteen to a preview, each under a component of its own; those that
+are about a whole stack, or about two runs, have one each.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ UPDATED = [
 
 def test_clean_programs_are_written_too(corpus_engine: Engine, verdicts: Mapping[str, frozenset[str]]) -> None:
     """An update with its preview, then one without changes: nobody stops them."""
+    assert corpus_engine.run("up", "widgets", stack="widgets", policies=False).code == 0
     first = corpus_engine.run("up", "|".join(UPDATED), stack="clean")
     assert (first.code, first.refused) == (0, ()), first.output
     second = corpus_engine.run("up", "|".join(UPDATED), stack="clean")

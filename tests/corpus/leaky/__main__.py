@@ -1,0 +1,48 @@
+"""The project's own program with one object more on the user's side: a ConfigMap with istiod's CA key in it.
+
+LEAK chooses the way: `provider` goes around the library, by the cluster's bare provider; `options` goes through it.
+"""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+import pulumi  # noqa: E402
+from pulumi_hosted_mesh.clusters import DataPlaneCluster  # noqa: E402
+from pulumi_hosted_mesh.trust import MeshTrust  # noqa: E402
+
+from stacks import all_in_one  # noqa: E402
+
+made: dict[str, Any] = {}
+
+
+def _kept(name: str, kind: Any) -> Any:
+    """The class, whose instance is kept for the leak."""
+
+    class Kept(kind):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            made[name] = self
+
+    return Kept
+
+
+all_in_one.MeshTrust = _kept("trust", MeshTrust)  # type: ignore[misc]
+all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)  # type: ignore[misc]
+runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+options = made["cluster"].options(made["trust"])
+if os.environ.get("LEAK") == "provider":
+    options = pulumi.ResourceOptions(provider=options.provider)
+inputs = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "leak", "namespace": "default"},
+    "data": {"ca": made["trust"].cacerts.files.apply(lambda files: files["ca-key.pem"])},
+}
+pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)

@@ -1,0 +1,90 @@
+"""Programs for the modes of the engine: what a user's cluster holds afterwards is looked at in its etcd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+
+from tests.corpus import literals
+from tests.corpus.world import World, key, password, self_signed
+from tests.corpus.wrappings import wrap
+
+Program = Callable[[World], Any]
+
+
+def _kept(world: World) -> pulumi.Output[Any]:
+    found = password("admin")
+    world.secret("cp", "admin", {"password": found.output("result")})
+    return found.output("result")
+
+
+def password_in_config_map(world: World) -> None:
+    world.config_map("dp", "leak", {"x": _kept(world)})
+
+
+def used_before_it_is_kept(world: World) -> None:
+    """The user's object does not wait for the provider's: a write may come before the secret is known to be one."""
+    found = password("admin")
+    leak = world.config_map("dp", "leak", {"x": found.output("result").apply(lambda text: wrap("gzip", text))})
+    world.secret("cp", "admin", {"password": found.output("result")}, depends_on=[leak])
+
+
+def key_in_secret(world: World) -> None:
+    private = key("istiod")
+    certificate = self_signed("istiod", private)
+    world.secret("cp", "tls", {"key": private.output("privateKeyPem"), "crt": certificate.output("certPem")})
+    world.secret("dp", "leak", {"key": private.output("privateKeyPem")})
+
+
+def disguised(world: World) -> None:
+    """No decoder undoes this; the mark on the value is all there is."""
+    world.config_map("dp", "leak", {"x": _kept(world).apply(lambda text: wrap("exclusive-or", text))})
+
+
+def by_certificate(world: World) -> None:
+    private = key("istiod")
+    certificate = self_signed("istiod", private)
+    world.secret("cp", "tls", {"key": private.output("privateKeyPem")})
+    world.config_map("dp", "leak", {"x": certificate.output("privateKeyPem")})
+
+
+def known_literal(world: World) -> None:
+    text = literals.opaque("mode")
+    kept = world.secret("cp", "admin", {"password": pulumi.Output.secret(text)})
+    world.config_map("dp", "leak", {"x": wrap("base64 of gzip of base64", text)})
+    _ = kept
+
+
+def imported(world: World) -> None:
+    """Adopts an object of the user's cluster, and says that it holds a secret."""
+    world.object("dp", "v1:ConfigMap", "leak", {"data": {"x": _kept(world)}}, import_="default/kube-root-ca.crt")
+
+
+def users_own(world: World) -> None:
+    """Clean: what passes in each mode, so that the modes differ in what they refuse and not in refusing."""
+    world.secret("cp", "admin", {"password": password("admin").output("result")})
+    world.secret("dp", "own", {"password": password("users").output("result")})
+
+
+def users_own_declared(world: World) -> None:
+    """Clean, and says so: needed only by an update without preview."""
+    world.secret("cp", "admin", {"password": password("admin").output("result")})
+    reason = {"hosted-mesh.io/user-owned": "the password of the user's own database"}
+    world.secret("dp", "own", {"password": password("users").output("result")}, annotations=reason)
+
+
+LEAKY: Mapping[str, Program] = {
+    "a password in a ConfigMap": password_in_config_map,
+    "used before it is kept": used_before_it_is_kept,
+    "a key in a Secret": key_in_secret,
+    "disguised": disguised,
+    "by a certificate": by_certificate,
+    "a known literal": known_literal,
+}
+
+
+def run(name: str, world: World) -> None:
+    """Runs a program by name."""
+    {**LEAKY, "imported": imported, "own": users_own, "declared": users_own_declared}[name](world)

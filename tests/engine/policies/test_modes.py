@@ -1,0 +1,118 @@
+"""Every way to run the engine, with the pack alone: afterwards no byte of the control plane's is in the user's etcd.
+
+What is looked for is read from the engine's own state after the run (every secret that it knows), so that a secret
+that was made but not reported is found too. The table in docs/policies/timing.md says the same in words.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.own_secrets import secret_leaves
+from hosted_mesh_policies.detect.unwrap import views
+from hosted_mesh_policies.scan.sources import from_state
+
+from sandbox.clusters import Sandbox
+from tests.corpus.engine import Engine, Operation, Run
+from tests.corpus.programs_for_modes import LEAKY
+
+MODES: dict[str, tuple[Operation, list[str]]] = {
+    "preview": ("preview", []),
+    "up": ("up", []),
+    "up --skip-preview": ("up", ["--skip-preview"]),
+    "up --refresh": ("up", ["--refresh"]),
+}
+MORE = {
+    "up --refresh --skip-preview": ("up", ["--refresh", "--skip-preview"]),
+    "up --parallel 1 --skip-preview": ("up", ["--parallel", "1", "--skip-preview"]),
+}
+RUNS = [
+    *((mode, program) for mode in MODES for program in LEAKY),
+    *((mode, program) for mode in MORE for program in ("used before it is kept", "disguised")),
+]
+
+
+def _stack(*words: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in "-".join(words)).strip("-").lower()
+
+
+def _leaked(sandbox: Sandbox, engine: Engine, stack: str) -> list[str]:
+    """Keys of the user's etcd, past revisions included, that hold a secret of the provider's, in whatever wrapping."""
+    exported = engine.ask("stack", "export", "--show-secrets", stack=stack)
+    state = from_state(json.loads(exported.stdout), stack)
+    index = Index()
+    for resource in state.resources if state else ():
+        if (resource.provider.name if resource.provider else resource.name) == "dp-cluster":
+            continue  # the user's own
+        for tree in (resource.inputs, resource.outputs):
+            for _, value in secret_leaves(resource, tree):
+                index.add(atoms(value, certain=resource.type.startswith("random:")), resource.name)
+    items = sandbox.clusters["user"].etcd_items()
+    return [key.decode() for key, value in items if any(any(index.search(v.data)) for v in views(value))]
+
+
+@pytest.mark.parametrize(("mode", "program"), RUNS)
+def test_nothing_is_written(mode: str, program: str, corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
+    operation, options = {**MODES, **MORE}[mode]
+    stack = _stack("m", mode, program)
+    run = corpus_engine.run(operation, f"mode:{program}", stack=stack, prefix=_prefix(mode, program), more=options)
+    if (mode, program) != UNDECIDED:
+        assert run.code != 0, run.output
+        assert run.refused, run.output
+    assert _written(engine_sandbox) == []
+    assert _leaked(engine_sandbox, corpus_engine, stack) == []
+
+
+UNDECIDED = ("preview", "by a certificate")
+"""The first preview cannot tell a certificate from the key that its resource repeats; the update can, before it
+writes."""
+
+
+def _prefix(*words: str) -> str:
+    """Keeps the objects of one run apart from those of others in the same clusters."""
+    return f"r{zlib.crc32(' '.join(words).encode()):08x}-"
+
+
+def _written(sandbox: Sandbox) -> list[str]:
+    """The leaks' own objects, whatever is in them (a disguise hides a secret from any search)."""
+    return [key.decode() for key, _ in sandbox.clusters["user"].etcd_items() if key.endswith(b"-leak")]
+
+
+@pytest.mark.parametrize("options", [[], ["--skip-preview"]], ids=["up", "up --skip-preview"])
+def test_an_import_changes_nothing(options: list[str], corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
+    stack = _stack("import", *options)
+    prefix = _prefix(stack)
+    run = corpus_engine.run("up", "mode:imported", stack=stack, prefix=prefix, more=options)
+    assert run.code != 0
+    assert run.refused, run.output
+    assert _leaked(engine_sandbox, corpus_engine, stack) == []
+
+
+def test_the_users_own_passes_with_a_preview(corpus_engine: Engine) -> None:
+    _passes(corpus_engine.run("up", "mode:own", stack="own", prefix="own-"))
+    _passes(corpus_engine.run("up", "mode:own", stack="own", prefix="own-", more=["--refresh"]))
+    _passes(corpus_engine.run("preview", "mode:own", stack="own", prefix="own-"))
+
+
+def test_without_a_preview_the_users_own_must_be_declared(corpus_engine: Engine) -> None:
+    undeclared = corpus_engine.run("up", "mode:own", stack="undeclared", prefix="undeclared-", more=["--skip-preview"])
+    assert "had no preview" in undeclared.output
+    skipped = ["--skip-preview"]
+    _passes(corpus_engine.run("up", "mode:declared", stack="declared", prefix="declared-", more=skipped))
+
+
+def test_a_second_update_that_starts_to_leak_is_stopped(corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
+    """The secret is known by now; the user's object is new."""
+    _passes(corpus_engine.run("up", "mode:own", stack="later", prefix="later-"))
+    skipped = ["--skip-preview"]
+    run = corpus_engine.run("up", "mode:disguised", stack="later", prefix="later-", more=skipped)
+    assert run.refused, run.output
+    assert _written(engine_sandbox) == []
+
+
+def _passes(run: Run) -> None:
+    assert (run.code, run.refused) == (0, ()), run.output

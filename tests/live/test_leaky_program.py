@@ -1,0 +1,43 @@
+"""A leaky variant of what `make up` runs is stopped at preview and at update; the user's etcd stays clean."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox import deployment
+from sandbox.clusters import Sandbox
+from sandbox.surroundings import STACK
+from sandbox.toolchain import Tools
+
+LEAKY = Path(__file__).resolve().parents[1] / "corpus" / "leaky"
+
+
+def _run(sandbox: Sandbox, tools: Tools, leak: str, operation: str, *options: str) -> subprocess.CompletedProcess[str]:
+    ready = deployment.engine(sandbox, tools)
+    command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK, *options]
+    command += ["--config-file", deployment.config_file(sandbox.state)]
+    return subprocess.run(
+        [*map(str, command), "--policy-pack", str(deployment.POLICY_PACK)],
+        cwd=LEAKY,
+        env={**ready.environment, "LEAK": leak},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("leak", ["provider", "options"])
+@pytest.mark.parametrize("how", [("preview",), ("up", "--yes"), ("up", "--yes", "--skip-preview")], ids=" ".join)
+def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbox: Sandbox, tools: Tools) -> None:
+    done = _run(live_sandbox, tools, leak, *how)
+    told = done.stdout + done.stderr
+    assert done.returncode != 0, told
+    assert ("no-credentials-on-data-plane" if leak == "provider" else "is a control-plane secret") in told
+    assert "PRIVATE KEY-----" not in told
+    keys = [key for key, _ in live_sandbox.clusters["user"].etcd_items()]
+    assert b"/registry/configmaps/default/leak" not in keys
