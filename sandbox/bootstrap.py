@@ -20,7 +20,13 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 STEP = "Python packages"
 # Tells the command line, which is started next, what this step took ("12.3 s"); unset when there was nothing to do.
 INSTALLED_NOW = "HOSTED_MESH_PACKAGES_INSTALLED"
-_PINS = ("requirements-dev.txt", "requirements.txt", "constraints.txt", "components/pyproject.toml")
+_PINS = (
+    "requirements-dev.txt",
+    "requirements.txt",
+    "constraints.txt",
+    "components/pyproject.toml",
+    "policies/pyproject.toml",
+)
 _COMPLETE = "complete"  # a file in the environment, written last
 _LIMIT, _STALL = 1800.0, 180.0  # seconds
 _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."

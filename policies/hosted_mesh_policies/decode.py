@@ -31,6 +31,8 @@ UNKNOWNS: Final = frozenset(
     }
 )
 """The protocol's words for "not known yet", one per type (sdk/proto/.../resource property encoding)."""
+MASK: Final = "[secret]"
+"""What `pulumi preview --json` prints for a secret, with --show-secrets too."""
 LARGEST_ASSET: Final = 64 * 1024 * 1024
 
 
@@ -61,13 +63,15 @@ def _from_list(values: ListValue) -> Tree:
 
 
 def from_plain(data: Any) -> Tree:
-    """The same from JSON: a state file, a preview's event."""
+    """The same from JSON: a state file, a preview."""
     if isinstance(data, dict):
         return from_signed({key: from_plain(value) for key, value in data.items()})
     if isinstance(data, list):
         return [from_plain(value) for value in data]
     if isinstance(data, str) and data in UNKNOWNS:
         return UNKNOWN
+    if data == MASK:
+        return Secret(UNKNOWN)
     if isinstance(data, float) and data.is_integer():
         return int(data)
     return data

@@ -1,4 +1,4 @@
-"""`hosted-mesh validate | schema | leftovers | picture`: what can be done with a mesh document and no Pulumi engine."""
+"""`hosted-mesh validate | schema | leftovers | picture | scan`: what can be done with no Pulumi engine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -76,6 +77,22 @@ def draw(
     print(picture(resources), end="")
 
 
+def _scan_is_elsewhere() -> None:
+    """Look for control-plane credentials in a state file, a preview's JSON or manifests (a package of its own)."""
+    print("scan comes with the policies. Install pulumi-hosted-mesh-policies beside this package", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+def _add_commands_of_other_packages() -> None:
+    """The policies know no more of the library than its vocabulary, nor the library of them: they meet by name."""
+    found = {entry.name: entry for entry in entry_points(group="hosted_mesh.commands")}
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    if "scan" not in found:
+        app.command(name="scan", context_settings=anything)(_scan_is_elsewhere)
+    for name, entry in sorted(found.items()):
+        app.command(name=name)(entry.load())
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """A user's mistake is a message on standard error and exit code 1, never a stack trace."""
@@ -84,3 +101,6 @@ def plain_errors() -> Iterator[None]:
     except (InvalidInputError, UnreachableError) as mistake:
         print(mistake, file=sys.stderr)
         raise typer.Exit(1) from None
+
+
+_add_commands_of_other_packages()

@@ -20,17 +20,18 @@ KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
 
 def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
     """The secret values in a resource's inputs or outputs, with their places: marked ones, a Secret's data, a private
-    key, a password. Public halves and password hashes, which are there to be shown, are not among them."""
+    key, a password. Public halves and password hashes, which are there to be shown, are not among them, nor is what the
+    Kubernetes plug-in keeps for itself (`__inputs`): it repeats the inputs."""
     of_secret = resource.kind == "Secret"
     whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
     for leaf in leaves(tree if tree is not None else {}):
-        first = leaf.path[0] if leaf.path else ""
-        if "ash" in str(first) or str(first).startswith("public"):
+        first = str(leaf.path[0]) if leaf.path else ""
+        if "hash" in first.lower() or first.startswith(("public", "__")):
             continue
         if of_secret and first in {"data", "stringData"}:
             data = as_bytes(leaf.value)
             yield leaf.path, from_base64(data) if first == "data" else data
-        elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or str(first).startswith("privateKey"):
+        elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or first.startswith("privateKey"):
             yield leaf.path, as_bytes(leaf.value)
 
 

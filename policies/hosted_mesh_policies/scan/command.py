@@ -20,6 +20,7 @@ from ..rules.rule import judge
 from ..settings import Settings
 from .report import BY_NAME, as_json, as_sarif, as_text
 from .sources import UnreadableError, from_paths
+from .summary import summary
 
 
 class Format(StrEnum):
@@ -55,11 +56,12 @@ def scan(
 ) -> None:
     """Look for control-plane credentials that reach users' clusters, and for the other mandatory policies' faults.
 
-    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read.
+    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read, or nothing was there to
+    judge. What was judged is said on standard error.
     """
     try:
-        stacks = from_paths(paths, control_plane or ())
-        found = findings_in(stacks, _settings(config), os.environ)
+        stacks, settings = from_paths(paths, control_plane or ()), _settings(config)
+        found = findings_in(stacks, settings, os.environ)
     except UnreadableError as problem:
         print(problem, file=sys.stderr)
         raise typer.Exit(2) from None
@@ -72,6 +74,8 @@ def scan(
         print(text)
     else:
         output.write_text(text + "\n", encoding="utf-8")
+    for line in summary(stacks, settings.clusters):
+        print(line, file=sys.stderr)
     raise typer.Exit(int(any(BY_NAME[finding.rule].mandatory for finding in found)))
 
 

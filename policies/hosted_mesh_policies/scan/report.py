@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any, Final
@@ -92,6 +93,7 @@ def _result(finding: Finding, used: Sequence[Rule], scanned: str) -> dict[str, A
         "ruleIndex": list(used).index(rule),
         "level": SARIF_LEVELS[rule.severity],
         "message": {"text": finding.message},
+        "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.name} {name}".encode()).hexdigest()},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},

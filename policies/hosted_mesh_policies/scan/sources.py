@@ -37,6 +37,8 @@ def from_paths(paths: Sequence[Path], control_plane: Sequence[Path] = ()) -> lis
                     stacks.append(found)
                 else:
                     manifests += found
+    if not stacks and not manifests:
+        raise UnreadableError(f"{', '.join(map(str, paths))}: no state, preview or Kubernetes object in it")
     if manifests:
         stacks.append(Stack("manifests", tuple(manifests), marks=False))
     return stacks

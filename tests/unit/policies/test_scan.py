@@ -1,0 +1,164 @@
+"""`hosted-mesh scan`: what it reads, what it says on standard error, its exit codes, JSON and SARIF."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.cli import command
+from pulumi_hosted_mesh.cli.command import app
+from typer.testing import CliRunner, Result
+
+from tests.corpus import literals
+
+KEY = "tls:index/privateKey:PrivateKey"
+URN = "urn:pulumi:shop::project::"
+MARK = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
+
+
+def scan(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["scan", *map(str, arguments)])
+
+
+def _provider(side: str) -> dict[str, Any]:
+    name = f"{side}-cluster"
+    return {"urn": f"{URN}pulumi:providers:kubernetes::{name}", "type": "pulumi:providers:kubernetes", "inputs": {}}
+
+
+def _object(side: str, kind: str, needs: list[str], outputs: Any = None, **inputs: Any) -> dict[str, Any]:
+    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "namespace": "default"}, **inputs}
+    return {
+        "urn": f"{URN}kubernetes:core/v1:{kind}::{side}",
+        "type": f"kubernetes:core/v1:{kind}",
+        "provider": f"{URN}pulumi:providers:kubernetes::{side}-cluster::id",
+        "inputs": body,
+        "outputs": outputs or body,
+        "propertyDependencies": {"data": needs},
+    }
+
+
+def state(secret: Any, leak: Any) -> dict[str, Any]:
+    """A stack with a key, the provider's Secret of it, and a ConfigMap for the user."""
+    key = {"urn": f"{URN}{KEY}::istiod", "type": KEY, "inputs": {}, "outputs": {"privateKeyPem": secret}}
+    providers = [_provider("control-plane"), _provider("data-plane")]
+    kept = _object("control-plane", "Secret", [key["urn"]], data={"key": secret})
+    given = _object("data-plane", "ConfigMap", [key["urn"]], data={"x": leak})
+    return {"version": 3, "deployment": {"resources": [*providers, key, kept, given]}}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def writer(name: str, content: Any) -> Path:
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return writer
+
+
+def test_a_state_with_its_secrets_encrypted_is_judged_by_flow_and_says_so(write: Any) -> None:
+    hidden = {**MARK, "ciphertext": "v1:abc"}
+    found = scan(write("state.json", state(hidden, hidden)))
+    assert found.exit_code == 1
+    assert FLOW in found.stdout
+    assert "stack-values" not in found.stdout
+    assert "only their flow was judged" in found.stderr
+    assert "control planes 1, data planes 1" in found.stderr
+
+
+def test_a_state_with_its_secrets_shown_is_judged_by_value_and_the_report_holds_none(write: Any) -> None:
+    key = literals.private_key("scan")
+    shown = {**MARK, "plaintext": json.dumps(key)}
+    wrapped = base64.b64encode(key.encode()).decode()
+    found = scan(write("state.json", state(shown, wrapped)), "--format", "json")
+    assert found.exit_code == 1
+    told = {finding["policy"] for finding in json.loads(found.stdout)}
+    assert {"control-plane-secret-values-stay-off-data-plane", "no-credentials-on-data-plane"} <= told
+    assert key.splitlines()[1] not in found.output
+    assert wrapped[100:130] not in found.output
+
+
+def test_a_preview_hides_secrets_and_is_judged_by_flow(write: Any) -> None:
+    resources = state("[secret]", "[secret]")["deployment"]["resources"]
+    found = scan(write("preview.json", {"steps": [{"op": "create", "newState": r} for r in resources]}))
+    assert found.exit_code == 1
+    assert FLOW in found.stdout
+    assert "a preview's JSON hides secret values" in found.stderr
+
+
+def test_what_the_plug_in_repeats_of_a_secret_is_no_second_secret(write: Any) -> None:
+    """The Kubernetes plug-in keeps `__inputs` in its outputs: a certificate there was once taken for a secret."""
+    certificate = base64.b64encode(literals.certificate("web").encode()).decode()
+    kept = _object("control-plane", "Secret", [], data={"tls.crt": certificate})
+    kept["outputs"] = {**kept["inputs"], "__inputs": {**MARK, "plaintext": json.dumps(kept["inputs"])}}
+    given = _object("data-plane", "Secret", [], data={"ca.crt": certificate})
+    resources = [_provider("control-plane"), _provider("data-plane"), kept, given]
+    found = scan(write("state.json", {"deployment": {"resources": resources}}))
+    assert (found.exit_code, found.stdout.strip()) == (0, "0 mandatory and 0 advisory findings")
+
+
+def test_manifests_are_the_users_unless_said_otherwise(write: Any) -> None:
+    password = literals.opaque("scan")
+    manifest = "apiVersion: v1\nkind: {}\nmetadata: {{name: a}}\n{}: {{p: {}}}\n"
+    secret = write("secret.yaml", manifest.format("Secret", "stringData", password))
+    leak = write("leak.yaml", manifest.format("ConfigMap", "data", password))
+    assert scan(leak).exit_code == 0
+    found = scan(leak, "--control-plane", secret)
+    assert found.exit_code == 1
+    assert password not in found.output
+
+
+def test_sarif_names_rule_place_and_help(write: Any) -> None:
+    hidden = {**MARK, "ciphertext": "v1:abc"}
+    path = write("state.json", state(hidden, hidden))
+    run = json.loads(scan(path, "--format", "sarif").stdout)["runs"][0]
+    result = run["results"][0]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert rule["id"] == result["ruleId"] == FLOW
+    assert rule["helpUri"].endswith(f"#{FLOW}")
+    location = result["locations"][0]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == str(path)
+    assert location["logicalLocations"][0]["fullyQualifiedName"].endswith("data-plane#data.x")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("broken.json", "{", "cannot be read as JSON or YAML"),
+        ("nothing.yaml", "a: b", "no state, preview or Kubernetes object"),
+    ],
+)
+def test_what_cannot_be_judged_is_not_clean(write: Any, name: str, content: str, why: str) -> None:
+    found = scan(write(name, content))
+    assert found.exit_code == 2
+    assert why in found.stderr
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    found = scan(tmp_path / "missing.json")
+    assert found.exit_code == 2
+    assert "does not exist" in found.stderr
+
+
+def test_a_cluster_that_nobody_classified_is_named(write: Any) -> None:
+    document = state("x", "y")
+    for resource in document["deployment"]["resources"]:
+        resource["urn"] = resource["urn"].replace("-plane-cluster", "-side")
+        resource["provider"] = resource.get("provider", "").replace("-plane-cluster", "-side")
+    found = scan(write("state.json", document))
+    assert "nobody says whose cluster is behind control-side, data-side" in found.stderr
+
+
+def test_without_the_policies_package_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = command.typer.Typer()
+    alone.command()(lambda: None)
+    monkeypatch.setattr(command, "app", alone)
+    monkeypatch.setattr(command, "entry_points", lambda group: ())
+    command._add_commands_of_other_packages()
+    found = CliRunner().invoke(alone, ["scan", "state.json", "--format", "json"])
+    assert found.exit_code == 2
+    assert "Install pulumi-hosted-mesh-policies" in found.stderr
