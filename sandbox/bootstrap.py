@@ -11,9 +11,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.cache import cache_dir, content_key, locked
+from sandbox.cache import cache_dir, content_key
 from sandbox.errors import SandboxError
 from sandbox.jobs import Job, Terminated
+from sandbox.lock import locked
 from sandbox.progress import Progress, format_seconds
 
 CHECKOUT = Path(__file__).resolve().parent.parent

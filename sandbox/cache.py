@@ -5,19 +5,15 @@ Standard library only: the bootstrap uses it before any package is installed.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-
-_POLL = 0.5  # seconds between two tries for a lock that somebody else holds
+from sandbox.lock import locked
 
 
 def cache_dir() -> Path:
@@ -54,35 +50,6 @@ def content_key(*parts: str | bytes) -> str:
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()[:16]
-
-
-@contextmanager
-def locked(path: Path, waiting: Callable[[str], None]) -> Iterator[int]:
-    """Holds an exclusive lock on the file `path`, as a descriptor; another process that holds it is waited for.
-
-    waiting: called with a sentence that names the holder, so that a waiting run says that it waits. The kernel drops
-    the lock with the last process that has the descriptor, so a killed run never blocks the next.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        while not _try_lock(descriptor):
-            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            waiting(f"waiting for another run (process {holder}) that is making it")
-            time.sleep(_POLL)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def publish(target: Path, build: Callable[[Path], None], *, lock: Path, waiting: Callable[[str], None]) -> bool:

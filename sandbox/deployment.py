@@ -22,11 +22,11 @@ import yaml
 
 from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
-from sandbox.cache import locked
 from sandbox.clusters import Sandbox
 from sandbox.engine_events import Changes, EventLog, Story
 from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
+from sandbox.lock import locked
 from sandbox.progress import Progress
 from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_home, pulumi_settings, with_tools
 from sandbox.toolchain import Tools

@@ -7,16 +7,18 @@ Everything runs under one supervisor, PID 1 of a PID namespace; networks and mou
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.clusters.lock import locked
 from sandbox.clusters.readiness import wait_ready
 from sandbox.clusters.running import Cluster, Sandbox
 from sandbox.clusters.shutdown import end, remove
 from sandbox.clusters.state import Layout, ProcessStatus, running
 from sandbox.clusters.status import Status, observe
 from sandbox.errors import SandboxError
+from sandbox.lock import locked
 
 if TYPE_CHECKING:
     from sandbox.clusters.processes import Tools
@@ -40,7 +42,7 @@ def up(
     data it had. Raises SandboxError when the machine does not allow it or a process does not get ready.
     """
     layout = Layout(state.absolute())
-    with progress.step("start the clusters") as step, locked(layout, step.note):
+    with progress.step("start the clusters") as step, _held(layout, step.note):
         found = running(layout)
         if found and (found.nodes or not nodes):
             step.skip("already running")
@@ -77,7 +79,12 @@ def down(state: Path) -> None:
     layout = Layout(state.absolute())
     if not layout.own.exists():
         return
-    with locked(layout):
+    with _held(layout):
         if found := running(layout):
             end(found)
         remove(layout)
+
+
+def _held(layout: Layout, waiting: Callable[[str], None] = lambda _: None) -> AbstractContextManager[int]:
+    """Holds the state directory for one `up` or `down`; another that holds it is waited for."""
+    return locked(layout.lock, waiting, make_folder=layout.make)

@@ -91,6 +91,10 @@ class Layout:
         return self.root / "kubeconfig"
 
     @property
+    def lock(self) -> Path:
+        return self.own / "lock"
+
+    @property
     def settings(self) -> Path:
         return self.own / "settings.json"
 

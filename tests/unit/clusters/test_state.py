@@ -1,15 +1,13 @@
-"""The state directory: identity of the supervisor, the lock, files that were cut short."""
+"""The state directory: identity of the supervisor, files that were cut short."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import stat
 import subprocess
 import sys
 import threading
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +15,6 @@ import pytest
 
 from sandbox.clusters import down, load, status
 from sandbox.clusters.identity import Identity
-from sandbox.clusters.lock import locked
 from sandbox.clusters.readiness import node_ready
 from sandbox.clusters.shutdown import end
 from sandbox.clusters.state import (
@@ -99,27 +96,6 @@ def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path: Path, c
     path.write_text(content)
     assert read(path, Settings) is None
     assert read(tmp_path / "none", Settings) is None
-
-
-def test_a_second_run_waits_and_says_so(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "state")
-    said: list[str] = []
-    order: list[str] = []
-
-    def second() -> None:
-        with locked(layout, said.append):
-            order.append("second")
-
-    with locked(layout):
-        thread = threading.Thread(target=second)
-        thread.start()
-        while not said:
-            time.sleep(0.01)
-        shutil.rmtree(layout.own)  # as `down` does while it holds the lock
-        order.append("first")
-    thread.join(10)
-    assert order == ["first", "second"]
-    assert (layout.own / "lock").exists()
 
 
 def test_down_leaves_what_others_put_into_the_state_directory(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.cache import cache_dir, content_key, locked, publish
+from sandbox.cache import cache_dir, content_key, publish
 from sandbox.errors import SandboxError
+from sandbox.lock import locked
 
 CHECKOUT = Path(__file__).parents[3]
 
