@@ -33,7 +33,7 @@ from .tree import UNKNOWN, Tree
 
 
 def policies(settings: Mapping[str, Any] | None = None) -> list[StackValidationPolicy | ResourceValidationPolicy]:
-    """All rules. `settings` are those of all policies together (docs/policies/settings.md)."""
+    """All rules. `settings` are those of all policies together (docs/policies/README.md#settings)."""
     read = Settings.read({"": settings or {}})
     found: list[StackValidationPolicy | ResourceValidationPolicy] = []
     for rule in RULES:
