@@ -1,7 +1,7 @@
 """The rules as policies of Pulumi's own Python policy SDK, for a pack that has others too.
 
-from hosted_mesh_policies.sdk import policies PolicyPack("ours", [*policies(), ...],
-enforcement_level=EnforcementLevel.MANDATORY)
+    from hosted_mesh_policies.sdk import policies
+    PolicyPack("ours", [*policies(), ...])
 
 The SDK drops the secret marks, so what rests on them is quiet here: use the pack itself (`server`) where it can be
 used. Needs the distribution pulumi-policy.
