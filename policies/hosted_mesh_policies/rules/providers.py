@@ -61,8 +61,8 @@ PROVIDERS = Rule(
     description="No object for a user's cluster goes through a default or swapped provider, and no provider points at "
     "another cluster than its role says. Judged by the API server's address.",
     cure="Pass the provider explicitly, check which kubeconfig and context it has, and classify clusters that "
-    "the library's "
-    "wrappers do not cover in this policy's configuration (controlPlaneServers, dataPlaneServers).",
+    "the library's wrappers do not cover in this policy's configuration: controlPlaneServers or dataPlaneServers; "
+    "where the address is not known yet, controlPlaneProviders or dataPlaneProviders.",
     severity=Severity.CRITICAL,
     page="clusters",
     check=check,

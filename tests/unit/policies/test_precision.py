@@ -13,9 +13,11 @@ from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.credentials import VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
 from hosted_mesh_policies.rules.ownership import covers
+from hosted_mesh_policies.rules.providers import PROVIDERS
 from hosted_mesh_policies.rules.rule import Rule, judge
 from hosted_mesh_policies.rules.tenants import TENANTS
 from hosted_mesh_policies.settings import Settings
+from hosted_mesh_policies.tree import UNKNOWN
 
 from tests.corpus import literals
 
@@ -89,3 +91,10 @@ def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
     kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
     copy = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"zone": "example.com", "token": token}}, USERS)
     assert [message.split(":")[0] for message in _said(VALUE, kept, copy)] == ["data.token"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("users", 0), ("others", 1)])
+def test_a_cluster_without_an_address_yet_is_classified_by_its_providers_name(name: str, said: int) -> None:
+    urn = f"urn:pulumi:s::p::pulumi:providers:kubernetes::{name}"
+    new = Provider(urn, "pulumi:providers:kubernetes", name, {"kubeconfig": UNKNOWN})
+    assert len(_said(PROVIDERS, _object("kubernetes:core/v1:ConfigMap", "x", {}, new))) == said
