@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.cache import cache_dir, content_key
+from sandbox.environments import COMPLETE, mark_used, remove_unused
 from sandbox.errors import SandboxError
 from sandbox.jobs import Job, Terminated
 from sandbox.lock import locked
@@ -28,7 +29,6 @@ _PINS = (
     "components/pyproject.toml",
     "policies/pyproject.toml",
 )
-_COMPLETE = "complete"  # a file in the environment, written last
 _LIMIT, _STALL = 1800.0, 180.0  # seconds
 _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."
 
@@ -60,10 +60,11 @@ def ensure_environment(progress: Progress) -> tuple[Path, bool]:
     cache = cache_dir()
     environment = cache / "venv" / environment_key(CHECKOUT)
     python = environment / "bin" / "python"
-    if (environment / _COMPLETE).exists():
+    if (environment / COMPLETE).exists():
+        mark_used(environment)
         return python, False
     with progress.step(STEP) as step, locked(cache / "locks" / "venv", step.note) as lock:
-        if (environment / _COMPLETE).exists():
+        if (environment / COMPLETE).exists():
             step.skip("made by another run meanwhile")
             return python, False
         (cache / "logs").mkdir(exist_ok=True)
@@ -72,7 +73,8 @@ def ensure_environment(progress: Progress) -> tuple[Path, bool]:
         # Not built elsewhere and renamed: scripts in a virtual environment hold its absolute path.
         shutil.rmtree(environment, ignore_errors=True)
         _install(environment, Job(STEP, log, step.note, lock=lock))
-        (environment / _COMPLETE).touch()
+        (environment / COMPLETE).touch()
+        remove_unused(environment.parent)
         step.result(f"in {environment}")
     return python, True
 

@@ -1,0 +1,45 @@
+"""Old virtual environments in the cache: each change of a pin makes a new one of 300 MB, and this removes those before.
+
+Standard library only: the bootstrap uses it before any package is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+
+COMPLETE = "complete"  # a file in an environment, written last; its time says when the environment was last used
+_KEPT = 30 * 24 * 3600.0  # seconds without use
+
+
+def mark_used(environment: Path) -> None:
+    """Notes that a run uses the environment now."""
+    with suppress(OSError):  # a cache that is shared, read-only
+        os.utime(environment / COMPLETE)
+
+
+def remove_unused(folder: Path) -> None:
+    """Removes environments that no run has used for 30 days, and half-made ones; never one that a process runs from.
+
+    To be called by who holds the lock under which environments are made: nobody makes one then.
+    """
+    running = _command_lines()
+    for environment in folder.iterdir():
+        mark = environment / COMPLETE
+        last_used = mark.stat().st_mtime if mark.exists() else 0.0
+        if time.time() - last_used < _KEPT or f"{environment}/" in running:
+            continue
+        mark.unlink(missing_ok=True)  # first, so that a half-removed one is never taken for a whole one
+        shutil.rmtree(environment, ignore_errors=True)
+
+
+def _command_lines() -> str:
+    """What runs on this machine: a program of an environment is started by its path there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().decode(errors="replace"))
+    return "\n".join(found)
