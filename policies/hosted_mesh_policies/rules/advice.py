@@ -72,6 +72,7 @@ def charts(_: Context, resource: Resource) -> Iterator[Place]:
     if resource.type in CHARTS:
         chart = at(resource.body, "chart", default="")
         by_name = isinstance(chart, str) and chart != "" and not chart.startswith(("/", ".", "~"))
+        by_name = by_name and not str(chart).endswith(".tgz")  # an archive is one version
         if by_name and at(resource.body, "version") is None:
             yield "version", "is not set: the next preview may render another chart"
     container = discovery_container(resource)

@@ -64,4 +64,5 @@ def test_versions() -> None:
     assert (
         _said(CHART_VERSIONS, (chart, {"chart": "istiod", "version": "1.31.0"}), (chart, {"chart": "./charts/x"})) == []
     )
+    assert _said(CHART_VERSIONS, (chart, {"chart": "https://charts.example.com/istiod-1.31.0.tgz"})) == []
     assert _said(CHART_VERSIONS, _istiod(1, "a/pilot")) == ["spec.template.spec.containers.image"]
