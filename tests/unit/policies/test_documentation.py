@@ -110,6 +110,7 @@ def test_a_rule_has_its_section_with_an_example_and_its_settings(rule: Rule) -> 
     assert section.examples
     shown = [row for row in section.rows if row[0].startswith("`") and row[0].strip("`") in rule.schema]
     assert shown == [_setting(key, dict(schema)) for key, schema in rule.schema.items()]
+    assert ("before each write" in " ".join(section.text.split())) == bool(rule.check)
     assert bool(rule.schema) == any(rule.name in json.loads(b.text) for b in section.blocks if b.part == "config")
 
 
