@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,7 +42,18 @@ def with_tools(bin_dir: Path | None = None, first: Iterable[Path] = ()) -> dict[
     path = os.pathsep.join([*folders, *(folder for folder in old if folder not in folders)])
     dropped = {"PYTHONHOME"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return kept | {"PATH": path, "VIRTUAL_ENV": sys.prefix}
+    return kept | {"PATH": path, "VIRTUAL_ENV": sys.prefix, "USER": user_name()}
+
+
+def user_name() -> str:
+    """$USER, else the account's name, else the user id: the engine, built without C, must have one.
+
+    In a container that runs as some number there is neither variable nor account.
+    """
+    try:
+        return os.environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def pulumi_settings(state: Path) -> dict[str, str]:

@@ -114,6 +114,16 @@ def test_path_starts_with_plug_ins_then_python_then_tools(monkeypatch: pytest.Mo
     assert "PYTHONHOME" not in environment
 
 
+def test_a_user_without_an_account_has_a_name_for_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("USER", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert with_tools()["USER"] == "root"
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    assert with_tools()["USER"] == "4000000000"
+    monkeypatch.setenv("USER", "jo")
+    assert with_tools()["USER"] == "jo"
+
+
 def test_the_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOSTED_MESH_STATE", raising=False)
     assert state_dir() == CHECKOUT / ".sandbox"
