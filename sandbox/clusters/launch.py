@@ -17,7 +17,9 @@ from typing import NoReturn
 from sandbox.clusters import uid_maps
 from sandbox.clusters.addresses import CLUSTERS
 from sandbox.clusters.identity import Identity
-from sandbox.clusters.namespaces import (
+from sandbox.clusters.node_config import write_config
+from sandbox.clusters.state import Layout, Mode, Supervisor, write
+from sandbox.kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -32,10 +34,8 @@ from sandbox.clusters.namespaces import (
     mount,
     unshare,
 )
-from sandbox.clusters.node_config import write_config
-from sandbox.clusters.state import Layout, Mode, Supervisor, write
 
-NOT_ALLOWED = 3  # exit code that starting.py knows: every way was refused; the reasons are on standard error
+NOT_ALLOWED = 3  # exit code: every way was refused to this user; the reasons are on standard error
 _REST = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS
 
 

@@ -1,11 +1,7 @@
-"""Linux namespaces and mounts through libc: Python 3.11 has no os.unshare or os.setns. Standard library only.
-
-Each call raises OSError with the call and its object named, so that a failed start says which step failed.
-"""
+"""Named network namespaces of a sandbox: made, entered, their loopback raised. Standard library only."""
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import socket
@@ -15,32 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x04000000, 0x08000000, 0x10000000
-CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+from sandbox.kernel import CLONE_NEWNET, MS_BIND, mount, setns, unshare
 
 # Named network namespaces, in the sandbox's own tmpfs on /run: `ip netns` works inside, nothing shows outside.
 NETNS = Path("/run/netns")
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def unshare(flags: int, what: str) -> None:
-    """Moves this thread (with CLONE_NEWPID: its next children) into new namespaces. what: their names, for errors."""
-    _check(_libc.unshare(flags), f"new {what} namespace")
-
-
-def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """mount(2). A bind mount is `flags=MS_BIND`."""
-    arguments = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), data.encode() or None)
-    _check(_libc.mount(*arguments), f"mount {kind or source} at {target}")
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
 @contextmanager
@@ -53,13 +28,13 @@ def inside(network: str) -> Iterator[None]:
     try:
         wanted = os.open(NETNS / network, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _check(_libc.setns(wanted, CLONE_NEWNET), f"enter the network namespace {network}")
+            setns(wanted, CLONE_NEWNET, f"the network {network}'s")
         finally:
             os.close(wanted)
         try:
             yield
         finally:
-            _check(_libc.setns(before, CLONE_NEWNET), "leave the network namespace")
+            setns(before, CLONE_NEWNET, "the first network")
     finally:
         os.close(before)
 

@@ -11,13 +11,13 @@ from sandbox.clusters.certificates import Pair
 from sandbox.clusters.credentials import kubeconfig
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.host_ports import listen
+from sandbox.clusters.launch import NOT_ALLOWED
 from sandbox.clusters.processes import Tools, credentials_of, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
 from sandbox.errors import SandboxError
 
 _LARGE_LOG = 8 << 20  # bytes
-NOT_ALLOWED = 3  # exit code of launch.py: no way of making namespaces is open to this user
 
 
 def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:

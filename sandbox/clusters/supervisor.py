@@ -16,9 +16,10 @@ from itertools import groupby
 from pathlib import Path
 
 from sandbox.clusters.child import Child
-from sandbox.clusters.namespaces import MS_BIND, MS_NODEV, MS_NOSUID, NETNS, mount, name_network
+from sandbox.clusters.namespaces import NETNS, name_network
 from sandbox.clusters.plan import Plan
 from sandbox.clusters.state import Layout, Processes, read, write
+from sandbox.kernel import MS_BIND, MS_NODEV, MS_NOSUID, mount
 
 _LOOK_PERIOD = 2.0  # seconds between two looks at the state directory
 _RESOLVER = Path("/etc/resolv.conf")

@@ -8,12 +8,12 @@ import signal
 import sys
 from types import FrameType
 
-from sandbox.node import kernel
+from sandbox import kernel
 
 
 def run_isolated() -> None:
     """Returns only in the new process; the calling one waits for it, passes signals on, and exits as it does."""
-    kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS)
+    kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS, "process and mount")
     child = os.fork()
     if child:
         sys.exit(_wait(child))

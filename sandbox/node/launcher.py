@@ -17,7 +17,7 @@ import termios
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox.node import kernel
+from sandbox import kernel
 from sandbox.node.launch import Identity, Launch, Mount, from_json
 
 # As container runtimes do: the node's kernel settings are not a container's to change, its memory not to read.
@@ -139,11 +139,11 @@ def main() -> int:
         if fd is not None and fd >= 0:
             os.set_inheritable(fd, False)
     if launch.join_pid is not None:
-        kernel.setns(os.pidfd_open(launch.join_pid), _ALL_NAMESPACES)
+        kernel.setns(os.pidfd_open(launch.join_pid), _ALL_NAMESPACES, "the container's")
     else:
         if launch.network_fd is not None:
-            kernel.setns(launch.network_fd, kernel.CLONE_NEWNET)
-        kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET)
+            kernel.setns(launch.network_fd, kernel.CLONE_NEWNET, "the Pod's network")
+        kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
     child = os.fork()
     if child == 0:
         _become(launch)

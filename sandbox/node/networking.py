@@ -17,7 +17,7 @@ from pathlib import Path
 from pyroute2 import IPRoute  # type: ignore[import-untyped]
 from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
-from sandbox.node import kernel
+from sandbox import kernel
 
 # As container runtimes set them for a Pod: its network namespace has nobody else's ports to protect.
 _SYSCTLS = {"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 0"}
@@ -75,7 +75,7 @@ async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[
     made: list[int] = []
 
     def inside() -> None:
-        kernel.unshare(kernel.CLONE_NEWNET)
+        kernel.unshare(kernel.CLONE_NEWNET, "network")
         made.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
         with IPRoute() as route:
             route.link("set", index=1, state="up")
@@ -89,7 +89,7 @@ async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[
             route.link("set", index=index, master=route.link_lookup(ifname=uplink.bridge)[0], state="up")
 
     def configure() -> None:
-        kernel.setns(made[0], kernel.CLONE_NEWNET)
+        kernel.setns(made[0], kernel.CLONE_NEWNET, "the Pod's network")
         _write_sysctls({**_SYSCTLS, **sysctls})
         with IPRoute() as route:
             index = route.link_lookup(ifname="eth0")[0]

@@ -10,7 +10,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.node import kernel, networking
+from sandbox import kernel
+from sandbox.node import networking
 from sandbox.node.images import Files
 from sandbox.node.launch import Identity
 from sandbox.node.security import GRANTABLE, IdMap
@@ -62,7 +63,7 @@ async def let_marked_pass(network_fd: int, nft: Path) -> None:
     """Adds the rules in a Pod's network, if Istio's init container has made its own there."""
 
     def inside() -> None:
-        kernel.setns(network_fd, kernel.CLONE_NEWNET)
+        kernel.setns(network_fd, kernel.CLONE_NEWNET, "the Pod's network")
         table = subprocess.run([nft, "list", "table", "inet", "istio-proxy-nat"], capture_output=True, check=False)
         if table.returncode == 0 and f"meta mark {PROXY_USER:#010x}".encode() not in table.stdout:
             subprocess.run([nft, "-f", "-"], input=_RULES.encode(), capture_output=True, check=True)

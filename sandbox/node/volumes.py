@@ -17,7 +17,8 @@ from lightkube import AsyncClient
 from lightkube.models.core_v1 import Volume
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
-from sandbox.node import atomic_files, fields, kernel, payload, quantities
+from sandbox import kernel
+from sandbox.node import atomic_files, fields, payload, quantities
 from sandbox.node.payload import NotMountableError
 from sandbox.node.security import IdMap
 from sandbox.node.tokens import PodTokens

@@ -1,13 +1,13 @@
 """The few Linux calls that Python 3.11 has no name for, through libc; standard library only.
 
-Each raises OSError with the call's name and its object, so that a failed start says which step failed.
+Each raises OSError with the call and its object named, so that a failed start says which step failed.
 """
 
 import ctypes
 import os
 import struct
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x04000000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
 MNT_DETACH = 2
@@ -26,14 +26,14 @@ def _check(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def unshare(flags: int) -> None:
-    """Moves the calling thread (for CLONE_NEWPID: its next children) into new namespaces."""
-    _check(_libc.unshare(flags), f"unshare {flags:#x}")
+def unshare(flags: int, what: str) -> None:
+    """Moves the calling thread (for CLONE_NEWPID: its next children) into new namespaces. what: their names."""
+    _check(_libc.unshare(flags), f"new {what} namespace")
 
 
-def setns(fd: int, flags: int) -> None:
-    """Joins the namespaces that ``fd`` (a namespace file or a pidfd) stands for."""
-    _check(_libc.setns(fd, flags), f"setns {flags:#x}")
+def setns(fd: int, flags: int, what: str) -> None:
+    """Joins the namespaces that ``fd`` (a namespace file or a pidfd) stands for. what: their names."""
+    _check(_libc.setns(fd, flags), f"enter {what} namespace")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
