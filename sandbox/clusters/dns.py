@@ -5,13 +5,13 @@ Each publisher has a file of its own (`<publisher>.records`) in one directory; C
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 
 from sandbox.clusters.addresses import CLUSTER_DOMAIN, CLUSTERS, WAN_DNS, ZONE, ClusterAddresses
 from sandbox.clusters.state import write
+from sandbox.lock import locked
 
 READY_PORT = 8181  # on loopback
 # A name belongs to the first of these that publishes it: a user's cluster cannot take the provider's names over.
@@ -93,8 +93,7 @@ def in_zone(name: str) -> bool:
 
 def publish(directory: Path, publisher: str, records: Mapping[str, str]) -> None:
     """Replaces what `publisher` publishes; CoreDNS notices within 0.2 s. records: host name to IPv4 address."""
-    with (directory / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(directory / "lock"):
         write(directory / f"{publisher}.records", _lines(records))
         merged: dict[str, str] = {}
         for one in PRECEDENCE:

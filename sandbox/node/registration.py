@@ -5,7 +5,6 @@ import logging
 import os
 import platform
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,13 @@ def _memory() -> dict[str, int]:
 
 def capacity() -> dict[str, str]:
     """What this machine has for this process; the Pods of all nodes here share it."""
-    kilobytes = Fraction(_memory()["MemTotal"], 1024)
-    return {"cpu": str(len(os.sched_getaffinity(0))), "memory": f"{int(kilobytes)}Ki", "pods": "110"}
+    kilobytes = _memory()["MemTotal"] // 1024
+    return {"cpu": str(len(os.sched_getaffinity(0))), "memory": f"{kilobytes}Ki", "pods": "110"}
+
+
+def _architecture() -> str:
+    """As Kubernetes calls it."""
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
 def _condition(kind: str, holds: bool, reason: str, message: str) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def observe(config: NodeConfig, before: Node | None) -> dict[str, Any]:
             "kernelVersion": platform.release(),
             "osImage": system.get("PRETTY_NAME", system.get("NAME", "Linux")),
             "operatingSystem": "linux",
-            "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+            "architecture": _architecture(),
             "systemUUID": machine_id,
             "machineID": machine_id,
             "bootID": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
@@ -129,8 +133,7 @@ class Registration:
         except ApiError as error:
             if error.status.code != 404:
                 raise
-        machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": machine}
+        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": _architecture()}
         cidr = str(self._config.pod_cidr)
         return await self._client.create(
             Node(metadata=ObjectMeta(name=name, labels=labels), spec=NodeSpec(podCIDR=cidr, podCIDRs=[cidr]))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from sandbox.bootstrap import CHECKOUT
 from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
 from sandbox.plugins import engine_log, official
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Kind = Literal["official", "standin"]
 _VARIABLE: Final = "HOSTED_MESH_PLUGINS"
 _STANDINS: Final = Path(__file__).resolve().parent / "bin"
-_CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Pa
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "HOSTED_MESH_PYTHON": sys.executable,
         # Two checkouts may share pulumi_home; whosever link it is, each runs its own stand-ins.
-        "HOSTED_MESH_CHECKOUT": str(_CHECKOUT),
+        "HOSTED_MESH_CHECKOUT": str(CHECKOUT),
         "HOSTED_MESH_HELM": str(tools["helm"]),
     }
     return PluginSet(kind, path, env, summary)
