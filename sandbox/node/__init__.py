@@ -2,8 +2,11 @@
 
 Entry: ``python -m sandbox.node CONFIG.json`` (see ``config.NodeConfig``).
 
-Less real than a node with containers: requests and limits are facts for the scheduler and for environments, nothing
-enforces them; no seccomp or AppArmor profile is applied; each container has host name and IPC of its own instead of
-the Pod's; /sys is not there; no persistent volumes and no hostPath, no privileged containers, no ephemeral containers,
-no attach and no port-forward; termination messages are not read.
+Less real than a node with containers, for every Pod: requests and limits are facts for the scheduler and for
+environments, nothing enforces them; each container has host name and IPC of its own instead of the Pod's; /sys is not
+there; no attach and no port-forward; termination messages are not read.
+
+A container that asks for an unknown image, privileges, a hostPath or a persistent volume does not start, and its Pod
+says why. A Pod that asks for what unsupported.py lists (shareProcessNamespace, postStart hooks, host ports, profiles of
+seccomp and SELinux, ephemeral containers and the like) runs without it, and an event says so.
 """

@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import Container
 from lightkube.resources.core_v1 import Pod
 from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
-from sandbox.node import environment, fields, images, logs, names, networking, one_user, reading
+from sandbox.node import environment, fields, images, logs, names, networking, one_user, reading, unsupported
 from sandbox.node.addresses import AddressesExhaustedError
 from sandbox.node.containers import ContainerRunner
 from sandbox.node.launch import Launch
@@ -148,10 +148,12 @@ class PodWorker:
                 fresh.cancel()
 
     async def _set_up(self) -> None:
-        """Network, then volumes; tries again until it works."""
+        """Says what the Pod goes without; network, then volumes; tries again until it works."""
         spec = self.pod.spec
         assert spec is not None
         self.publish()
+        if lacking := unsupported.fields(spec):
+            await self.warn("NotSupported", f"This node runs the Pod without: {', '.join(lacking)}")
         while self._network is None:
             try:
                 self._network = await self._connect()

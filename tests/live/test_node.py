@@ -198,6 +198,14 @@ def test_an_unknown_image_stays_pending_and_says_why(kubectl: Kubectl) -> None:
     assert kubectl.get("pod", "unknown")["status"]["phase"] == "Pending"
 
 
+def test_what_the_node_leaves_out_is_told(kubectl: Kubectl) -> None:
+    hook = {"postStart": {"exec": {"command": ["true"]}}}
+    kubectl.apply(pod("wishful", {**shell("exit 0"), "lifecycle": hook}, shareProcessNamespace=True))
+    selector = "--field-selector=involvedObject.name=wishful,reason=NotSupported"
+    message = eventually(lambda: kubectl("get", "events", selector, "-o", "jsonpath={.items[*].message}"))
+    assert message.endswith("without: shareProcessNamespace, containers[app].lifecycle.postStart")
+
+
 def test_a_crash_is_restarted_and_told(kubectl: Kubectl) -> None:
     kubectl.apply(pod("crash", shell("echo run; sleep 0.3; exit 7")))
     status = eventually(lambda: (one := container_of(kubectl, "crash")).get("restartCount", 0) >= 2 and one)
