@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,9 +18,9 @@ from lightkube.resources.core_v1 import ConfigMap
 from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.clusters.addresses import CLUSTERS
-from sandbox.clusters.identity import Identity
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.live.inside import Inside
 
 
 def api(sandbox: Sandbox, name: str) -> Client:
@@ -36,45 +34,6 @@ def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> N
         time.sleep(0.1)
 
 
-@dataclass(frozen=True)
-class Inside:
-    """What a running sandbox consists of, as the host sees it. taken: when, in clock ticks since boot."""
-
-    state: Path
-    processes: list[Identity]
-    networks: set[Path]
-    taken: float
-
-    @classmethod
-    def of(cls, sandbox: Sandbox) -> Inside:
-        own = Path(f"/proc/{sandbox.supervisor.identity.pid}/ns/pid").readlink()
-        processes, networks = [], set()
-        for pid in all_pids():
-            with suppress(OSError):
-                if Path(f"/proc/{pid}/ns/pid").readlink() == own:
-                    processes.append(Identity.of(pid))
-                    networks.add(Path(f"/proc/{pid}/ns/net").readlink())
-        return cls(
-            sandbox.state, processes, networks, time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
-        )
-
-    def left(self) -> list[str]:
-        """Processes, namespaces and mounts that are still there.
-
-        The kernel gives the number of a namespace to a later one, so processes that started later do not count.
-        """
-        found = [f"process {one.pid}" for one in self.processes if one.alive()]
-        for pid in all_pids():
-            with suppress(OSError):
-                if Identity.of(pid).start < self.taken and Path(f"/proc/{pid}/ns/net").readlink() in self.networks:
-                    found.append(f"process {pid} in one of the network namespaces")
-        return found + [line for line in Path("/proc/mounts").read_text().splitlines() if str(self.state) in line]
-
-
-def all_pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
 def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
     tmp_path: Path, tools: Tools, progress: Progress
 ) -> None:
@@ -86,7 +45,7 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
         kept_kubeconfig = first.kubeconfig.read_text()
         inside = Inside.of(first)
         assert len(inside.processes) >= 9
-        assert len(inside.networks) == 3
+        assert len(inside.networks()) == 3
         os.kill(first.supervisor.identity.pid, signal.SIGKILL)
         eventually(lambda: not inside.left(), "the kernel ends everything")
         assert clusters.load(state) is None

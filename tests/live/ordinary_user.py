@@ -1,0 +1,127 @@
+"""An ordinary user who runs the command line as people do, whoever runs the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.bootstrap import CHECKOUT, ensure_environment
+from sandbox.cache import cache_dir
+from sandbox.plugins import official
+from sandbox.progress import Progress
+from sandbox.surroundings import pulumi_home
+from sandbox.toolchain import Tools
+
+PROGRAMS = Path(__file__).parent / "user_programs"
+LIMIT = 180.0  # seconds for one command
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOSTED_MESH_PLUGINS", "HOSTED_MESH_TOOLS", "PIP_INDEX_URL", "GOPROXY")
+# What a clone does not have, or the first command makes again.
+_NOT_CLONED = shutil.ignore_patterns(".[!c]*", "__pycache__", "build", "dist")
+
+
+@dataclass(frozen=True)
+class OrdinaryUser:
+    """uid: who runs the commands. prefix: what makes a command theirs, empty when the tests are theirs already.
+
+    place: a directory of theirs, with their home and their sandboxes.
+    """
+
+    uid: int
+    place: Path
+    prefix: tuple[str, ...]
+    environment: dict[str, str]
+
+    @classmethod
+    def at(cls, place: Path, tools: Tools, progress: Progress) -> OrdinaryUser:
+        """The user who runs the tests, or if that is root one who has nothing: no name, no group, no subordinate ids.
+
+        That one has a clone, a home and a cache of their own, at paths at which root has the same; the tools and the
+        Python environment in it are root's, read-only. Nothing of the machine is changed: it is all bind mounts of one
+        command (user_programs/become.py).
+        """
+        if os.geteuid() != 0:
+            (place / "home").mkdir()
+            return cls(os.geteuid(), place, (), dict(os.environ))
+        uid = _unused_uid()
+        for folder in ("home", "cache", "checkout"):
+            (place / folder).mkdir()
+        shutil.copytree(CHECKOUT, place / "checkout", ignore=_NOT_CLONED, symlinks=True, dirs_exist_ok=True)
+        python, _ = ensure_environment(progress)
+        _see_that_all_may_run((python, *tools.programs.values()))
+        cache, own_cache = cache_dir(), place / "cache"
+        shared = [python.parent.parent, *(one for one in tools.root.iterdir() if one.name != "bin")]
+        show: list[tuple[Path, Path, bool]] = [
+            (place, place, False),
+            (CHECKOUT, place / "checkout", False),
+            (cache, own_cache, False),
+            *((path, path, True) for path in shared),
+            (Path(sys.base_prefix), Path(sys.base_prefix), False),
+            *((path.parent, path.parent, False) for path in _outside(tools)),
+        ]
+        # They have what a download that root has made already would bring.
+        for program in (official.installed(pulumi_home()) or {}).values():
+            show.append((place / "home" / ".pulumi" / "plugins" / program.parent.name, program.parent, True))
+        for target, _, _ in show:
+            if target.is_relative_to(cache):
+                (own_cache / target.relative_to(cache)).mkdir(parents=True, exist_ok=True)
+            elif target.is_relative_to(place):
+                target.mkdir(parents=True, exist_ok=True)
+        _give(place, uid)
+        plan = json.dumps({"uid": uid, "show": [(str(target), str(source), ro) for target, source, ro in show]})
+        prefix = (sys.executable, str(PROGRAMS / "become.py"), plan)
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment |= {"HOME": str(place / "home"), "XDG_CACHE_HOME": str(cache.parent)}
+        return cls(uid, place, prefix, environment)
+
+    def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
+        """Runs a command as this user in their clone, to its end; its exit code is the caller's to judge."""
+        return subprocess.run(
+            [*self.prefix, *map(str, command)],
+            cwd=CHECKOUT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+
+    def sandbox(self, *arguments: str | Path, through: Sequence[str | Path] = ()) -> subprocess.CompletedProcess[str]:
+        """`python3 -m sandbox ARGUMENTS`. through: a program that runs it."""
+        python = Path(sys.executable).resolve()  # not the environment's own: finding that is the bootstrap's work
+        return self.run(*through, python, "-m", "sandbox", *arguments)
+
+
+def _see_that_all_may_run(programs: Iterable[Path]) -> None:
+    """Raises PermissionError for a file that only its owner may use: made under a umask of 077, say."""
+    for path in programs:
+        if path.stat().st_mode & 0o004 == 0:
+            raise PermissionError(f"{path} is closed to other users, so no test can be one: `chmod -R a+rX` its folder")
+
+
+def _unused_uid() -> int:
+    """A number that no account and no process has."""
+    taken = {entry.pw_uid for entry in pwd.getpwall()} | {path.stat().st_uid for path in Path("/proc").glob("[0-9]*")}
+    return secrets.choice([uid for uid in range(20_000, 60_000) if uid not in taken])
+
+
+def _outside(tools: Tools) -> set[Path]:
+    """Programs that were found on PATH, as they are there and where links lead."""
+    found = [path for path in tools.programs.values() if not path.is_relative_to(tools.root)]
+    return {*found, *(path.resolve() for path in found)}
+
+
+def _give(folder: Path, uid: int) -> None:
+    """Makes everything below a directory, and itself, this user's."""
+    os.chown(folder, uid, uid)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.chown(Path(parent) / name, uid, uid, follow_symlinks=False)

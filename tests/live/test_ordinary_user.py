@@ -1,0 +1,96 @@
+"""All that `make up` and `make down` do, for an ordinary user with one user id; and what they say where it cannot be.
+
+Run by root, the tests get such a user without changing the machine (ordinary_user.py). Run by an ordinary user, that
+user it is, and every other live test is of an ordinary user too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from sandbox import clusters
+from sandbox.progress import Progress
+from sandbox.proof.table import CHECKS
+from sandbox.toolchain import Tools
+from tests.live.inside import Inside, all_pids
+from tests.live.ordinary_user import PROGRAMS, OrdinaryUser
+
+MAKES_NAMESPACES = "from sandbox.kernel import *; unshare(CLONE_NEWUSER, 'user'); unshare(CLONE_NEWNS, '')"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> OrdinaryUser:
+    return OrdinaryUser.at(tmp_path_factory.mktemp("user"), tools, progress)
+
+
+def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
+    state, home = user.place / "state", user.place / "home"
+    interfaces, kept = {name for _, name in socket.if_nameindex()}, sorted(home.rglob("*"))
+    allowed = user.run(sys.executable, "-c", MAKES_NAMESPACES).returncode == 0
+    try:
+        up = user.sandbox("up", "--state", state)
+        if not allowed:  # such a kernel is no reason to fail, but to see that people are told
+            says_what_to_enable(up)
+            return
+        assert up.returncode == 0, up.stdout + up.stderr
+        assert f"{len(CHECKS)} of {len(CHECKS)} observed" in up.stderr
+        assert "less real here: rootless" in up.stderr
+        sandbox = clusters.load(state)
+        assert sandbox is not None
+        inside = Inside.of(sandbox)
+        assert len(inside.processes) > 20
+        assert len(inside.networks()) >= 5  # the wan, two nodes, Pods on both
+        assert {Path(f"/proc/{one.pid}").stat().st_uid for one in inside.processes if one.alive()} == {user.uid}
+        status = json.loads(user.sandbox("status", "--json", "--state", state).stdout)
+        assert status["mode"] == "rootless"
+        assert status["answering"] == {"provider": True, "user": True}
+        assert {one["phase"] for one in status["processes"]} <= {"ready", "done"}
+    finally:
+        down = user.sandbox("down", "--state", state)
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert user.sandbox("status", "--state", state).returncode == 3
+    assert inside.left() == []
+    assert not state.exists()
+    assert sorted(home.rglob("*")) == kept
+    assert {name for _, name in socket.if_nameindex()} <= interfaces
+    if user.uid != os.geteuid():  # whatever this user runs is the sandbox's
+        assert processes_of(user.uid) == {}
+
+
+def test_a_kernel_that_makes_no_user_namespaces_is_one_clear_error(user: OrdinaryUser) -> None:
+    state = user.place / "forbidden"
+    up = user.sandbox("up", "--state", state, through=[sys.executable, PROGRAMS / "without_user_namespaces.py"])
+    says_what_to_enable(up)
+    assert user.sandbox("down", "--state", state).returncode == 0
+    assert not state.exists()
+
+
+def says_what_to_enable(up: subprocess.CompletedProcess[str]) -> None:
+    """One block of text with the kernel's own reason and the settings to change."""
+    assert up.returncode == 1, up.stdout + up.stderr
+    refusal = r"does not let this user make the namespaces.*\n  rootless: .*new .* namespace: "
+    assert re.search(refusal, up.stderr), up.stderr
+    assert "To fix it: run as root" in up.stderr
+    for setting in ("user.max_user_namespaces", "unprivileged_userns_clone", "apparmor_restrict_unprivileged_userns"):
+        assert f"`sysctl {setting}" in up.stderr or f"`sysctl kernel.{setting}" in up.stderr
+    assert "Traceback" not in up.stderr
+
+
+def processes_of(uid: int) -> dict[int, str]:
+    """Command lines of all that this user runs, by process id; not of what has ended and waits to be reaped."""
+    found = {}
+    for pid in all_pids():
+        with suppress(OSError):
+            path = Path(f"/proc/{pid}")
+            if path.stat().st_uid == uid and (command := (path / "cmdline").read_bytes()):
+                found[pid] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
