@@ -18,11 +18,11 @@ import grpc
 from google.protobuf import empty_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
-from pulumi.runtime.proto import analyzer_pb2, plugin_pb2
 
 from .decode import from_struct
 from .finding import Finding, Severity
 from .model import Provider, Resource
+from .protocol import analyzer_pb2, plugin_pb2
 from .rules.catalogue import RULES
 from .rules.rule import Rule
 from .session import Session
