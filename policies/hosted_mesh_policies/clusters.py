@@ -206,7 +206,10 @@ class Clusters:
         """Whose cluster a resource goes to; None for what goes to no cluster (a key, a stack, a component)."""
         if resource.provider is None or not _reaches_a_cluster(resource.provider):
             return None
-        return self._role_by_provider.setdefault(resource.provider.urn, self.role_of_provider(resource.provider))
+        urn = resource.provider.urn
+        if urn not in self._role_by_provider:
+            self._role_by_provider[urn] = self.role_of_provider(resource.provider)
+        return self._role_by_provider[urn]
 
     @cached_property
     def _role_by_provider(self) -> dict[str, Role]:

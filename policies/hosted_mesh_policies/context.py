@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from .detect.atoms import LEAST_ATOM
 from .detect.flow import Flow
 from .detect.index import Index
 from .detect.places import Text, text_of
+from .detect.screen import cleared
 from .detect.unwrap import TooMuchError, views
 from .detect.value import Inspection, inspect
 from .model import Resource, Stack
@@ -58,8 +60,26 @@ class Context:
             self._texts[resource.urn] = text_of(resource.asked, also=((("(the resource's name)",), resource.name),))
         return self._texts[resource.urn]
 
+    @cached_property
+    def _nothing_in(self) -> frozenset[str]:
+        """URNs of the resources that a look at many at a time has cleared; none before a write, when each comes alone.
+        A Secret on the provider's cluster would be found to hold itself."""
+        kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
+        users = [r for r in self.stack.resources if self.clusters.on_data_plane(r) and not r.read_only]
+        looked_at = () if self.stack.partial else (*users, *kept)
+        return frozenset(cleared(self._texts_of(looked_at), self.known))
+
+    def _texts_of(self, resources: Iterable[Resource]) -> Iterator[tuple[str, bytes]]:
+        for resource in resources:
+            with contextlib.suppress(Exception):  # the rules meet it again, and say that it could not be evaluated
+                self.text(resource)
+            if resource.urn in self._texts:
+                yield resource.urn, self._texts[resource.urn].buffer
+
     def inspection(self, resource: Resource) -> Inspection:
         """What the value detector found. Raises TooMuchError each time when the resource cannot be unpacked."""
+        if resource.urn in self._nothing_in:
+            return Inspection()
         if resource.urn not in self._inspections:
             try:
                 self._inspections[resource.urn] = inspect(self.text(resource), self.known)

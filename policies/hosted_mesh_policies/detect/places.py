@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..tree import UNKNOWN, Leaf, Path, Tree, leaves
+from .unwrap import GAP
 
-GAP: Final = b"\0\2\0"
-"""Stands between values; in no encoding's alphabet."""
 LONGEST_PIECE: Final = 64
-"""Values longer than this are found on their own; only shorter ones are laid end to end."""
+"""Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""
 MOST_GROUP_LEVELS: Final = 4
 """How far above a value its siblings are looked for: `containers[].env[].value` needs two."""
 
@@ -79,17 +78,15 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
             numbers[leaf.path[:-1]].append(leaf.value)
         if data := as_bytes(leaf.value):
             chunks.append((leaf.path, data))
-            if len(data) <= LONGEST_PIECE:
+            if len(data) <= LONGEST_PIECE and b" " not in data.strip():
                 for up in range(1, min(MOST_GROUP_LEVELS, len(leaf.path)) + 1):
                     groups[(leaf.path[:-up], leaf.path[len(leaf.path) - up + 1 :])].append((leaf.path, data))
     chunks += [(path, bytes(values)) for path, values in numbers.items() if len(values) >= 12]
     for (path, _), members in groups.items():
         if len(members) > 1:
-            chunks.append((path, b"".join(data for _, data in members)))
             if any(isinstance(key, str) and key[-1:].isdigit() for key in members[-1][0]):
-                ordered = sorted(members, key=lambda member: _natural(member[0]))
-                if ordered != members:
-                    chunks.append((path, b"".join(data for _, data in ordered)))
+                members.sort(key=lambda member: _natural(member[0]))  # the wire keeps no order of a map's keys
+            chunks.append((path, b"".join(data for _, data in members)))
     start = 0
     for path, data in chunks:
         found.pieces.append((start, path))

@@ -14,7 +14,7 @@ import yaml
 from .atoms import YAML_LOADER
 from .der import openssh_numbers, private_numbers
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
-from .unwrap import BETWEEN, views
+from .unwrap import BETWEEN, printable, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ def shapes(data: bytes) -> Iterator[Shape]:
 
 def may_hold_shape(data: bytes) -> bool:
     """A look at one view of a whole buffer: False means that `shapes` finds nothing in any of its parts."""
+    if _has_der_key(data):
+        return True
+    data = printable(data)
     lower = data.lower()
     return (
         (b"PRIVATE" in data and bool(PEM.search(data)))
@@ -48,7 +51,6 @@ def may_hold_shape(data: bytes) -> bool:
         or b"client-key-data" in data
         or (b"eyJ" in data and bool(JWT.search(data)))
         or b'"kty"' in data
-        or _has_der_key(data)
         or any(any(word in lower for word in s.words) and s.pattern.search(data) for s in SIGNATURES)
     )
 
@@ -82,7 +84,11 @@ def _has_der_key(data: bytes) -> bool:
         if private_numbers(data[start : start + 8192]):
             return True
         start = data.find(BETWEEN + b"\x30", start) + len(BETWEEN)
-    return bool(data.startswith(b"openssh-key-v1\0") and openssh_numbers(data))
+    start = data.find(OPENSSH)
+    return start >= 0 and bool(openssh_numbers(data[start:]))
+
+
+OPENSSH: Final = b"openssh-key-v1\0"
 
 
 def _token_kind(payload: bytes) -> Kind:

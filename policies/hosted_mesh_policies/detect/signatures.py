@@ -81,7 +81,7 @@ SIGNATURES: Final = (
     Signature(
         Kind.PASSWORD_IN_URL,
         (b"://",),
-        re.compile(rb"[a-z0-9]://[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
+        re.compile(rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
     ),
     Signature(
         Kind.PASSWORD_HASH,

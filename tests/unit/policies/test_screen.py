@@ -1,0 +1,55 @@
+"""A look at many texts at once clears what is clean, and nothing that a look at one would find."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.screen import cleared
+from hosted_mesh_policies.detect.unwrap import BETWEEN, views
+
+from tests.corpus import literals
+from tests.corpus.wrappings import WRAPPINGS, wrap
+
+CLEAN = [
+    (f"clean{number}", f"setting {number}: the quick brown fox, https://a{number}.example.com".encode())
+    for number in range(400)
+]
+SECRET = literals.opaque("screen")
+
+
+def index() -> Index:
+    found = Index()
+    found.add(atoms(SECRET.encode()), "made here")
+    return found
+
+
+def test_what_is_clean_is_cleared():
+    assert set(cleared(CLEAN, index())) == {name for name, _ in CLEAN}
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_a_wrapped_secret_among_many_is_not(wrapping):
+    hidden = ("hidden", f"x: {wrap(wrapping, SECRET)}".encode())
+    assert "hidden" not in set(cleared([*CLEAN[:200], hidden, *CLEAN[200:]], index()))
+
+
+def test_neither_is_a_credential_that_nobody_knows():
+    key = ("key", literals.private_key("screen").encode())
+    assert "key" not in set(cleared([*CLEAN[:9], key], Index()))
+
+
+def test_a_wide_secret_under_base64_is_found_beside_much_else():
+    text = b" ".join([base64.b64encode(f"words {number} here".encode()) for number in range(300)])
+    hidden = base64.b64encode(SECRET.encode("utf-16-le"))
+    assert any(SECRET.encode() in view.data for view in views(text + b" " + hidden))
+
+
+@pytest.mark.parametrize("over", range(4))
+def test_runs_decoded_together_come_out_as_each_alone(over):
+    """Fill letters of one run must not stay behind it, nor a zero at its own end be lost."""
+    secrets = [bytes([65 + number]) * (12 + over) + b"\0" for number in range(3)]
+    text = b" ".join(base64.b64encode(secret) for secret in secrets)
+    assert any(view.data == BETWEEN.join(secrets) for view in views(text))
