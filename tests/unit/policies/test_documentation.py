@@ -146,6 +146,11 @@ def test_the_entry_page_lists_exactly_the_rules() -> None:
     ]
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md"])
+def test_the_entry_page_links_to_each_page(page: str) -> None:
+    assert f"]({page}" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_link_to_a_heading_leads_to_one(page: str) -> None:
     text = (FOLDER / page).read_text(encoding="utf-8")
