@@ -9,7 +9,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,8 @@ class OrdinaryUser:
         """The user who runs the tests, or if that is root one who has nothing: no name, no group, no subordinate ids.
 
         That one has a clone, a home and a cache of their own, at paths at which root has the same; the tools and the
-        Python environment in it are root's, read-only. Nothing of the machine is changed: it is all bind mounts of one
-        command (user_programs/become.py).
+        Python environment in it are root's, read-only (or copies, where they are closed to others). Nothing of the
+        machine is changed: it is all bind mounts of one command (user_programs/become.py).
         """
         if os.geteuid() != 0:
             (place / "home").mkdir()
@@ -55,14 +55,13 @@ class OrdinaryUser:
             (place / folder).mkdir()
         shutil.copytree(CHECKOUT, place / "checkout", ignore=_NOT_CLONED, symlinks=True, dirs_exist_ok=True)
         python, _ = ensure_environment(progress)
-        _see_that_all_may_run((python, *tools.programs.values()))
         cache, own_cache = cache_dir(), place / "cache"
         shared = [python.parent.parent, *(one for one in tools.root.iterdir() if one.name != "bin")]
         show: list[tuple[Path, Path, bool]] = [
             (place, place, False),
             (CHECKOUT, place / "checkout", False),
             (cache, own_cache, False),
-            *((path, path, True) for path in shared),
+            *((path, path if _is_open(path) else _copied(path, place / "copies"), True) for path in shared),
             (Path(sys.base_prefix), Path(sys.base_prefix), False),
             *((path.parent, path.parent, False) for path in _outside(tools)),
         ]
@@ -100,11 +99,13 @@ class OrdinaryUser:
         return self.run(*through, python, "-m", "sandbox", *arguments)
 
 
-def _see_that_all_may_run(programs: Iterable[Path]) -> None:
-    """Raises PermissionError for a file that only its owner may use: made under a umask of 077, say."""
-    for path in programs:
-        if path.stat().st_mode & 0o004 == 0:
-            raise PermissionError(f"{path} is closed to other users, so no test can be one: `chmod -R a+rX` its folder")
+def _is_open(folder: Path) -> bool:
+    """Whether everybody may read all of it; not so under root's umask of 077."""
+    return all(path.lstat().st_mode & 0o004 for path in (folder, *folder.rglob("*")))
+
+
+def _copied(folder: Path, place: Path) -> Path:
+    return shutil.copytree(folder, place / folder.name, symlinks=True)
 
 
 def _unused_uid() -> int:
