@@ -66,11 +66,15 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
     groups: dict[tuple[Path, Path], list[tuple[Path, bytes]]] = defaultdict(list)
     numbers: dict[Path, list[int]] = defaultdict(list)
     keys: set[tuple[int, str]] = set()
+    parents: set[Path] = set()
     for leaf in leaves(tree):
-        for depth, key in enumerate(leaf.path):
+        parent = leaf.path[:-1]
+        for depth in range(len(parent) if parent in parents else 0, len(leaf.path)):
+            key = leaf.path[depth]
             if isinstance(key, str) and len(key) >= LONGEST_PLAIN_KEY and (depth, key) not in keys:
                 keys.add((depth, key))
                 chunks.append((leaf.path[: depth + 1], key.encode("utf-8", "surrogatepass")))
+        parents.add(parent)
         if leaf.value is UNKNOWN:
             found.unknown.append(leaf)
             continue

@@ -87,7 +87,8 @@ MOST_BINARY: Final = 0.1
 def printable(data: bytes) -> bytes:
     """The data itself when it is text; else only its printable stretches, end to end but for `BETWEEN`. A text in the
     wrong alignment has next to none, so that whoever looks for text is done with it at once."""
-    if len(data.translate(None, _PRINTABLE)) <= MOST_BINARY * len(data):
+    odd = len(data.translate(None, _PRINTABLE))
+    if odd <= MOST_BINARY * len(data) or odd - len(GAP) * data.count(GAP) <= MOST_BINARY * len(data):
         return data
     return BETWEEN.join(_STRETCH.findall(data)) if _has_stretch(data) else b""
 
