@@ -24,7 +24,7 @@ made: dict[str, Any] = {}
 def _kept(name: str, kind: Any) -> Any:
     """The class, whose instance is kept for the leak."""
 
-    class Kept(kind):  # type: ignore[misc]
+    class Kept(kind):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             made[name] = self
@@ -32,8 +32,8 @@ def _kept(name: str, kind: Any) -> Any:
     return Kept
 
 
-all_in_one.MeshTrust = _kept("trust", MeshTrust)  # type: ignore[misc]
-all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)  # type: ignore[misc]
+all_in_one.MeshTrust = _kept("trust", MeshTrust)
+all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
 runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
 options = made["cluster"].options(made["trust"])

@@ -43,7 +43,12 @@ def _object(side: str, kind: str, needs: list[str], outputs: Any = None, **input
 
 def state(secret: Any, leak: Any) -> dict[str, Any]:
     """A stack with a key, the provider's Secret of it, and a ConfigMap for the user."""
-    key = {"urn": f"{URN}{KEY}::istiod", "type": KEY, "inputs": {}, "outputs": {"privateKeyPem": secret}}
+    key: dict[str, Any] = {
+        "urn": f"{URN}{KEY}::istiod",
+        "type": KEY,
+        "inputs": {},
+        "outputs": {"privateKeyPem": secret},
+    }
     providers = [_provider("control-plane"), _provider("data-plane")]
     kept = _object("control-plane", "Secret", [key["urn"]], data={"key": secret})
     given = _object("data-plane", "ConfigMap", [key["urn"]], data={"x": leak})
