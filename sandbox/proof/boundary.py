@@ -5,15 +5,13 @@ from __future__ import annotations
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
-from sandbox.clusters.addresses import PROVIDER
+from sandbox.clusters.addresses import API_PORT, KUBELET_PORT, PROVIDER
 from sandbox.proof import istiod, workloads
 from sandbox.proof.identity import AGENT, exposed_addresses
 from sandbox.proof.scene import NotObserved, Scene
 
 ISTIOD_PORTS = (8080, 15010, 15012, 15014, 15017)
-KUBELET_PORT = 10250
 ROOT, PROXY_USER = "0", "1337"
-API_PORT = 6443
 
 
 def observe(scene: Scene) -> str:

@@ -22,6 +22,7 @@ from sandbox.proof.processes import Process, find
 
 if TYPE_CHECKING:
     from sandbox.clusters import Cluster, Sandbox
+    from sandbox.clusters.addresses import NetworkName
     from sandbox.toolchain import Tools
 
 T = TypeVar("T")
@@ -90,11 +91,9 @@ class Scene:
             enter += ["--user", "--preserve-credentials"]
         return _json_of(subprocess.run([*enter, *_script(script, *args)], capture_output=True, timeout=60))
 
-    def in_network(self, network: str, script: str, *args: str) -> Any:
+    def in_network(self, network: NetworkName, script: str, *args: str) -> Any:
         """The same from a cluster's own node: `provider` or `user`."""
-        return _json_of(
-            self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60)  # type: ignore[arg-type]
-        )
+        return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))
 
 
 def client_of(cluster: Cluster) -> Client:
