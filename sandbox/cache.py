@@ -19,11 +19,19 @@ from sandbox.lock import locked
 def cache_dir() -> Path:
     """$XDG_CACHE_HOME/hosted-mesh, or ~/.cache/hosted-mesh; made if missing.
 
-    Raises SandboxError when it cannot be written.
+    Raises SandboxError when it cannot be written, or this user has no home directory at all.
     """
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise SandboxError(
+            "This user has no home directory.",
+            why=f"there is neither $HOME nor an account of user id {os.getuid()}",
+            fix="set HOME to a directory of yours.",
+        ) from None
     # The XDG specification says that a relative path is invalid and to be ignored.
     xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    base = xdg if xdg.is_absolute() else Path.home() / ".cache"
+    base = xdg if xdg.is_absolute() else home / ".cache"
     path = base / "hosted-mesh"
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -113,6 +113,14 @@ def test_the_cache_follows_xdg_but_for_a_relative_path(tmp_path: Path, monkeypat
     assert cache_dir() == tmp_path / "home" / ".cache" / "hosted-mesh"
 
 
+def test_a_user_without_a_home_is_told_to_set_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    with pytest.raises(SandboxError, match="no home directory") as error:
+        cache_dir()
+    assert "set HOME" in error.value.fix
+
+
 def test_a_cache_that_cannot_be_made_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
