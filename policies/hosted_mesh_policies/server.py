@@ -19,6 +19,7 @@ from google.protobuf import empty_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
+from .configuration import BEFORE_WRITE, UnusableConfigurationError, check
 from .decode import from_struct
 from .finding import Finding, Severity
 from .model import Provider, Resource
@@ -31,7 +32,6 @@ from .vouching import note_path, read_note, write_note
 
 PACK: Final = "hosted-mesh"
 VERSION: Final = "0.1.0"
-BEFORE_WRITE: Final = "-before-write"
 LARGEST_MESSAGE: Final = 400 * 1024 * 1024
 _SEVERITIES: Final = {
     Severity.LOW: analyzer_pb2.POLICY_SEVERITY_LOW,
@@ -85,11 +85,15 @@ class Analyzer:
             session.vouched = read_note(note_path(session.stack, session.project))
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
-    def configure(self, request: Any, _: Any) -> Any:
+    def configure(self, request: Any, call: Any) -> Any:
+        """The engine has dropped policies that it does not know; a setting that no policy has ends the run."""
         self.levels = {name: config.enforcementLevel for name, config in request.policyConfig.items()}
-        self.session.settings = Settings.read(
-            {name: MessageToDict(config.properties) for name, config in request.policyConfig.items()}
-        )
+        given = {name: MessageToDict(config.properties) for name, config in request.policyConfig.items()}
+        try:
+            check(given)
+        except UnusableConfigurationError as problem:
+            call.abort(grpc.StatusCode.INVALID_ARGUMENT, f"--policy-pack-config: {problem}")
+        self.session.settings = Settings.read(given)
         return empty_pb2.Empty()
 
     def analyze(self, request: bytes, _: Any) -> Any:
@@ -158,8 +162,12 @@ class Analyzer:
         return self._level(name, rule) != analyzer_pb2.DISABLED
 
     def _level(self, name: str, rule: Rule) -> int:
+        """To the engine a rule that also runs before each write is two policies. A level that is given to one of them
+        holds for both, unless the other has one too."""
         default = analyzer_pb2.MANDATORY if rule.mandatory else analyzer_pb2.ADVISORY
-        return self.levels.get(name, default)
+        twin = name.removesuffix(BEFORE_WRITE) if name.endswith(BEFORE_WRITE) else name + BEFORE_WRITE
+        levels = (self.levels.get(name, default), self.levels.get(twin, default))
+        return next((level for level in levels if level != default), default)
 
     def _diagnostic(self, finding: Finding, suffix: str) -> Any:
         rule = next(rule for rule in RULES if rule.name == finding.rule)

@@ -26,7 +26,7 @@ class Settings:
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
     user_side_stacks: tuple[str, ...] = ("data-plane",)
     control_plane_config_keys: tuple[str, ...] = ()
-    without_preview: str = "refuse"
+    without_preview: str = "refuse-secrets"
     most_timeout_seconds: int = 10
     failure_policies: tuple[str, ...] = ("Fail", "Ignore")
     istiod_accounts: tuple[str, ...] = ("istiod*", "istio-reader*", "hosted-mesh*")
@@ -40,7 +40,7 @@ class Settings:
         """From the configuration of each policy, as the engine or a file gives it.
 
         A key belongs to one policy and holds for all: the engine fills in each policy's defaults, so a key of two
-        policies would have two values. Neither the engine nor this refuses keys that no policy has.
+        policies would have two values. `configuration.check` has refused what does not fit.
         """
         merged: dict[str, Any] = {}
         for values in by_policy.values():

@@ -13,6 +13,7 @@ Program = Callable[[World], Any]
 FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
 VALUE = "control-plane-secret-values-stay-off-data-plane"
 SHAPE = "no-credentials-on-data-plane"
+UNPROVEN = "secrets-of-unproven-owner-are-not-written"
 PROVIDERS = "providers-reach-their-own-cluster"
 TRUST = "external-istiod-has-its-own-ca"
 WEBHOOKS = "data-plane-webhooks-by-url"

@@ -7,10 +7,12 @@ import os
 import secrets
 import shutil
 import subprocess
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import yaml
 
@@ -69,15 +71,17 @@ class Engine:
         prefix: str = "",
         more: Sequence[str] = (),
         program: Path = PROGRAM,
+        settings: Mapping[str, Any] = MappingProxyType({}),
     ) -> Run:
-        """Runs one operation of a case's program to its end. `prefix` keeps its objects apart from other stacks'."""
+        """Runs one operation of a case's program to its end. `prefix` keeps its objects apart from other stacks';
+        `settings` are more of the policies' configuration."""
         folder = self._project(stack, program)
         events = self.state / f"{stack}.events"
         events.unlink(missing_ok=True)
         command = [str(self.pulumi), operation, "--non-interactive", "--color=never", "--stack", stack]
         command += ["--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
         if policies:
-            command += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config())]
+            command += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config(settings))]
         done = subprocess.run(
             command,
             cwd=folder,
@@ -140,12 +144,13 @@ class Engine:
                 raise RuntimeError(f"stack init failed: {made.stderr}")
         return folder
 
-    def _config(self) -> Path:
-        path = self.state / "policies.json"
+    def _config(self, settings: Mapping[str, Any]) -> Path:
         clusters = {"controlPlaneServers": [self.servers["cp"]], "dataPlaneServers": [self.servers["dp"]]}
+        text = json.dumps({"providers-reach-their-own-cluster": clusters, **settings})
+        path = self.state / f"policies-{zlib.crc32(text.encode()):08x}.json"
         if not path.exists():
             made = path.with_suffix(f".{os.getpid()}")
-            made.write_text(json.dumps({"providers-reach-their-own-cluster": clusters}))
+            made.write_text(text)
             made.replace(path)
         return path
 

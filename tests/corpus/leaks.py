@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 
 from tests.corpus import literals
-from tests.corpus.case import FLOW, SHAPE, VALUE, Case
+from tests.corpus.case import FLOW, SHAPE, UNPROVEN, VALUE, Case
 from tests.corpus.ways import WAYS
 from tests.corpus.world import (
     Box,
@@ -246,11 +246,17 @@ def indirect() -> Iterator[Case]:
         )
         world.secret("dp", "app", {"x": root.output("privateKeyPem")})
 
-    def by_certificate(world: World) -> None:
+    def copy_of_key(world: World) -> pulumi.Output[str]:
         private = key("serving")
         cert = self_signed("istiod", private)
         world.secret("cp", "tls", {"tls.key": private.output("privateKeyPem"), "tls.crt": cert.output("certPem")})
-        world.config_map("dp", "app", {"x": cert.output("privateKeyPem")})
+        return cert.output("privateKeyPem")
+
+    def by_certificate(world: World) -> None:
+        world.config_map("dp", "app", {"x": copy_of_key(world)})
+
+    def by_certificate_disguised(world: World) -> None:
+        world.config_map("dp", "app", {"x": copy_of_key(world).apply(lambda text: wrap("exclusive-or", text))})
 
     def by_secret(world: World) -> None:
         kept = world.secret("cp", "admin", {"password": password("admin").output("result")})
@@ -308,6 +314,8 @@ def indirect() -> Iterator[Case]:
     why = "needs the plug-in of dynamic providers"
     yield Case("a provider that drops marks", "indirect", custom_provider, frozenset({FLOW}), only_rehearsed=why)
     yield Case("a certificate's copy of its key", "indirect", by_certificate, frozenset({VALUE, SHAPE}), "update")
+    disguised = "a certificate's copy of its key, disguised"
+    yield Case(disguised, "indirect", by_certificate_disguised, frozenset({UNPROVEN}), "update")
 
 
 def shapes() -> Iterator[Case]:

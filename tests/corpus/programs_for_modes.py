@@ -57,6 +57,19 @@ def known_literal(world: World) -> None:
     _ = kept
 
 
+def literal_first(world: World) -> None:
+    """A secret in the program's own text, without a mark, written for the user before the provider's side has it."""
+    text = literals.opaque("first")
+    leak = world.config_map("dp", "leak", {"x": text})
+    world.secret("cp", "admin", {"password": text}, depends_on=[leak])
+
+
+def mark_removed(world: World) -> None:
+    """No mark, and no decoder undoes the disguise: only its dependencies tell, and they come with a preview."""
+    text = pulumi.Output.unsecret(_kept(world)).apply(lambda text: wrap("exclusive-or", text))
+    world.config_map("dp", "leak", {"x": text})
+
+
 def imported(world: World) -> None:
     """Adopts an object of the user's cluster, and says that it holds a secret."""
     world.object("dp", "v1:ConfigMap", "leak", {"data": {"x": _kept(world)}}, import_="default/kube-root-ca.crt")
@@ -84,7 +97,10 @@ LEAKY: Mapping[str, Program] = {
     "a known literal": known_literal,
 }
 
+WITHOUT_MARK: Mapping[str, Program] = {"a literal first": literal_first, "mark removed": mark_removed}
+"""What an update without preview cannot see before it writes, unless it is told to write nothing."""
+
 
 def run(name: str, world: World) -> None:
     """Runs a program by name."""
-    {**LEAKY, "imported": imported, "own": users_own, "declared": users_own_declared}[name](world)
+    {**LEAKY, **WITHOUT_MARK, "imported": imported, "own": users_own, "declared": users_own_declared}[name](world)

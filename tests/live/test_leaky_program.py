@@ -41,3 +41,9 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
     assert "PRIVATE KEY-----" not in told
     keys = [key for key, _ in live_sandbox.clusters["user"].etcd_items()]
     assert b"/registry/configmaps/default/leak" not in keys
+
+
+def test_without_the_leak_it_passes_without_a_preview_too(live_sandbox: Sandbox, tools: Tools) -> None:
+    """So that the refusals above are about the leak; and the Automation API, which shows no preview, can be used."""
+    done = _run(live_sandbox, tools, "none", "up", "--yes", "--skip-preview", "--refresh")
+    assert done.returncode == 0, done.stdout + done.stderr

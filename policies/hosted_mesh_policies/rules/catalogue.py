@@ -9,17 +9,19 @@ from .credentials import FLOW, SHAPE, VALUE
 from .exposure import EXPOSURE
 from .operators import OPERATORS
 from .outputs import OUTPUTS
-from .providers import PROVIDERS
+from .providers import CLASSIFIED, PROVIDERS
 from .rights import RIGHTS
 from .rule import Rule
 from .tenants import TENANTS
 from .trust import TRUST
+from .unproven import UNPROVEN
 from .webhooks import WEBHOOKS
 
 RULES: Final[tuple[Rule, ...]] = (
     FLOW,
     VALUE,
     SHAPE,
+    UNPROVEN,
     PROVIDERS,
     TRUST,
     WEBHOOKS,
@@ -28,6 +30,7 @@ RULES: Final[tuple[Rule, ...]] = (
     TENANTS,
     OUTPUTS,
     OPERATORS,
+    CLASSIFIED,
     CERTIFICATES,
     QUOTAS,
     DISRUPTION,

@@ -61,26 +61,6 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
     for match in context.inspection(resource).matches:
         wrapped = f", under {' in '.join(reversed(match.layers))}" if match.layers else ""
         yield context.show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
-    yield from unproven(context, resource)
-
-
-def unproven(context: Context, resource: Resource) -> Iterator[Place]:
-    """In an update whose preview was not seen: secrets whose owner nothing proves. Dependencies are not known before a
-    write, and a secret's first use may be this one, so neither flow nor value can speak yet. See
-    docs/policies/timing.md."""
-    stack = context.stack
-    if not stack.partial or stack.preview or context.settings.without_preview == "allow":
-        return
-    vouched = context.vouched.paths.get(resource.urn, frozenset()) if context.vouched else frozenset()
-    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
-        return
-    allowed = declassified(resource)
-    marked = [
-        show(leaf.path) for leaf in leaves(resource.asked) if leaf.secret and isinstance(leaf.value, str) and leaf.value
-    ]
-    for path in marked:
-        if not any(covers(start, path) for start in (*allowed, *vouched)):
-            yield path, "a secret, and this run had no preview that could show whose; run it with its preview"
 
 
 def _origin(origin: str) -> str:
@@ -249,13 +229,6 @@ VALUE = Rule(
     check=values,
     schema={
         "controlPlaneConfigKeys": strings("Secret configuration keys (* matches anything) that are the provider's."),
-        "withoutPreview": {
-            "type": "string",
-            "enum": ["refuse", "allow"],
-            "default": "refuse",
-            "description": "What to do, in an update without preview, with a secret of unproven owner for a "
-            "user's cluster.",
-        },
     },
 )
 SHAPE = Rule(

@@ -55,6 +55,30 @@ def _provider(context: Context, provider: Provider) -> Iterator[Place]:
         yield "kubeconfig", f"provider {provider.name} reaches an API server that is claimed by both roles"
 
 
+def unclassified(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    """One finding for each address that nobody classified, at the first provider that reaches it."""
+    told: set[str] = set()
+    for urn, provider in context.clusters.providers.items():
+        server = context.clusters.clusters[urn].server
+        if not server or server in told or context.clusters.role_of_provider(provider) is not Role.UNCLASSIFIED:
+            continue
+        told.add(server)
+        resource = context.stack.by_urn.get(urn) or Resource(urn, provider.type, provider.name, read_only=True)
+        yield resource, "", f"provider {provider.name} reaches {server}, and nobody says whose cluster that is"
+
+
+CLASSIFIED = Rule(
+    name="clusters-are-classified",
+    title="Clusters are classified",
+    description="The pack knows of every cluster whether it is the provider's or a user's. One that it does not know "
+    "counts as a user's, and its secrets as nobody's: they are not looked for elsewhere.",
+    cure="Add the address to controlPlaneServers or dataPlaneServers of providers-reach-their-own-cluster; if it is "
+    "there, look for a misspelt policy or address.",
+    severity=Severity.MEDIUM,
+    page="clusters",
+    mandatory=False,
+    check_stack=unclassified,
+)
 PROVIDERS = Rule(
     name="providers-reach-their-own-cluster",
     title="Providers reach their own cluster",

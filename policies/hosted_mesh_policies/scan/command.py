@@ -12,13 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ..configuration import UnusableConfigurationError, at_their_levels, check
 from ..context import Context
 from ..finding import Finding
 from ..model import Stack
 from ..rules.catalogue import RULES
-from ..rules.rule import judge
+from ..rules.rule import Rule, judge
 from ..settings import Settings
-from .report import BY_NAME, as_json, as_sarif, as_text
+from .report import as_json, as_sarif, as_text
 from .sources import UnreadableError, from_paths
 from .summary import summary
 
@@ -30,13 +31,16 @@ class Format(StrEnum):
 
 
 def findings_in(
-    stacks: Sequence[Stack], settings: Settings | None = None, ambient: Mapping[str, str] | None = None
+    stacks: Sequence[Stack],
+    settings: Settings | None = None,
+    ambient: Mapping[str, str] | None = None,
+    rules: Sequence[Rule] = RULES,
 ) -> list[Finding]:
     """Everything that the rules say about stacks."""
     found: list[Finding] = []
     for stack in stacks:
         context = Context(stack, settings or Settings(), ambient or {})
-        for rule in RULES:
+        for rule in rules:
             found += judge(rule, context)
     return found
 
@@ -60,15 +64,16 @@ def scan(
     judge. What was judged is said on standard error.
     """
     try:
-        stacks, settings = from_paths(paths, control_plane or ()), _settings(config)
-        found = findings_in(stacks, settings, os.environ)
-    except UnreadableError as problem:
+        settings, rules = _configuration(config)
+        stacks = from_paths(paths, control_plane or ())
+        found = findings_in(stacks, settings, os.environ, rules)
+    except (UnreadableError, UnusableConfigurationError) as problem:
         print(problem, file=sys.stderr)
         raise typer.Exit(2) from None
     text = {
-        Format.TEXT: lambda: as_text(found),
-        Format.JSON: lambda: as_json(found),
-        Format.SARIF: lambda: as_sarif(found, str(paths[0])),
+        Format.TEXT: lambda: as_text(found, rules),
+        Format.JSON: lambda: as_json(found, rules),
+        Format.SARIF: lambda: as_sarif(found, rules, str(paths[0])),
     }[form]()
     if output is None:
         print(text)
@@ -76,20 +81,23 @@ def scan(
         output.write_text(text + "\n", encoding="utf-8")
     for line in summary(stacks, settings.clusters):
         print(line, file=sys.stderr)
-    raise typer.Exit(int(any(BY_NAME[finding.rule].mandatory for finding in found)))
+    mandatory = {rule.name for rule in rules if rule.mandatory}
+    raise typer.Exit(int(any(finding.rule in mandatory for finding in found)))
 
 
-def _settings(path: Path | None) -> Settings:
+def _configuration(path: Path | None) -> tuple[Settings, tuple[Rule, ...]]:
     """From a file of the form that `--policy-pack-config` takes."""
     if path is None:
-        return Settings()
+        return Settings(), RULES
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON ({type(problem).__name__})") from None
     if not isinstance(data, dict):
         raise UnreadableError(f"{path}: is not a mapping of policies to settings")
-    return Settings.read({name: values for name, values in data.items() if isinstance(values, dict)})
+    check(data)
+    settings = Settings.read({name: values for name, values in data.items() if isinstance(values, dict)})
+    return settings, at_their_levels(data)
 
 
 app = typer.Typer(add_completion=False)

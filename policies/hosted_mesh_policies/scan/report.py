@@ -11,7 +11,6 @@ from ..finding import Finding, Severity
 from ..rules.catalogue import RULES
 from ..rules.rule import Rule
 
-BY_NAME: Final = {rule.name: rule for rule in RULES}
 SARIF_LEVELS: Final = {
     Severity.CRITICAL: "error",
     Severity.HIGH: "error",
@@ -22,27 +21,30 @@ SCORES: Final = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM
 """What code-scanning services sort by (`security-severity`)."""
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
     """One block per rule: its findings, then what to do."""
     lines: list[str] = []
-    for rule in RULES:
+    for rule in rules:
         found = [finding for finding in findings if finding.rule == rule.name]
         if found:
             lines.append(f"{'mandatory' if rule.mandatory else 'advisory'}  {rule.severity.value}  {rule.name}")
             lines += [f"  {finding.urn}\n    {finding.message}" for finding in found]
             lines.append(f"  what to do: {rule.cure}\n")
-    mandatory = sum(BY_NAME[finding.rule].mandatory for finding in findings)
+    mandatory = sum(_by_name(rules)[finding.rule].mandatory for finding in findings)
     lines.append(f"{mandatory} mandatory and {len(findings) - mandatory} advisory findings")
     return "\n".join(lines)
 
 
-def as_json(findings: Sequence[Finding]) -> str:
+def _by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
+    return {rule.name: rule for rule in rules}
+
+
+def as_json(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
     """A list of objects: policy, mandatory, severity, resource, path, message, cure, url."""
-    return json.dumps([_object(finding) for finding in findings], indent=2)
+    return json.dumps([_object(finding, _by_name(rules)[finding.rule]) for finding in findings], indent=2)
 
 
-def _object(finding: Finding) -> dict[str, Any]:
-    rule = BY_NAME[finding.rule]
+def _object(finding: Finding, rule: Rule) -> dict[str, Any]:
     return {
         "policy": rule.name,
         "mandatory": rule.mandatory,
@@ -55,9 +57,9 @@ def _object(finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_sarif(findings: Sequence[Finding], scanned: str) -> str:
+def as_sarif(findings: Sequence[Finding], rules: Sequence[Rule], scanned: str) -> str:
     """SARIF with one rule per policy. `scanned` is the file that results point at, for services that want a file."""
-    used = [rule for rule in RULES if any(finding.rule == rule.name for finding in findings)]
+    used = [rule for rule in rules if any(finding.rule == rule.name for finding in findings)]
     run = {
         "tool": {
             "driver": {
@@ -85,7 +87,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _result(finding: Finding, used: Sequence[Rule], scanned: str) -> dict[str, Any]:
-    rule = BY_NAME[finding.rule]
+    rule = _by_name(used)[finding.rule]
     file = finding.urn.split("::")[0] if not finding.urn.startswith("urn:") and "::" in finding.urn else scanned
     name = f"{finding.urn}#{finding.path}" if finding.path else finding.urn
     return {

@@ -1,6 +1,7 @@
 """The project's own program with one object more on the user's side: a ConfigMap with istiod's CA key in it.
 
-LEAK chooses the way: `provider` goes around the library, by the cluster's bare provider; `options` goes through it.
+LEAK chooses the way: `provider` goes around the library, by the cluster's bare provider; `options` goes through it;
+`none` leaves the program as it is.
 """
 
 import os
@@ -36,8 +37,9 @@ all_in_one.MeshTrust = _kept("trust", MeshTrust)
 all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
 runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
+leak = os.environ["LEAK"]
 options = made["cluster"].options(made["trust"])
-if os.environ.get("LEAK") == "provider":
+if leak == "provider":
     options = pulumi.ResourceOptions(provider=options.provider)
 inputs = {
     "apiVersion": "v1",
@@ -45,4 +47,5 @@ inputs = {
     "metadata": {"name": "leak", "namespace": "default"},
     "data": {"ca": made["trust"].cacerts.files.apply(lambda files: files["ca-key.pem"])},
 }
-pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)
+if leak != "none":
+    pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)

@@ -18,7 +18,7 @@ from hosted_mesh_policies.scan.sources import from_state
 
 from sandbox.clusters import Sandbox
 from tests.corpus.engine import Engine, Operation, Run
-from tests.corpus.programs_for_modes import LEAKY
+from tests.corpus.programs_for_modes import LEAKY, WITHOUT_MARK
 
 MODES: dict[str, tuple[Operation, list[str]]] = {
     "preview": ("preview", []),
@@ -63,7 +63,7 @@ def test_nothing_is_written(mode: str, program: str, corpus_engine: Engine, engi
     if (mode, program) != UNDECIDED:
         assert run.code != 0, run.output
         assert run.refused, run.output
-    assert _written(engine_sandbox) == []
+    assert _written(engine_sandbox, _prefix(mode, program)) == []
     assert _leaked(engine_sandbox, corpus_engine, stack) == []
 
 
@@ -77,9 +77,39 @@ def _prefix(*words: str) -> str:
     return f"r{zlib.crc32(' '.join(words).encode()):08x}-"
 
 
-def _written(sandbox: Sandbox) -> list[str]:
-    """The leaks' own objects, whatever is in them (a disguise hides a secret from any search)."""
-    return [key.decode() for key, _ in sandbox.clusters["user"].etcd_items() if key.endswith(b"-leak")]
+def _written(sandbox: Sandbox, prefix: str) -> list[str]:
+    """The leak's own object, whatever is in it (a disguise hides a secret from any search)."""
+    leak = f"/{prefix}leak".encode()
+    return [key.decode() for key, _ in sandbox.clusters["user"].etcd_items() if key.endswith(leak)]
+
+
+@pytest.mark.parametrize("program", WITHOUT_MARK)
+def test_without_a_mark_only_a_preview_can_tell(program: str, corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
+    """The limit, as documented: without a preview it is written, and reported afterwards."""
+    case, prefix = f"mode:{program}", _prefix("mark", program)
+    previewed = corpus_engine.run("up", case, stack=_stack("previewed", program), prefix=prefix)
+    assert previewed.refused, previewed.output
+    told = corpus_engine.run(
+        "up",
+        case,
+        stack=_stack("told", program),
+        prefix=prefix,
+        more=["--skip-preview"],
+        settings={"secrets-of-unproven-owner-are-not-written": {"withoutPreview": "refuse-all"}},
+    )
+    assert told.refused, told.output
+    assert _written(engine_sandbox, prefix) == []
+    late = corpus_engine.run("up", case, stack=_stack("late", program), prefix=prefix, more=["--skip-preview"])
+    assert late.code != 0
+    assert late.refused, late.output
+    assert _written(engine_sandbox, prefix) != []
+
+
+def test_a_setting_that_there_is_not_ends_the_run(corpus_engine: Engine) -> None:
+    settings = {"tenants-are-apart": {"sharedNamespace": ["monitoring"]}}
+    run = corpus_engine.run("preview", "mode:own", stack="misspelt", settings=settings)
+    assert run.code != 0
+    assert "tenants-are-apart.sharedNamespace: there is no such setting; did you mean sharedNamespaces?" in run.output
 
 
 @pytest.mark.parametrize("options", [[], ["--skip-preview"]], ids=["up", "up --skip-preview"])
@@ -111,7 +141,7 @@ def test_a_second_update_that_starts_to_leak_is_stopped(corpus_engine: Engine, e
     skipped = ["--skip-preview"]
     run = corpus_engine.run("up", "mode:disguised", stack="later", prefix="later-", more=skipped)
     assert run.refused, run.output
-    assert _written(engine_sandbox) == []
+    assert _written(engine_sandbox, "later-") == []
 
 
 def _passes(run: Run) -> None:

@@ -3,7 +3,8 @@
 Fenced blocks carry their part in the info string, which GitHub does not show:
 
     ```python preamble           what every example on every page begins with (README.md)
-    ```python refused [stack=…]  a program that the section's rule refuses, in a stack of that name
+    ```python refused [stack=…]  a program that the section's rule refuses, in a stack of that name;
+                      [mode=update]  in an update without preview, where the first preview would pass
     ```text verdict              what the rule says about the program before it; indented lines go on
     ```python cure [stack=…]     a program about which no rule says anything
     ```json config               a file for --policy-pack-config

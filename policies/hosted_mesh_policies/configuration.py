@@ -1,0 +1,80 @@
+"""What `--policy-pack-config` says, checked: a misspelt setting that changes nothing could let a leak through."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from .rules.catalogue import RULES
+from .rules.rule import Rule
+
+BEFORE_WRITE: Final = "-before-write"
+LEVEL: Final = "enforcementLevel"
+LEVELS: Final = ("mandatory", "advisory", "disabled")
+
+
+class UnusableConfigurationError(Exception):
+    """The configuration names a policy or setting that there is not, or gives it a value of another type."""
+
+
+def check(by_policy: Mapping[str, Any]) -> None:
+    """Raises UnusableConfigurationError with every problem. Shape: {policy: level | {setting: value}}."""
+    problems = [problem for name, given in by_policy.items() for problem in _problems(name, given)]
+    if problems:
+        raise UnusableConfigurationError("\n".join(problems))
+
+
+def _problems(name: str, given: Any) -> Iterator[str]:
+    if name == "all":  # Pulumi's own word for every policy of a pack
+        yield from _level_problems(name, given)
+        return
+    known = {n: rule for rule in RULES for n in (rule.name, *([rule.name + BEFORE_WRITE] if rule.check else []))}
+    if name not in known:
+        yield f"{name}: there is no such policy{_meant(name, known)}"
+        return
+    yield from _level_problems(name, given)
+    schema = known[name].schema if not name.endswith(BEFORE_WRITE) else {}
+    for key, value in given.items() if isinstance(given, dict) else ():
+        if key == LEVEL:
+            continue
+        if key not in schema:
+            yield f"{name}.{key}: there is no such setting{_meant(key, schema)}"
+        elif not _fits(value, schema[key]):
+            wanted = " or ".join(schema[key].get("enum", ())) or f"{schema[key]['type']}"
+            yield f"{name}.{key}: wants {wanted}{' of strings' if wanted == 'array' else ''}"
+
+
+def _level_problems(name: str, given: Any) -> Iterator[str]:
+    level = given.get(LEVEL, LEVELS[0]) if isinstance(given, dict) else given
+    if level not in LEVELS:
+        yield f"{name}: wants an object of settings or one of {', '.join(LEVELS)}"
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    if schema["type"] == "array":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if schema["type"] == "integer":
+        return isinstance(value, int | float) and not isinstance(value, bool) and value == int(value)
+    return isinstance(value, str) and value in schema.get("enum", (value,))
+
+
+def _meant(name: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def at_their_levels(by_policy: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """The rules as a configuration file wants them enforced, without those that it disables."""
+    found = []
+    for rule in RULES:
+        level = _level(by_policy, rule.name) or _level(by_policy, "all") or ("mandatory" if rule.mandatory else "")
+        if level != "disabled":
+            found.append(replace(rule, mandatory=level == "mandatory"))
+    return tuple(found)
+
+
+def _level(by_policy: Mapping[str, Any], name: str) -> str:
+    given = by_policy.get(name, {})
+    return str(given.get(LEVEL, "")) if isinstance(given, dict) else str(given)

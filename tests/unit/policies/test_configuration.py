@@ -1,0 +1,94 @@
+"""The pack's configuration: what does not fit is refused by name, and a level holds for both halves of a policy."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+from hosted_mesh_policies.configuration import UnusableConfigurationError, at_their_levels, check
+from hosted_mesh_policies.protocol import analyzer_pb2
+from hosted_mesh_policies.server import Analyzer
+
+WEBHOOKS = "data-plane-webhooks-by-url"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"tenants-are-appart": {}}, "tenants-are-appart: there is no such policy; did you mean tenants-are-apart?"),
+        ({WEBHOOKS: {"mostTimeout": 3}}, "mostTimeout: there is no such setting; did you mean mostTimeoutSeconds?"),
+        ({WEBHOOKS: {"mostTimeoutSeconds": "3"}}, "mostTimeoutSeconds: wants integer"),
+        ({WEBHOOKS: {"failurePolicies": "Fail"}}, "failurePolicies: wants array of strings"),
+        ({WEBHOOKS: "madatory"}, "wants an object of settings or one of mandatory, advisory, disabled"),
+        ({WEBHOOKS: {"enforcementLevel": "loud"}}, "one of mandatory, advisory, disabled"),
+        ({f"{WEBHOOKS}-before-write": {"mostTimeoutSeconds": 3}}, "there is no such setting"),
+        (
+            {"secrets-of-unproven-owner-are-not-written": {"withoutPreview": "x"}},
+            "refuse-secrets or refuse-all or allow",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(UnusableConfigurationError, match=why):
+        check(given)
+
+
+def test_all_problems_are_told_at_once_and_none_quotes_a_value() -> None:
+    with pytest.raises(UnusableConfigurationError) as told:
+        check({"a": {}, "b": {}, WEBHOOKS: {"mostTimeoutSeconds": "hunter2"}})
+    assert len(str(told.value).splitlines()) == 3
+    assert "hunter2" not in str(told.value)
+
+
+def test_what_fits_passes() -> None:
+    settings = {"enforcementLevel": "advisory", "mostTimeoutSeconds": 3.0, "failurePolicies": ["Fail"]}
+    check({"all": "mandatory", WEBHOOKS: settings, f"{WEBHOOKS}-before-write": "disabled"})
+
+
+def test_a_scan_takes_levels_from_the_file() -> None:
+    given = {"all": "advisory", WEBHOOKS: {"enforcementLevel": "mandatory"}, "tenants-are-apart": "disabled"}
+    rules = {rule.name: rule.mandatory for rule in at_their_levels(given)}
+    assert "tenants-are-apart" not in rules
+    assert [name for name, mandatory in rules.items() if mandatory] == [WEBHOOKS]
+
+
+def _configured(**levels: int) -> Analyzer:
+    analyzer = Analyzer({})
+    request: Any = analyzer_pb2.ConfigureAnalyzerRequest()
+    for name in (WEBHOOKS, f"{WEBHOOKS}-before-write"):
+        half = "before" if name.endswith("before-write") else "stack"
+        request.policyConfig[name].enforcementLevel = levels.get(half, analyzer_pb2.MANDATORY)
+    analyzer.configure(request, None)
+    return analyzer
+
+
+@pytest.mark.parametrize("half", ["stack", "before"])
+def test_a_level_that_is_given_to_one_half_holds_for_both(half: str) -> None:
+    analyzer = _configured(**{half: analyzer_pb2.ADVISORY})
+    rule = next(rule for rule in at_their_levels({}) if rule.name == WEBHOOKS)
+    assert analyzer._level(WEBHOOKS, rule) == analyzer_pb2.ADVISORY
+    assert analyzer._level(f"{WEBHOOKS}-before-write", rule) == analyzer_pb2.ADVISORY
+
+
+def test_each_half_keeps_a_level_of_its_own() -> None:
+    analyzer = _configured(stack=analyzer_pb2.ADVISORY, before=analyzer_pb2.DISABLED)
+    rule = next(rule for rule in at_their_levels({}) if rule.name == WEBHOOKS)
+    assert analyzer._level(WEBHOOKS, rule) == analyzer_pb2.ADVISORY
+    assert analyzer._level(f"{WEBHOOKS}-before-write", rule) == analyzer_pb2.DISABLED
+
+
+def test_the_engine_is_told_what_does_not_fit() -> None:
+    request = analyzer_pb2.ConfigureAnalyzerRequest()
+    request.policyConfig[WEBHOOKS].properties.update({"mostTimeout": 3})
+    told: list[Any] = []
+
+    def abort(code: Any, text: str) -> None:
+        told.extend((code, text))
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        Analyzer({}).configure(request, SimpleNamespace(abort=abort))
+    assert told[0] is grpc.StatusCode.INVALID_ARGUMENT
+    assert f"{WEBHOOKS}.mostTimeout" in told[1]
