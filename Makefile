@@ -26,7 +26,7 @@ test: ## All tests: unit, engine, live
 lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
-bench: ## Measure `pulumi up` against the floor (helm template and kubectl apply)
+bench: ## Measure meshes against the floor, and the policies (ARGS=mesh or ARGS=policies for one of them)
 	@$(PYTHON) -m sandbox bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used

@@ -1,5 +1,4 @@
-"""The benches: what a mesh costs, as ratios to a floor measured in the same run. Entry function: `run`."""
+"""The benches. Entry functions: `report.run` (a mesh against a floor), `policies.run.run` (the policies).
 
-from sandbox.bench.report import run
-
-__all__ = ["run"]
+Nothing is imported here: the programs that the benches measure live in this room too, and should start at once.
+"""

@@ -1,0 +1,81 @@
+"""The all-in-one stack's preview with the pack and without, in turn: before it is made, and when nothing changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox import deployment
+from sandbox.bench.grid import Grid
+from sandbox.bench.samples import Samples
+from sandbox.clusters import Sandbox
+from sandbox.deployment import Engine
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+from sandbox.surroundings import STACK
+from sandbox.toolchain import Tools
+
+GOAL = 1.2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Seconds of a preview without the pack and with it, round by round."""
+
+    without: Samples
+    with_pack: Samples
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """first: the stack is not there yet. unchanged: nothing is to be done."""
+
+    first: Pair
+    unchanged: Pair
+
+
+def measure(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) -> Ratio:
+    """Previews, makes the stack, previews again. The stack must not be there; it is there afterwards."""
+    with progress.step("the all-in-one stack with the policies and without") as step:
+        engine = deployment.engine(sandbox, tools)
+        step.note("first previews")
+        first = _in_turn(engine, sandbox.state, rounds)
+        deployment.up(sandbox, tools, progress)
+        step.note("previews without changes")
+        return Ratio(first, _in_turn(engine, sandbox.state, rounds))
+
+
+def _in_turn(engine: Engine, state: Path, rounds: int) -> Pair:
+    """One of each first that does not count: it fills caches for both."""
+    _preview(engine, state, with_pack=True)
+    without, with_pack = [], []
+    for _ in range(rounds):
+        without.append(_preview(engine, state, with_pack=False))
+        with_pack.append(_preview(engine, state, with_pack=True))
+    return Pair(Samples(without), Samples(with_pack))
+
+
+def _preview(engine: Engine, state: Path, *, with_pack: bool) -> float:
+    pack = ["--policy-pack", str(deployment.POLICY_PACK)] if with_pack else []
+    began = time.monotonic()
+    answer = engine.ask("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
+    if answer.returncode != 0:
+        raise SandboxError("`pulumi preview` failed while it was measured.", why=answer.stdout + answer.stderr)
+    return time.monotonic() - began
+
+
+def grid(found: Ratio) -> Grid:
+    """Medians and spread, and the ratio round by round."""
+    rows = []
+    for name, pair in (("first preview", found.first), ("nothing changed", found.unchanged)):
+        rows += [
+            [f"{name}, without the pack", *_three(pair.without, " s")],
+            [f"{name}, with the pack", *_three(pair.with_pack, " s")],
+            [f"{name}, ratio (goal: at most {GOAL})", *_three(pair.with_pack / pair.without, "")],
+        ]
+    return Grid("`pulumi preview` of the all-in-one stack", ["what", "median", "least", "most"], rows)
+
+
+def _three(samples: Samples, unit: str) -> list[str]:
+    return [f"{value:.2f}{unit}" for value in (samples.median, samples.least, samples.most)]

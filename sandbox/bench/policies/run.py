@@ -1,0 +1,61 @@
+"""`make bench ARGS=policies`: one sandbox, three measurements, their tables, and the page that is made of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from sandbox import clusters, plugins, toolchain
+from sandbox.bench.policies import page, ratio, scaling, side_by_side
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
+from sandbox.surroundings import pulumi_home
+from sandbox.toolchain import Tools
+
+ROUNDS = 7
+
+
+def run(state: Path, progress: Progress, console: Console, *, write: bool) -> None:
+    """Measures on a sandbox of its own, prints the tables and, if asked, writes docs/policies/bench.md.
+
+    state: the directory of the sandbox that people use; only its parent's place on disk matters here.
+    Raises SandboxError.
+    """
+    tools = toolchain.ensure(progress=progress)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
+        own = Path(folder) / "state"
+        try:
+            _measure(clusters.up(own, tools, progress), tools, Path(folder), progress, console, write=write)
+        finally:
+            clusters.down(own)
+
+
+def _measure(
+    sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress, console: Console, *, write: bool
+) -> None:
+    began, load = time.monotonic(), os.getloadavg()[0]
+    sizes = scaling.measure(sandbox, tools, folder, progress)
+    scores = side_by_side.measure(sandbox, tools, folder, progress)
+    found = ratio.measure(sandbox, tools, progress, rounds=ROUNDS)
+    for table in (
+        side_by_side.grid(scores),
+        ratio.grid(found),
+        scaling.messages_grid(sizes),
+        scaling.engine_grid(sizes),
+    ):
+        console.print(table.for_terminal())
+    if write:
+        facts = page.machine() | {
+            "minutes": f"{(time.monotonic() - began) / 60:.0f}",
+            "load_before": f"{load:.1f}",
+            "load_after": f"{os.getloadavg()[0]:.1f}",
+            "plugins": plugins.select(tools, pulumi_home()).kind,
+        }
+        page.PAGE.write_text(page.text(scores, sizes, found, facts), encoding="utf-8")
+        console.print(f"Written: {page.PAGE.relative_to(CHECKOUT)}")

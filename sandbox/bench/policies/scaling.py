@@ -1,0 +1,199 @@
+"""What the pack adds as a stack grows: with the resources and their bytes, not with resources times secrets."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.bench.grid import Grid
+from sandbox.bench.policies import messages
+from sandbox.bench.policies.engine import engine_on
+from sandbox.bench.policies.synthetic import planned
+from sandbox.bench.samples import Samples
+from sandbox.clusters import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+from tests.corpus.engine import Engine
+
+HERE = Path(__file__).resolve().parent
+SILENT, WATCHED = HERE / "packs" / "silent", HERE / "packs" / "watched"
+ON_ENGINE = {(1000, 100): 3, (5000, 500): 1}
+"""Sizes measured on the engine too, and how many rounds of each: one of 5,000 takes minutes."""
+BY_MESSAGES = ((1000, 100), (5000, 50), (5000, 500), (5000, 2000), (20000, 2000))
+GOAL = 5.0
+"""Seconds that the pack may add at 5,000 resources with 500 secrets."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What one run of the pack did: seconds before the writes and at the end, messages, bytes of all of them."""
+
+    each: float
+    end: float
+    calls: int
+    message_bytes: int
+
+    @classmethod
+    def read(cls, lines: Iterable[str]) -> Judging:
+        """From the record of `packs/watched`."""
+        each, end, calls, size = 0.0, 0.0, 0, 0
+        for line in lines:
+            name, seconds, bytes_ = json.loads(line)
+            calls, size = calls + 1, size + bytes_
+            if name == "analyze_stack":
+                end += seconds
+            else:
+                each += seconds
+        return cls(each, end, calls, size)
+
+    @property
+    def seconds(self) -> float:
+        return self.each + self.end
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """Seconds of whole previews, round by round, and what this pack did in the last one."""
+
+    without: Samples
+    with_silent: Samples
+    with_pack: Samples
+    judging: Judging
+
+    @property
+    def silent_adds(self) -> float:
+        return self.with_silent.median - self.without.median
+
+    @property
+    def pack_adds(self) -> float:
+        return self.with_pack.median - self.without.median
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size of stack. `object_bytes`: names, keys and values of what the program registers."""
+
+    resources: int
+    secrets: int
+    object_bytes: int
+    by_messages: Judging
+    on_engine: OnEngine | None = None
+
+    @property
+    def pairs(self) -> int:
+        """What a search of each secret in each resource would take."""
+        return self.resources * self.secrets
+
+    @property
+    def nanoseconds_per_byte(self) -> float:
+        return self.by_messages.seconds / self.object_bytes * 1e9
+
+
+def measure(sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress) -> list[Size]:
+    """All sizes by messages, some on the engine too. Nothing is written to the clusters."""
+    found = []
+    with progress.step("stacks of many resources") as step:
+        for resources, secrets in BY_MESSAGES:
+            step.note(f"{resources} resources, {secrets} secrets, by messages")
+            judging = _judged_by_messages(folder, resources, secrets)
+            engine = None
+            if rounds := ON_ENGINE.get((resources, secrets)):
+                step.note(f"{resources} resources, {secrets} secrets, on the engine")
+                engine = _on_engine(resources, secrets, rounds, sandbox, tools, folder)
+            object_bytes = sum(one.size for one in planned(resources, secrets))
+            found.append(Size(resources, secrets, object_bytes, judging, engine))
+    return found
+
+
+def _judged_by_messages(folder: Path, resources: int, secrets: int) -> Judging:
+    log = folder / "messages.log"
+    log.unlink(missing_ok=True)
+    if messages.send(WATCHED, log, resources, secrets):
+        raise SandboxError("The policies found something in the synthetic stack, which has nothing to find.")
+    return Judging.read(log.read_text(encoding="utf-8").splitlines())
+
+
+def _on_engine(resources: int, secrets: int, rounds: int, sandbox: Sandbox, tools: Tools, folder: Path) -> OnEngine:
+    log = folder / "engine.log"
+
+    def engine_for(resources: int, secrets: int) -> Engine:
+        settings = {"BENCH_RESOURCES": str(resources), "BENCH_SECRETS": str(secrets), "BENCH_PACK_LOG": str(log)}
+        return engine_on(sandbox, tools, folder / "scaling", settings)
+
+    _preview(engine_for(10, 1), None)  # makes the stack, which else the first round would
+    engine = engine_for(resources, secrets)
+    seconds: dict[Path | None, list[float]] = {None: [], SILENT: [], WATCHED: []}
+    for _ in range(rounds):
+        log.unlink(missing_ok=True)
+        for pack, taken in seconds.items():
+            taken.append(_preview(engine, pack))
+    without, silent, watched = (Samples(taken) for taken in seconds.values())
+    return OnEngine(without, silent, watched, Judging.read(log.read_text(encoding="utf-8").splitlines()))
+
+
+def _preview(engine: Engine, pack: Path | None) -> float:
+    """Seconds of a preview of the synthetic program."""
+    options = ["--policy-pack", str(pack), "--policy-pack-config", str(_config(engine))] if pack else []
+    began = time.monotonic()
+    run = engine.run("preview", "", stack="scaling", policies=False, more=options, program=HERE / "program")
+    if run.code or run.said:
+        raise SandboxError("`pulumi preview` of the synthetic stack failed.", why=run.output[-2000:])
+    return time.monotonic() - began
+
+
+def _config(engine: Engine) -> Path:
+    """Whose cluster is which, by address."""
+    path = engine.state / "scaling.json"
+    servers = {"controlPlaneServers": [engine.servers["cp"]], "dataPlaneServers": [engine.servers["dp"]]}
+    path.write_text(json.dumps({"providers-reach-their-own-cluster": servers}), encoding="utf-8")
+    return path
+
+
+def engine_grid(sizes: Iterable[Size]) -> Grid:
+    """The whole preview's seconds, and what any pack and this pack add to it."""
+    rows = []
+    for size in sizes:
+        if (seen := size.on_engine) is not None:
+            rows.append(
+                [
+                    f"{size.resources:,} resources, {size.secrets:,} secrets",
+                    str(len(seen.without.values)),
+                    f"{seen.without.median:.1f} s",
+                    f"{seen.silent_adds:+.1f} s",
+                    f"{seen.pack_adds:+.1f} s",
+                    f"{seen.judging.seconds:.2f} s",
+                    f"{size.by_messages.seconds:.2f} s",
+                ]
+            )
+    columns = [
+        "first preview of",
+        "rounds",
+        "no pack",
+        "a silent pack",
+        "this pack",
+        "of that judging",
+        "judging, by messages",
+    ]
+    return Grid(f"a synthetic stack on the engine (goal: at most {GOAL:+.0f} s at 5,000)", columns, rows)
+
+
+def messages_grid(sizes: Iterable[Size]) -> Grid:
+    """Judging alone: its time follows the bytes."""
+    rows = [
+        [
+            f"{size.resources:,}",
+            f"{size.secrets:,}",
+            f"{size.object_bytes / 1e6:.2f} MB",
+            f"{size.by_messages.message_bytes / 1e6:.1f} MB",
+            f"{size.by_messages.each:.2f} s",
+            f"{size.by_messages.end:.2f} s",
+            f"{size.nanoseconds_per_byte:.0f} ns",
+        ]
+        for size in sizes
+    ]
+    columns = ["resources", "secrets", "objects", "messages", "before writes", "at the end", "per byte of objects"]
+    return Grid("judging a synthetic stack", columns, rows)

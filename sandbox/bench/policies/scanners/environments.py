@@ -1,0 +1,76 @@
+"""Where the other scanners run: a virtual environment of its own for each, a built program for gitleaks; all cached.
+
+Their pins are theirs alone: checkov's are a hundred packages, some at versions that nothing else here could live with.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sandbox.cache import cache_dir, content_key, publish
+from sandbox.jobs import Job
+from sandbox.progress import Progress
+from sandbox.toolchain.go_compiler import find_go, needed_version
+from sandbox.toolchain.go_sets import Build, GoSet
+
+HERE = Path(__file__).resolve().parent
+_LIMIT, _STALL = 900.0, 120.0  # seconds
+GITLEAKS_VERSION = "v8.30.1"
+GITLEAKS = GoSet(
+    name="gitleaks",
+    folder="gitleaks",
+    title=f"gitleaks {GITLEAKS_VERSION}",
+    provides=("gitleaks",),
+    builds=(Build(("tool",), variables=(("github.com/zricethezav/gitleaks/v8/version.Version", GITLEAKS_VERSION),)),),
+    root=HERE,
+)
+
+
+def python_with(name: str, progress: Progress) -> Path:
+    """The interpreter of an environment with the packages of `<name>.txt`. Raises SandboxError."""
+    pins = HERE / f"{name}.txt"
+    target = cache_dir() / "scanners" / f"{name}-{content_key(sys.version, sys.base_prefix, pins.read_bytes())}"
+    with progress.step(name) as step:
+        job = Job(name, _log(name), step.note)
+
+        def build(into: Path) -> None:
+            step.note("installing")
+            job.run([sys.executable, "-m", "venv", str(into / "venv")], limit=300)
+            pip = [str(into / "venv/bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+            job.run(
+                [*pip, "--no-deps", "-r", str(pins)],
+                limit=_LIMIT,
+                stall=_STALL,
+                fix="check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again.",
+            )
+
+        if not publish(target, build, lock=cache_dir() / "locks" / name, waiting=step.note):
+            step.skip("in the cache")
+    return target / "venv" / "bin" / "python"
+
+
+def gitleaks(progress: Progress) -> Path:
+    """The program. Raises SandboxError."""
+    target = cache_dir() / "scanners" / f"gitleaks-{GITLEAKS.key()}"
+    with progress.step(GITLEAKS.title) as step:
+        job = Job(GITLEAKS.name, _log(GITLEAKS.name), step.note)
+
+        def build(into: Path) -> None:
+            GITLEAKS.build(into, job, find_go(needed_version(GITLEAKS.mod_files()), progress, _log("go")))
+
+        if not publish(target, build, lock=cache_dir() / "locks" / "gitleaks", waiting=step.note):
+            step.skip("in the cache")
+    return target / "bin" / "gitleaks"
+
+
+def pinned(name: str) -> str:
+    """The version that `<name>.txt` pins of the package of that name."""
+    lines = (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return next(line.split("==")[1] for line in lines if line.startswith(f"{name}=="))
+
+
+def _log(name: str) -> Path:
+    folder = cache_dir() / "logs"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{name}.log"

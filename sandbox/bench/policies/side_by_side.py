@@ -1,0 +1,89 @@
+"""The pack, its offline scan, and the scanners of others on the same corpus: caught, false alarms, seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.scan.command import findings_in
+from hosted_mesh_policies.scan.sources import UnreadableError, from_paths
+from hosted_mesh_policies.settings import Settings
+
+from sandbox.bench.grid import Grid
+from sandbox.bench.policies import corpus
+from sandbox.bench.policies.counting import Score, cases_of
+from sandbox.bench.policies.engine import engine_on
+from sandbox.bench.policies.scanners import SCANNERS, Scanner
+from sandbox.clusters import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+PLAN: Final = "preview's JSON"
+WRITTEN: Final = "manifests as written"
+SCAN: Final = "hosted-mesh scan"
+MANDATORY: Final = frozenset(rule.name for rule in RULES if rule.mandatory)
+# A preview's JSON masks kubeconfigs, so the scan is told by provider names whose cluster is whose.
+PROVIDERS: Final = {"controlPlaneProviders": ["cp-cluster"], "dataPlaneProviders": ["dp-cluster"]}
+
+
+def measure(sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress) -> list[Score]:
+    """All tools on both forms. Nothing stays on the clusters."""
+    plans, written, kept = (folder / name for name in ("plans", "written", "kept"))
+    with progress.step("the corpus on the engine") as step:
+        said = corpus.on_engine(engine_on(sandbox, tools, folder / "corpus"), step)
+    corpus.write_previews(said.previews, plans)
+    corpus.write_manifests(written, kept)
+    added = said.with_pack - said.without
+    scores = [Score.of("hosted-mesh, the pack on the engine", "the run itself", said.refused, corpus.IS_LEAK, added)]
+    with progress.step("hosted-mesh scan"):
+        scores += [
+            _scanned(PLAN, lambda case: ((plans / case,), ())),
+            _scanned(f"{WRITTEN}, both clusters'", lambda case: ((written / case,), (kept / case,))),
+            _scanned(WRITTEN, lambda case: ((written / case,), ())),
+        ]
+    for scanner in SCANNERS:
+        for fed, place in ((PLAN, plans), (WRITTEN, written)):
+            if fed == WRITTEN or scanner.reads_plans:
+                scores.append(_other(scanner, fed, place, progress))
+    return scores
+
+
+def _scanned(fed: str, paths: Callable[[str], tuple[tuple[Path, ...], tuple[Path, ...]]]) -> Score:
+    settings = Settings.read({"": PROVIDERS})
+    flagged = set()
+    began = time.monotonic()
+    for case in corpus.IS_LEAK:
+        mine, providers = paths(case)
+        try:
+            found = findings_in(from_paths(mine, providers), settings)
+        except UnreadableError:  # nothing goes to the user's cluster, so there is nothing to judge
+            continue
+        if any(finding.rule in MANDATORY for finding in found):
+            flagged.add(case)
+    return Score.of(SCAN, fed, flagged, corpus.IS_LEAK, time.monotonic() - began)
+
+
+def _other(scanner: Scanner, fed: str, place: Path, progress: Progress) -> Score:
+    try:
+        command = scanner.command(progress)
+        with progress.step(f"{scanner.name} on {fed}"):
+            began = time.monotonic()
+            files = scanner.files_with_findings(command, place)
+            seconds = time.monotonic() - began
+    except SandboxError as problem:
+        return Score(scanner.name, fed, why_not=problem.what)
+    return Score.of(scanner.name, fed, cases_of(files), corpus.IS_LEAK, seconds)
+
+
+def grid(scores: list[Score]) -> Grid:
+    columns = ["tool", "fed with", "leaks caught", "clean programs flagged", "time"]
+    return Grid("the corpus side by side", columns, [score.row() for score in scores])
+
+
+def size(is_leak: Mapping[str, bool]) -> str:
+    leaks = sum(is_leak.values())
+    return f"{leaks} leaks and {len(is_leak) - leaks} clean programs"
