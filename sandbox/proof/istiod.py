@@ -84,11 +84,7 @@ def _same_cacerts(scene: Scene, process: Process) -> None:
     secret = scene.provider.get(Secret, "cacerts", namespace=scene.mesh.namespace)
     stored = _decoded(secret.data or {})
     for name, content in stored.items():
-        # Absolute links inside the container would lead out of it, so the volume's data directory is read.
-        path = process.root / "etc/cacerts/..data" / name
-        direct = process.root / "etc/cacerts" / name
-        seen = path if path.exists() else direct
-        if not seen.exists() or seen.read_bytes() != content:
+        if process.file(f"/etc/cacerts/{name}") != content:
             raise NotObserved(f"the process does not see the live Secret cacerts: {name} differs")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import subprocess
 import sys
@@ -79,21 +80,44 @@ class Scene:
         """The process that runs `program` for this Pod, found by the Pod's own name in its environment."""
         assert pod.metadata is not None
         wanted = {"POD_NAME": str(pod.metadata.name), "POD_NAMESPACE": str(pod.metadata.namespace)}
-        found = find(program, wanted)
+        found = find(program, wanted, self.read)
         if not found:
             raise NotObserved(f"no process {program} runs for Pod {wanted['POD_NAMESPACE']}/{wanted['POD_NAME']}")
         return found[0]
 
+    def read(self, path: Path) -> bytes:
+        """A file of a Pod's process, whose user need not be this one: it may be a subordinate of this user's.
+
+        The sandbox's own root may read it: this user, once in the sandbox's user namespace. Raises OSError.
+        """
+        if self.sandbox.mode == "root":
+            return path.read_bytes()
+        done = subprocess.run(
+            [*_as_root(self.sandbox.supervisor.identity.pid), "cat", "--", path],
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode != 0:
+            message = done.stderr.decode(errors="replace").strip()
+            raise FileNotFoundError(message) if "No such file or directory" in message else OSError(message)
+        return done.stdout
+
     def in_network_of(self, process: Process, script: str, *args: str) -> Any:
         """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
-        enter = ["nsenter", f"--target={process.pid}", "--net"]
-        if self.sandbox.mode == "rootless":
-            enter += ["--user", "--preserve-credentials"]
+        enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
+        enter.append("--net")
         return _json_of(subprocess.run([*enter, *_script(script, *args)], capture_output=True, timeout=60))
 
     def in_network(self, network: NetworkName, script: str, *args: str) -> Any:
         """The same from a cluster's own node: `provider` or `user`."""
         return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))
+
+
+def _as_root(pid: int) -> list[str]:
+    """What makes a command root in the user namespace of a process of a rootless sandbox."""
+    return ["nsenter", f"--target={pid}", "--user", "--preserve-credentials"]
 
 
 def client_of(cluster: Cluster) -> Client:
