@@ -156,6 +156,6 @@ def test_the_pins_are_complete() -> None:
     )
     for file in ("requirements.txt", "requirements-dev.txt"):
         for line in (CHECKOUT / file).read_text().splitlines():
-            if line and not line.startswith("-"):
+            if line and not line.startswith(("-", "#")):
                 name, _, version = line.lower().replace("_", "-").partition("==")
                 assert held.get(name) == version, line
