@@ -33,6 +33,11 @@ _on_control_plane: WeakSet[pulumi.Resource] = WeakSet()
 _declassified: WeakSet[pulumi.Output[Any]] = WeakSet()
 
 
+class BoundaryError(InvalidInputError, pulumi.RunError):
+    """A control-plane secret among the properties of an object for the user's cluster. It is raised while an Output
+    resolves, past every `except` of the program's; a RunError is shown as one message, without a stack trace."""
+
+
 def remember(args: pulumi.ResourceTransformationArgs) -> None:
     """A transformation for the control plane's objects: their secrets are the control plane's."""
     _on_control_plane.add(args.resource)
@@ -41,7 +46,7 @@ def remember(args: pulumi.ResourceTransformationArgs) -> None:
 def keep_secrets_out(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
     """A transformation for the data plane's objects: each Output among their properties is looked at before it is sent.
 
-    The registration fails with InvalidInputError, which names the property and the secret's source, never a value.
+    The registration fails with BoundaryError, which names the property and the secret's source, never a value.
     """
     kept_secret = {"data", "stringData"} if args.type_ == SECRET else set[str]()
     props = {
@@ -83,7 +88,7 @@ def _guarded(value: Any, path: str, resource: str, *, always_marked: bool) -> An
 
 
 async def _check(value: pulumi.Output[Any], path: str, resource: str, always_marked: bool) -> bool:
-    """True; raises InvalidInputError for a secret that comes from the control plane."""
+    """True; raises BoundaryError for a secret that comes from the control plane."""
     if not await value.is_secret():
         return True
     for source in await value.resources():
@@ -92,7 +97,7 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
             continue
         if source in _on_control_plane or _is_owned(urn):
             problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {urn.rpartition('::')[2]}", FIX)
-            raise InvalidInputError([problem], "what the data plane is sent")
+            raise BoundaryError([problem], "what the data plane is sent")
     return True
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .clusters import KUBECONFIG_KEYS, Clusters, Role
 from .detect.atoms import atoms
-from .detect.flow import Flow
+from .detect.flow import CERTIFICATE_TYPES, Flow
 from .detect.index import Index
 from .detect.own_secrets import ALL_SECRET_TYPES, from_base64, secret_leaves
 from .detect.places import as_bytes
@@ -72,7 +72,7 @@ def known_secrets(
             for key in KUBECONFIG_KEYS:
                 data = as_bytes(at(provider.inputs, key))
                 add(index, users, data, f"{provider.urn} {key}", certain=False)
-    for resource in stack.resources:
+    for resource in sorted(stack.resources, key=lambda found: found.type in CERTIFICATE_TYPES):  # they repeat keys
         if resource.urn in flow.owned:
             add_secrets_of(
                 resource, index, users, frozenset(n for n in resource.sources if flow.is_users_alone(resource, n))

@@ -265,14 +265,15 @@ class Flow:
 
     def _path_into(self, resource: Resource, name: str, urns: tuple[str, ...]) -> tuple[Hop, ...]:
         sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) is not None]
-        explained = any(self.is_source(s) and s.urn not in self.tainted for s in sources)
-        for source in sources:
-            if source.urn not in self.tainted or not self.carries(resource, name, source):
-                continue
-            if explained and source.type in CERTIFICATE_TYPES | {REFERENCE_TYPE}:
-                continue  # the mark is that of the user's own secret beside a public certificate
-            return (*self._origin_path(source), Hop(source.urn, name))
-        return ()
+        guilty = [s for s in sources if s.urn in self.tainted and self.carries(resource, name, s)]
+        if any(self.is_source(s) and s.urn not in self.tainted for s in sources):
+            # The mark is that of the user's own secret beside a public certificate.
+            guilty = [s for s in guilty if s.type not in CERTIFICATE_TYPES | {REFERENCE_TYPE}]
+        if not guilty:
+            return ()
+        # Of several, tell of the one whose secret it is, as far as values are known; a certificate only repeats a key.
+        source = min(guilty, key=lambda s: (not self._holds(resource, name, s), s.type in CERTIFICATE_TYPES))
+        return (*self._origin_path(source), Hop(source.urn, name))
 
     def _origin_path(self, resource: Resource) -> tuple[Hop, ...]:
         """The way from where a secret was made to a resource that holds it. Cycles end it."""

@@ -59,8 +59,13 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
     if not context.clusters.on_data_plane(resource) or resource.read_only:
         return
     for match in context.inspection(resource).matches:
-        wrapped = f", under {' in '.join(reversed(match.layers))}" if match.layers else ""
+        wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
         yield context.show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
+
+
+def _told_layers(layers: tuple[str, ...]) -> str:
+    """Innermost first. Base64 in lines of equal length is what people know as PEM."""
+    return " in ".join(reversed(layers)).replace("base64 in folding", "PEM")
 
 
 def _origin(origin: str) -> str:
@@ -82,7 +87,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
             found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
         for shape in found:
             if problem := _problem(context, resource, path, shape, users_own):
-                wrapped = f" (under {' in '.join(reversed(shape.layers))})" if shape.layers else ""
+                wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
                 yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
 
 
