@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import deployment
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
@@ -42,6 +43,15 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
     assert "unhandled exception" not in told
     keys = [key for key, _ in live_sandbox.clusters["user"].etcd_items()]
     assert b"/registry/configmaps/default/leak" not in keys
+
+
+def test_the_readme_shows_what_is_printed(live_sandbox: Sandbox, tools: Tools) -> None:
+    shown = (CHECKOUT / "README.md").read_text().partition("```text\nPolicies:\n")[2].partition("```")[0]
+    done = _run(live_sandbox, tools, "provider", "preview")
+    printed = [line.strip() for line in done.stdout.splitlines()]
+    wanted = [line.strip() for line in shown.splitlines() if "hosted-mesh@" not in line]
+    assert [line for line in wanted if line not in printed] == []
+    assert len(wanted) > 8
 
 
 def test_without_the_leak_it_passes_without_a_preview_too(live_sandbox: Sandbox, tools: Tools) -> None:
