@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT, ensure_environment
 from sandbox.cache import cache_dir
+from sandbox.clusters import uid_maps
 from sandbox.plugins import official
 from sandbox.progress import Progress
 from sandbox.surroundings import pulumi_home
@@ -22,22 +23,28 @@ from sandbox.toolchain import Tools
 
 PROGRAMS = Path(__file__).parent / "user_programs"
 LIMIT = 180.0  # seconds for one command
+SUBORDINATES = 65536  # ids, as distributions give them to a new account
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOSTED_MESH_PLUGINS", "HOSTED_MESH_TOOLS", "PIP_INDEX_URL", "GOPROXY")
 # What a clone does not have, or the first command makes again.
 _NOT_CLONED = shutil.ignore_patterns(".[!c]*", "__pycache__", "build", "dist")
 
 
+Shown = tuple[Path, Path, bool]  # where the user sees it, what it is, whether it is read-only
+
+
 @dataclass(frozen=True)
 class OrdinaryUser:
-    """uid: who runs the commands. prefix: what makes a command theirs, empty when the tests are theirs already.
+    """uid: who runs the commands. place: a directory of theirs, with their home and their sandboxes.
 
-    place: a directory of theirs, with their home and their sandboxes.
+    show: what this user sees at which path; None when the tests are theirs already. subordinates: ids that Pods may
+    have besides, none for most.
     """
 
     uid: int
     place: Path
-    prefix: tuple[str, ...]
     environment: dict[str, str]
+    show: tuple[Shown, ...] | None
+    subordinates: range = range(0)
 
     @classmethod
     def at(cls, place: Path, tools: Tools, progress: Progress) -> OrdinaryUser:
@@ -49,7 +56,9 @@ class OrdinaryUser:
         """
         if os.geteuid() != 0:
             (place / "home").mkdir()
-            return cls(os.geteuid(), place, (), dict(os.environ))
+            first = uid_maps.subordinate(Path("/etc/subuid")) if uid_maps.has_range() else None
+            ids = range(0) if first is None else range(first, first + SUBORDINATES)
+            return cls(os.geteuid(), place, dict(os.environ), None, ids)
         uid = _unused_uid()
         for folder in ("home", "cache", "checkout"):
             (place / folder).mkdir()
@@ -57,7 +66,7 @@ class OrdinaryUser:
         python, _ = ensure_environment(progress)
         cache, own_cache = cache_dir(), place / "cache"
         shared = [python.parent.parent, *(one for one in tools.root.iterdir() if one.name != "bin")]
-        show: list[tuple[Path, Path, bool]] = [
+        show: list[Shown] = [
             (place, place, False),
             (CHECKOUT, place / "checkout", False),
             (cache, own_cache, False),
@@ -74,16 +83,18 @@ class OrdinaryUser:
             elif target.is_relative_to(place):
                 target.mkdir(parents=True, exist_ok=True)
         _give(place, uid)
-        plan = json.dumps({"uid": uid, "show": [(str(target), str(source), ro) for target, source, ro in show]})
-        prefix = (sys.executable, str(PROGRAMS / "become.py"), plan)
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         environment |= {"HOME": str(place / "home"), "XDG_CACHE_HOME": str(cache.parent)}
-        return cls(uid, place, prefix, environment)
+        return cls(uid, place, environment, tuple(show))
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs a command as this user in their clone, to its end; its exit code is the caller's to judge."""
+        prefix: list[str | Path] = []
+        if self.show is not None:
+            shown = [(str(target), str(source), read_only) for target, source, read_only in self.show]
+            prefix = [sys.executable, PROGRAMS / "become.py", json.dumps({"uid": self.uid, "show": shown})]
         return subprocess.run(
-            [*self.prefix, *map(str, command)],
+            [*prefix, *command],
             cwd=CHECKOUT,
             env=self.environment,
             stdin=subprocess.DEVNULL,

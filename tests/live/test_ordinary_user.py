@@ -1,7 +1,8 @@
-"""All that `make up` and `make down` do, for an ordinary user with one user id; and what they say where it cannot be.
+"""All that `make up` and `make down` do, for ordinary users; and what they say where it cannot be.
 
-Run by root, the tests get such a user without changing the machine (ordinary_user.py). Run by an ordinary user, that
-user it is, and every other live test is of an ordinary user too.
+Run by root, the tests get a user with one id and one with subordinate ids, without changing the machine
+(ordinary_user.py, subordinate_ids.py). Run by an ordinary user, that user it is, and every other live test is of an
+ordinary user too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,13 +25,24 @@ from sandbox.proof.table import CHECKS
 from sandbox.toolchain import Tools
 from tests.live.inside import Inside, all_pids
 from tests.live.ordinary_user import PROGRAMS, OrdinaryUser
+from tests.live.subordinate_ids import with_subordinates
 
 MAKES_NAMESPACES = "from sandbox.kernel import *; unshare(CLONE_NEWUSER, 'user'); unshare(CLONE_NEWNS, '')"
 
 
-@pytest.fixture(scope="module")
-def user(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> OrdinaryUser:
-    return OrdinaryUser.at(tmp_path_factory.mktemp("user"), tools, progress)
+WHO = ("one id", "subordinate ids") if os.geteuid() == 0 else ("who runs the tests",)
+
+
+@pytest.fixture(scope="module", params=WHO)
+def user(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress
+) -> Iterator[OrdinaryUser]:
+    alone = OrdinaryUser.at(tmp_path_factory.mktemp("user"), tools, progress)
+    if request.param == "subordinate ids":
+        with with_subordinates(alone) as user:
+            yield user
+    else:
+        yield alone
 
 
 def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
@@ -49,7 +62,9 @@ def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
         inside = Inside.of(sandbox)
         assert len(inside.processes) > 20
         assert len(inside.networks()) >= 5  # the wan, two nodes, Pods on both
-        assert {Path(f"/proc/{one.pid}").stat().st_uid for one in inside.processes if one.alive()} == {user.uid}
+        owners = {Path(f"/proc/{one.pid}").stat().st_uid for one in inside.processes if one.alive()}
+        assert owners <= {user.uid, *user.subordinates}
+        assert (len(owners) > 1) == bool(user.subordinates)
         status = json.loads(user.sandbox("status", "--json", "--state", state).stdout)
         assert status["mode"] == "rootless"
         assert status["answering"] == {"provider": True, "user": True}
@@ -63,7 +78,7 @@ def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
     assert sorted(home.rglob("*")) == kept
     assert {name for _, name in socket.if_nameindex()} <= interfaces
     if user.uid != os.geteuid():  # whatever this user runs is the sandbox's
-        assert processes_of(user.uid) == {}
+        assert processes_of({user.uid, *user.subordinates}) == {}
 
 
 def test_a_kernel_that_makes_no_user_namespaces_is_one_clear_error(user: OrdinaryUser) -> None:
@@ -77,7 +92,7 @@ def test_a_kernel_that_makes_no_user_namespaces_is_one_clear_error(user: Ordinar
 def says_what_to_enable(up: subprocess.CompletedProcess[str]) -> None:
     """One block of text with the kernel's own reason and the settings to change."""
     assert up.returncode == 1, up.stdout + up.stderr
-    refusal = r"does not let this user make the namespaces.*\n  rootless: .*new .* namespace: "
+    refusal = r"does not let this user make the namespaces.*\n  rootless.*: .*new .* namespace: "
     assert re.search(refusal, up.stderr), up.stderr
     assert "To fix it: run as root" in up.stderr
     for setting in ("user.max_user_namespaces", "unprivileged_userns_clone", "apparmor_restrict_unprivileged_userns"):
@@ -85,12 +100,12 @@ def says_what_to_enable(up: subprocess.CompletedProcess[str]) -> None:
     assert "Traceback" not in up.stderr
 
 
-def processes_of(uid: int) -> dict[int, str]:
-    """Command lines of all that this user runs, by process id; not of what has ended and waits to be reaped."""
+def processes_of(uids: set[int]) -> dict[int, str]:
+    """Command lines of all that these users run, by process id; not of what has ended and waits to be reaped."""
     found = {}
     for pid in all_pids():
         with suppress(OSError):
             path = Path(f"/proc/{pid}")
-            if path.stat().st_uid == uid and (command := (path / "cmdline").read_bytes()):
+            if path.stat().st_uid in uids and (command := (path / "cmdline").read_bytes()):
                 found[pid] = command.replace(b"\0", b" ").decode(errors="replace")
     return found
