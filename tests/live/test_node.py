@@ -281,7 +281,9 @@ def test_deletion_leaves_no_process(kubectl: Kubectl) -> None:
 def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox: Sandbox, kubectl: Kubectl) -> None:
     marker = os.urandom(8).hex()
     kubectl.apply(marked("survivor", marker))
-    before = eventually(lambda: processes(marker))
+    # Seen by the API server, not just by the kernel: the next agent knows of the first run by nothing else.
+    eventually(lambda: container_of(kubectl, "survivor").get("state", {}).get("running"))
+    before = processes(marker)
     config = f"{sandbox.state}/clusters/{NODE}/node.json"
     agents = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _runs(entry, config)]
     os.kill(min(agents), signal.SIGKILL)
