@@ -36,9 +36,13 @@ MASK: Final = "[secret]"
 LARGEST_ASSET: Final = 64 * 1024 * 1024
 
 
-def from_struct(struct: Struct) -> Tree:
-    """A resource's properties."""
-    return {key: from_value(value) for key, value in struct.fields.items()}
+def from_struct(struct: Struct) -> dict[str, Tree]:
+    """A resource's properties, in the order of their names: protobuf's maps have one that changes from run to run."""
+    return {key: from_value(value) for key, value in sorted(struct.fields.items(), key=_by_name)}
+
+
+def _by_name(field: tuple[str, Value]) -> str:
+    return field[0]
 
 
 def from_value(value: Value) -> Tree:
@@ -47,7 +51,7 @@ def from_value(value: Value) -> Tree:
     if kind == "string_value":
         return UNKNOWN if value.string_value in UNKNOWNS else value.string_value
     if kind == "struct_value":
-        return from_signed({key: from_value(child) for key, child in value.struct_value.fields.items()})
+        return from_signed(from_struct(value.struct_value))
     if kind == "list_value":
         return _from_list(value.list_value)
     if kind == "number_value":

@@ -10,7 +10,7 @@ from .clusters import KUBECONFIG_KEYS, Clusters, Role
 from .detect.atoms import atoms
 from .detect.flow import CERTIFICATE_TYPES, Flow
 from .detect.index import Index
-from .detect.own_secrets import ALL_SECRET_TYPES, from_base64, secret_leaves
+from .detect.own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
 from .detect.places import as_bytes
 from .model import SECRET_DATA, Resource, Stack
 from .settings import Settings
@@ -72,12 +72,19 @@ def known_secrets(
             for key in KUBECONFIG_KEYS:
                 data = as_bytes(at(provider.inputs, key))
                 add(index, users, data, f"{provider.urn} {key}", certain=False)
-    for resource in sorted(stack.resources, key=lambda found: found.type in CERTIFICATE_TYPES):  # they repeat keys
+    for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
             add_secrets_of(
                 resource, index, users, frozenset(n for n in resource.sources if flow.is_users_alone(resource, n))
             )
     return index
+
+
+def _origin_first(resource: Resource) -> tuple[int, str]:
+    """What makes secrets before what keeps or repeats them: a verdict names the first. The engine has no order."""
+    if resource.type == KEY_TYPE or resource.type in ALL_SECRET_TYPES:
+        return 0, resource.urn
+    return 3 if resource.type in CERTIFICATE_TYPES else 2 if resource.kind == "Secret" else 1, resource.urn
 
 
 def add(index: Index, users: frozenset[bytes], value: bytes, origin: str, *, certain: bool) -> None:
@@ -94,7 +101,8 @@ def add_secrets_of(
         foreign |= set(SECRET_DATA)
     certain = resource.type in ALL_SECRET_TYPES or resource.type.startswith("random:")
     for tree in (resource.inputs, resource.outputs):
-        for path, value in secret_leaves(resource, tree):
+        # A key is there in several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
+        for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):
             if path[0] not in foreign:
                 add(index, users, value, f"{resource.urn} {show(path)}", certain=certain)
 
