@@ -26,6 +26,8 @@ def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     """A plug-in started as the engine does it, by a link from elsewhere; its name and its process."""
     link = tmp_path / executable(request.param)
     link.symlink_to(BIN / executable(request.param))
+    (tmp_path / "sandbox").mkdir()  # a package of our name where the engine runs must not get in the way
+    (tmp_path / "sandbox" / "__init__.py").write_text("raise RuntimeError")
     environment = {**os.environ, "HOSTED_MESH_PYTHON": sys.executable}
     process = subprocess.Popen([link], stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path)
     yield request.param, process
