@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sandbox.plugins.kubernetes.client import Client
-from sandbox.plugins.kubernetes.objects import Gvk, gvk_of, is_crd, text_in
+from sandbox.plugins.kubernetes.objects import Gvk, is_crd, text_in
 from sandbox.plugins.kubernetes.scheme import is_built_in
+
+if TYPE_CHECKING:
+    from sandbox.plugins.kubernetes.client import Client
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # fmt: off
@@ -94,8 +96,9 @@ class Discovery:
 
     def is_namespaced(self, gvk: Gvk, beside: Iterable[Mapping[str, Any]] = ()) -> bool | None:
         """Whether objects of the kind live in namespaces; None when nobody knows. beside: manifests to look in too."""
-        if is_built_in(gvk.api_version, gvk.kind):
-            return gvk.kind not in _CLUSTER_WIDE
+        built_in = built_in_scope(gvk)
+        if built_in is not None:
+            return built_in
         for obj in beside:
             if is_crd(obj) and (text_in(obj, "spec", "group"), text_in(obj, "spec", "names", "kind")) == (
                 gvk.group,
@@ -120,9 +123,6 @@ def _resources_of(group: Mapping[str, Any]) -> dict[Gvk, Resource]:
     return found
 
 
-def known_scope(discovery: Discovery | None, obj: Mapping[str, Any]) -> bool | None:
-    """`is_namespaced` of an object, also where there is no API server to ask."""
-    gvk = gvk_of(obj)
-    if discovery is not None:
-        return discovery.is_namespaced(gvk)
+def built_in_scope(gvk: Gvk) -> bool | None:
+    """Whether a kind of Kubernetes itself lives in namespaces; None for other kinds: those the API server knows."""
     return gvk.kind not in _CLUSTER_WIDE if is_built_in(gvk.api_version, gvk.kind) else None

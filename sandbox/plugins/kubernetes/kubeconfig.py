@@ -8,11 +8,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, Final
 
 Kubeconfig = dict[str, Any]
+_UNREADABLE: Final = "it is neither YAML nor JSON, nor the path of a file"
 
 
 class KubeconfigError(Exception):
@@ -42,13 +41,24 @@ def parse(path_or_content: str) -> Kubeconfig:
             text = path.read_text()
     except (OSError, ValueError):
         pass  # Too long or odd for a path: then it is content.
-    try:
-        config = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
-        raise KubeconfigError("it is neither YAML nor JSON, nor the path of a file") from None
+    config = _parsed(text)
     if not isinstance(config, dict):
         raise KubeconfigError("it is not a mapping, nor the path of a file")
     return config
+
+
+def _parsed(text: str) -> Any:
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise KubeconfigError(_UNREADABLE) from None
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        raise KubeconfigError(_UNREADABLE) from None
 
 
 def ambient() -> Kubeconfig:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sandbox.plugins.kubernetes.cluster import Cluster
+from sandbox.plugins.kubernetes.connection import Connection
 from sandbox.plugins.kubernetes.settings import Settings
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import ProviderError
+
+if TYPE_CHECKING:
+    from sandbox.plugins.kubernetes.cluster import Cluster
 
 FORGET_HELP: Final = (
     "If the cluster was deleted, you can remove this resource from Pulumi state by rerunning the operation with the "
@@ -18,22 +21,29 @@ FORGET_HELP: Final = (
 
 @dataclass(frozen=True)
 class Operation:
-    """One resource and its provider. cluster: None when it cannot be reached, and unreachable says why."""
+    """One resource and its provider."""
 
     urn: str
-    cluster: Cluster | None
+    connection: Connection
     settings: Settings
-    unreachable: str
     engine: Engine
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """None when it cannot be reached. Opens the connection: to be asked only where the API server is needed."""
+        return self.connection.cluster
 
     def reachable(self) -> Cluster:
         """The cluster. Raises ProviderError when there is none."""
-        if self.cluster is None:
-            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self.unreachable}")
-        return self.cluster
+        cluster = self.cluster
+        if cluster is None:
+            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self.connection.unreachable}")
+        return cluster
 
     def warn_unreachable(self) -> None:
-        self.engine.log("warning", f"configured Kubernetes cluster is unreachable: {self.unreachable}", self.urn)
+        self.engine.log(
+            "warning", f"configured Kubernetes cluster is unreachable: {self.connection.unreachable}", self.urn
+        )
 
     def note(self, message: str) -> None:
         """Says what the resource is waiting for; "" when for nothing any more."""

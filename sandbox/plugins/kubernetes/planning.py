@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes.diff import Change, Kind, Path, changes
-from sandbox.plugins.kubernetes.discovery import known_scope
+from sandbox.plugins.kubernetes.discovery import built_in_scope
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.objects import (
     AUTONAMED,
@@ -51,7 +51,7 @@ class Planning(Operation):
     """What a resource's inputs become, and what a change of them means."""
 
     def check(self, request: Any) -> Any:
-        if self.cluster is None and self.settings.skip_update_unreachable:
+        if self.settings.skip_update_unreachable and self.cluster is None:
             self.engine.log("warning", "Cluster is unreachable but skipUpdateUnreachable is set: skipping", self.urn)
             return provider_pb2.CheckResponse(inputs=request.olds)
         if gvk_of_urn(self.urn).kind.endswith("List") and is_built_in(
@@ -106,8 +106,10 @@ class Planning(Operation):
             set_in(inputs, self.settings.default_namespace, "metadata", "namespace")
 
     def _is_namespaced(self) -> bool:
-        kind = {"apiVersion": gvk_of_urn(self.urn).api_version, "kind": gvk_of_urn(self.urn).kind}
-        scope = known_scope(self.cluster.discovery if self.cluster else None, kind)
+        gvk = gvk_of_urn(self.urn)
+        scope = built_in_scope(gvk)
+        if scope is None and self.cluster is not None:
+            scope = self.cluster.discovery.is_namespaced(gvk)
         return scope is not False
 
     def diff(self, request: Any) -> Any:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.plugins.kubernetes import settings as configuration
-from sandbox.plugins.kubernetes.changing import Changing
-from sandbox.plugins.kubernetes.client import ApiError, Client, Unreachable
-from sandbox.plugins.kubernetes.cluster import Cluster
-from sandbox.plugins.kubernetes.components import Components
-from sandbox.plugins.kubernetes.discovery import Discovery
+from sandbox.plugins.kubernetes.connection import Connection
 from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
 from sandbox.plugins.kubernetes.objects import gvk_of_urn
-from sandbox.plugins.kubernetes.planning import Planning
-from sandbox.plugins.kubernetes.reading import Reading
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import read_struct, write_struct
+
+if TYPE_CHECKING:
+    from sandbox.plugins.kubernetes.changing import Changing
+    from sandbox.plugins.kubernetes.components import Components
+    from sandbox.plugins.kubernetes.planning import Planning
+    from sandbox.plugins.kubernetes.reading import Reading
 
 VERSION: Final = "4.34.2"
 _UNSUPPORTED: Final = (
@@ -32,14 +32,17 @@ _UNSUPPORTED: Final = (
 
 
 class KubernetesProvider:
-    """One configured provider: one process, one cluster."""
+    """One provider: one process, one cluster.
+
+    Each kind of operation is loaded when it is first asked for. The engine starts plug-ins one after the other and does
+    nothing else meanwhile, and a preview that changes nothing needs only one kind.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._cancelled = threading.Event()
         self._settings: configuration.Settings | None = None
-        self._cluster: Cluster | None = None
-        self._unreachable = ""
+        self._connection: Connection | None = None
 
     def get_plugin_info(self, _: Any) -> Any:
         return plugin_pb2.PluginInfo(version=VERSION)
@@ -69,66 +72,70 @@ class KubernetesProvider:
 
     def configure(self, request: Any) -> Any:
         self._settings = configuration.read(dict(request.variables))
-        self._unreachable = self._settings.unreachable
-        if self._settings.access is not None:
-            self._connect(self._settings)
+        self._connection = Connection(self._settings, self._cancelled)
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, supportsPreview=True, supports_autonaming_configuration=True
         )
 
-    def _connect(self, settings: configuration.Settings) -> None:
-        assert settings.access is not None
-        try:
-            client = Client(settings.access)
-            discovery = Discovery(client)
-            discovery.refresh()
-        except KubeconfigError as error:
-            self._unreachable = f"unable to load Kubernetes client configuration from kubeconfig file: {error}"
-        except (ApiError, Unreachable) as error:
-            self._unreachable = f"unable to load schema information from the API server: {error}"
-        else:
-            self._cluster = Cluster(client, discovery, settings, self._cancelled)
-
     def check(self, request: Any) -> Any:
-        return Planning(*self._context(request.urn)).check(request)
+        return self._planning(request.urn).check(request)
 
     def diff(self, request: Any) -> Any:
-        return Planning(*self._context(request.urn)).diff(request)
+        return self._planning(request.urn).diff(request)
 
     def create(self, request: Any) -> Any:
-        return Changing(*self._context(request.urn)).create(request)
+        return self._changing(request.urn).create(request)
 
     def update(self, request: Any) -> Any:
-        return Changing(*self._context(request.urn)).update(request)
+        return self._changing(request.urn).update(request)
 
     def read(self, request: Any) -> Any:
-        return Reading(*self._context(request.urn)).read(request)
+        return self._reading(request.urn).read(request)
 
     def delete(self, request: Any) -> Any:
-        return Changing(*self._context(request.urn)).delete(request)
+        return self._changing(request.urn).delete(request)
 
     def construct(self, request: Any) -> Any:
-        if self._cluster is None:
-            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self._unreachable}")
-        return Components(self._cluster, self._engine, VERSION).construct(request)
+        components = self._components()
+        if components is None:
+            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self._configured()[0].unreachable}")
+        return components.construct(request)
 
     def invoke(self, request: Any) -> Any:
-        functions: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {}
-        if self._cluster is not None:
-            functions = Components(self._cluster, self._engine, VERSION).functions
+        components = self._components()
+        functions: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = components.functions if components else {}
         if request.tok not in functions:
             raise NotImplementedHere(f"the function {request.tok}")
         response = provider_pb2.InvokeResponse()
         write_struct({"result": functions[request.tok](read_struct(request.args))}, getattr(response, "return"))
         return response
 
-    def _context(self, urn: str) -> tuple[str, Cluster | None, configuration.Settings, str, Engine]:
-        return self._supported(urn), self._cluster, self._configured(), self._unreachable, self._engine
+    def _planning(self, urn: str) -> Planning:
+        from sandbox.plugins.kubernetes.planning import Planning
 
-    def _configured(self) -> configuration.Settings:
-        if self._settings is None:
+        return Planning(self._supported(urn), *self._configured(), self._engine)
+
+    def _changing(self, urn: str) -> Changing:
+        from sandbox.plugins.kubernetes.changing import Changing
+
+        return Changing(self._supported(urn), *self._configured(), self._engine)
+
+    def _reading(self, urn: str) -> Reading:
+        from sandbox.plugins.kubernetes.reading import Reading
+
+        return Reading(self._supported(urn), *self._configured(), self._engine)
+
+    def _components(self) -> Components | None:
+        """None when there is no cluster."""
+        from sandbox.plugins.kubernetes.components import Components
+
+        connection, _ = self._configured()
+        return Components(connection.cluster, self._engine, VERSION) if connection.cluster else None
+
+    def _configured(self) -> tuple[Connection, configuration.Settings]:
+        if self._connection is None or self._settings is None:
             raise ProviderError("the provider was not configured")
-        return self._settings
+        return self._connection, self._settings
 
     @staticmethod
     def _supported(urn: str) -> str:

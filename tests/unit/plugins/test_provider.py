@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,33 @@ def test_without_a_cluster_a_preview_shows_inputs_and_a_change_fails(provider: K
         provider.create(provider_pb2.CreateRequest(urn=urn, properties=checked.inputs))
     with pytest.raises(ProviderError, match="unreachable"):
         provider.construct(provider_pb2.ConstructRequest(type="kubernetes:helm.sh/v4:Chart"))
+
+
+def test_an_object_that_does_not_change_needs_no_api_server() -> None:
+    """Nothing may even be loaded for it: the preview of a mesh's stack waits for this process."""
+    program = """
+import json, sys
+from sandbox.plugins.kubernetes.provider import KubernetesProvider
+from sandbox.plugins.protocol.engine import Engine
+from sandbox.plugins.protocol.stubs import provider_pb2
+
+provider = KubernetesProvider(Engine(""))
+named = {"name": "nobody"}
+nowhere = {
+    "clusters": [{**named, "cluster": {"server": "https://127.0.0.1:1"}}], "users": [{**named, "user": {}}],
+    "contexts": [{**named, "context": {"cluster": "nobody", "user": "nobody"}}], "current-context": "nobody",
+}
+settings = {"kubernetes:config:kubeconfig": json.dumps(nowhere)}
+provider.configure(provider_pb2.ConfigureRequest(variables=settings))
+request = provider_pb2.CheckRequest(urn="urn:pulumi:stack::project::kubernetes:core/v1:ConfigMap::name")
+request.news.update({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+checked = provider.check(request).inputs
+diff = provider.diff(provider_pb2.DiffRequest(urn=request.urn, id="default/a", olds=checked, news=checked))
+assert diff.changes == diff.DIFF_NONE, diff
+print(sorted({"urllib3", "yaml"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_a_chart_that_looks_things_up_is_refused(tmp_path: Path) -> None:
