@@ -91,13 +91,17 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
     """True; raises BoundaryError for a secret that comes from the control plane."""
     if not await value.is_secret():
         return True
-    for source in await value.resources():
-        urn = await source.urn.future() or ""
-        if always_marked and _type_of(urn) in CERTIFICATES:
-            continue
-        if source in _on_control_plane or _is_owned(urn):
-            problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {urn.rpartition('::')[2]}", FIX)
-            raise BoundaryError([problem], "what the data plane is sent")
+    found = [(source, await source.urn.future() or "") for source in await value.resources()]
+    guilty = [
+        urn
+        for source, urn in found
+        if (source in _on_control_plane or _is_owned(urn)) and not (always_marked and _type_of(urn) in CERTIFICATES)
+    ]
+    if guilty:
+        # A value may come from a key and from its certificate; it is the key that people have to look at.
+        origin = min(guilty, key=lambda urn: (_type_of(urn) in CERTIFICATES, urn)).rpartition("::")[2]
+        problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {origin}", FIX)
+        raise BoundaryError([problem], "what the data plane is sent")
     return True
 
 
