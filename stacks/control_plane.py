@@ -15,12 +15,15 @@ from stacks import references
 
 def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     """Outputs: `endpoint` (public facts)."""
-    cluster = ControlPlaneCluster(preflight.control_plane(mesh))
+    kubeconfig = preflight.control_plane(mesh)
+    # References before the provider: the engine reads other stacks in the background, but waits for a plug-in to start.
+    cacerts, credential = references.cacerts(settings), references.credential(settings)
+    cluster = ControlPlaneCluster(kubeconfig)
     control_plane = ExternalControlPlane(
         mesh.name,
         mesh=mesh,
         cluster=cluster,
-        cacerts=references.cacerts(settings),
-        credential=references.credential(settings),
+        cacerts=cacerts,
+        credential=credential,
     )
     return {"endpoint": control_plane.endpoint.as_output()}

@@ -17,8 +17,10 @@ from stacks import references
 
 def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     """Outputs: `endpoint` (public facts); with unmanaged webhooks also `webhook_manifests`, to be installed."""
-    cluster = DataPlaneCluster(preflight.data_plane(mesh))
+    kubeconfig = preflight.data_plane(mesh)
+    # The reference before the provider: the engine reads a stack in the background, but waits for a plug-in to start.
     endpoint = ControlPlaneEndpoint.of(mesh, references.root_certificate(settings))
+    cluster = DataPlaneCluster(kubeconfig)
     data_plane = RemoteDataPlane(mesh.name, mesh=mesh, cluster=cluster, endpoint=endpoint)
     return outputs(mesh, endpoint, data_plane)
 
