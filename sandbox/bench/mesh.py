@@ -11,7 +11,7 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,14 +21,14 @@ import yaml
 from lightkube import ApiError
 from lightkube.resources.core_v1 import Namespace
 
-from sandbox import deployment
 from sandbox.bench.samples import Samples
+from sandbox.bench.stack import Stack, mesh_without_crds, seconds
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.plugins import select
 from sandbox.progress import Progress
 from sandbox.proof.scene import client_of
-from sandbox.surroundings import pulumi_home
+from sandbox.surroundings import STACK, pulumi_home
 from sandbox.toolchain import Tools
 
 CONTEXTS = {"control-plane-cluster": "provider", "data-plane-cluster": "user"}  # the library's provider -> kubeconfig
@@ -57,15 +57,15 @@ def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
     with progress.step("pulumi up against the floor") as step, tempfile.TemporaryDirectory(dir=sandbox.state) as folder:
         for number in range(rounds):
             step.note(f"round {number + 1} of {rounds}: pulumi up")
-            up.append(_seconds(lambda: bench.pulumi("up", "--yes", "--skip-preview")))
-            preview.append(_seconds(lambda: bench.pulumi("preview", "--expect-no-changes")))
+            up.append(seconds(lambda: bench.pulumi("up", "--yes", "--skip-preview")))
+            preview.append(bench.preview_without_changes())
             resources = bench.resources()
             bench.pulumi("destroy", "--yes")
-            up_with_preview.append(_seconds(lambda: bench.pulumi("up", "--yes")))
+            up_with_preview.append(seconds(lambda: bench.pulumi("up", "--yes")))
             bench.pulumi("destroy", "--yes")
             step.note(f"round {number + 1} of {rounds}: the floor")
             files = write_manifests(resources, Path(folder))
-            floor.append(_seconds(partial(bench.floor, files)))
+            floor.append(seconds(partial(bench.floor, files)))
             bench.remove(files)
     kind = select(tools, pulumi_home()).kind
     objects = sum(len(found) for found in manifests(resources).values())
@@ -74,39 +74,14 @@ def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
     )
 
 
-class _MeshWithoutCrds:
+class _MeshWithoutCrds(Stack):
     """The all-in-one stack under another stack name, with the CRDs left to whoever installed them."""
-
-    STACK = "bench"
 
     def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
         self._sandbox = sandbox
         self._tools = tools
-        self._engine = deployment.engine(sandbox, tools)
-        self._config = sandbox.state / f"Pulumi.{self.STACK}.yaml"
-        deployment.make_stack(self._engine, self.STACK)
-        document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
-        document["encryptionsalt"] = deployment.salt(sandbox.state, self.STACK)
-        self.mesh = document["config"]["hosted-mesh:mesh"]
-        self.mesh["dataPlane"].setdefault("crds", {})["install"] = False
-        self._config.touch(mode=0o600)
-        self._config.write_text(yaml.safe_dump(document))
-
-    def pulumi(self, operation: str, *options: str) -> None:
-        """Runs `up`, `preview` or `destroy` of the stack."""
-        self._ask(operation, *options, "--stack", self.STACK, "--config-file", str(self._config))
-
-    def _ask(self, *arguments: str) -> str:
-        answer = self._engine.ask(*arguments)
-        if answer.returncode != 0:
-            why = answer.stdout + answer.stderr
-            raise SandboxError(f"`pulumi {arguments[0]}` failed while it was measured.", why=why)
-        return answer.stdout
-
-    def resources(self) -> list[dict[str, Any]]:
-        """The stack's resources, secrets in plain text."""
-        state = json.loads(self._ask("stack", "export", "--show-secrets", "--stack", self.STACK))
-        return list(state["deployment"]["resources"])
+        self.mesh = mesh_without_crds(sandbox, tools)
+        super().__init__(sandbox, tools, "bench", {"stack": STACK, "mesh": self.mesh})
 
     def floor(self, files: Mapping[str, Path]) -> None:
         """Renders both charts and applies the files, the data plane first, then waits for istiod.
@@ -192,12 +167,6 @@ def write_manifests(resources: list[dict[str, Any]], folder: Path) -> dict[str, 
         files[context].touch(mode=0o600)
         files[context].write_text(yaml.safe_dump_all(objects))
     return files
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.monotonic()
-    work()
-    return time.monotonic() - began
 
 
 def _wait_until_gone(cluster: Any, namespace: str) -> None:

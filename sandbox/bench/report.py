@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import clusters, deployment, toolchain, up
+from sandbox.bench import roles
 from sandbox.bench.mesh import Comparison, compare
 from sandbox.bench.samples import Samples
 from sandbox.clusters import Sandbox
@@ -25,7 +26,7 @@ ROUNDS = 5
 
 
 def run(state: Path, progress: Progress, console: Console) -> None:
-    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes some three minutes.
+    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes some six minutes.
 
     state: the directory of the sandbox that people use; only its parent's place on disk matters here.
     Raises SandboxError when the mesh that is measured does not work.
@@ -55,6 +56,7 @@ def _measure(state: Path, progress: Progress, console: Console) -> None:
     tools = toolchain.ensure(progress=progress)
     deployment.destroy(sandbox, tools, progress)
     console.print(comparison_table(compare(sandbox, tools, progress, rounds=ROUNDS)))
+    console.print(roles.grid(roles.previews(sandbox, tools, progress, rounds=ROUNDS)).for_terminal())
 
 
 def _timed_up(state: Path, progress: Progress, console: Console) -> list[StepResult]:

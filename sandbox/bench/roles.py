@@ -1,0 +1,81 @@
+"""Previews without changes of each of a mesh's stacks: one per role, as people run them (stacks/)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.bench.grid import Grid
+from sandbox.bench.samples import Samples
+from sandbox.bench.stack import Stack, mesh_without_crds
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+GOAL: Final = 2.0  # seconds
+# In the order in which they are made: each reads what those before it tell. What a stack reads from: stacks/*.yaml.
+_READS: Final[Mapping[str, tuple[str, ...]]] = {
+    "trust": (),
+    "access": (),
+    "control-plane": ("trust", "access"),
+    "data-plane": ("trust",),
+}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Previews without changes of one stack."""
+
+    stack: str
+    resources: int
+    seconds: Samples
+
+
+def previews(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) -> list[Preview]:
+    """Measures the stacks in turn, `rounds` times. The all-in-one stack must be destroyed, its CRDs kept."""
+    with progress.step("previews without changes") as step, _made(sandbox, tools, step.note) as stacks:
+        taken: dict[str, list[float]] = {role: [] for role in stacks}
+        for number in range(rounds):
+            step.note(f"round {number + 1} of {rounds}")
+            for role, stack in stacks.items():
+                taken[role].append(stack.preview_without_changes())
+        return [Preview(role, len(stack.resources()), Samples(taken[role])) for role, stack in stacks.items()]
+
+
+@contextmanager
+def _made(sandbox: Sandbox, tools: Tools, note: Callable[[str], None]) -> Iterator[dict[str, Stack]]:
+    mesh = mesh_without_crds(sandbox, tools)
+    stacks: dict[str, Stack] = {}
+    try:
+        for role, others in _READS.items():
+            note(f"pulumi up: {role}")
+            references = {other: f"organization/hosted-mesh/{_name(other)}" for other in others}
+            config = {"stack": role, "mesh": mesh, **({"references": references} if references else {})}
+            stacks[role] = Stack(sandbox, tools, _name(role), config)
+            stacks[role].pulumi("up", "--yes", "--skip-preview")
+        yield stacks
+    finally:
+        for stack in reversed(stacks.values()):
+            note(f"pulumi destroy: {stack.name}")
+            stack.pulumi("destroy", "--yes", "--skip-preview")
+
+
+def _name(role: str) -> str:
+    return f"bench-{role}"
+
+
+def grid(found: list[Preview]) -> Grid:
+    """One row per stack, and whether it meets the goal."""
+    return Grid(
+        f"pulumi preview without changes, one mesh, CRDs apart; the goal is a median of at most {GOAL:g} s",
+        ["stack", "resources", "median", "least", "most", "goal"],
+        [_row(one) for one in found],
+    )
+
+
+def _row(one: Preview) -> list[str]:
+    figures = (one.seconds.median, one.seconds.least, one.seconds.most)
+    verdict = "met" if one.seconds.median <= GOAL else "not met"
+    return [one.stack, str(one.resources), *(f"{value:.2f} s" for value in figures), verdict]

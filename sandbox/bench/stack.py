@@ -1,0 +1,69 @@
+"""A stack of the program for measuring: on the sandbox's clusters, under a name and with a configuration of its own."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import yaml
+
+from sandbox import deployment
+from sandbox.clusters import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.toolchain import Tools
+
+_PREFIX = "hosted-mesh:"
+_MESH = f"{_PREFIX}mesh"
+
+
+class Stack:
+    """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. All of it may raise SandboxError."""
+
+    def __init__(self, sandbox: Sandbox, tools: Tools, name: str, config: Mapping[str, Any]) -> None:
+        self.name = name
+        self._engine = deployment.engine(sandbox, tools)
+        self._config = sandbox.state / f"Pulumi.{name}.yaml"
+        deployment.make_stack(self._engine, name)
+        keys = {f"{_PREFIX}{key}": value for key, value in config.items()}
+        document = {"config": keys, "encryptionsalt": deployment.salt(sandbox.state, name)}
+        self._config.touch(mode=0o600)
+        self._config.write_text(yaml.safe_dump(document))
+
+    def pulumi(self, operation: str, *options: str) -> None:
+        """Runs `up`, `preview` or `destroy` of the stack."""
+        self._ask(operation, *options, "--stack", self.name, "--config-file", str(self._config))
+
+    def preview_without_changes(self) -> float:
+        """Seconds of one; a change is an error."""
+        return seconds(lambda: self.pulumi("preview", "--expect-no-changes"))
+
+    def resources(self) -> list[dict[str, Any]]:
+        """The stack's resources, secrets in plain text."""
+        state = json.loads(self._ask("stack", "export", "--show-secrets", "--stack", self.name))
+        return list(state["deployment"].get("resources", ()))
+
+    def _ask(self, *arguments: str) -> str:
+        answer = self._engine.ask(*arguments)
+        if answer.returncode != 0:
+            why = answer.stdout + answer.stderr
+            raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed while it was measured.", why=why)
+        return answer.stdout
+
+
+def mesh_without_crds(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
+    """The mesh document of the sandbox, with the CRDs left to whoever installed them."""
+    deployment.engine(sandbox, tools)  # writes the sandbox's configuration where it is missing
+    document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
+    mesh: dict[str, Any] = copy.deepcopy(document["config"][_MESH])
+    mesh["dataPlane"].setdefault("crds", {})["install"] = False
+    return mesh
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long the work took."""
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began

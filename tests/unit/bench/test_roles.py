@@ -1,0 +1,26 @@
+"""The bench measures the stacks that there are, each with the references that its own stack file gives it."""
+
+from __future__ import annotations
+
+import yaml
+from pulumi_hosted_mesh.spec.stack import StackKind
+
+from sandbox.bench import roles
+from sandbox.bench.samples import Samples
+from sandbox.bootstrap import CHECKOUT
+
+
+def test_every_role_is_measured_with_the_references_of_its_stack_file():
+    assert set(roles._READS) == set(StackKind) - {StackKind.ALL_IN_ONE}
+    for role, others in roles._READS.items():
+        config = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{role}.yaml").read_text())["config"]
+        assert tuple(config.get("hosted-mesh:references", ())) == others, role
+
+
+def test_a_stack_meets_the_goal_by_its_median():
+    found = [roles.Preview("trust", 7, Samples([1.5, 2.0, 9.0])), roles.Preview("access", 9, Samples([1.0, 2.01, 3.0]))]
+    rows = roles.grid(found).rows
+    assert rows == [
+        ["trust", "7", "2.00 s", "1.50 s", "9.00 s", "met"],
+        ["access", "9", "2.01 s", "1.00 s", "3.00 s", "not met"],
+    ]
