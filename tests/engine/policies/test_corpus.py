@@ -114,3 +114,4 @@ def test_clean_programs_are_written_too(corpus_engine: Engine, verdicts: Mapping
     second = corpus_engine.run("up", "|".join(UPDATED), stack="clean")
     assert (second.code, second.refused) == (0, ()), second.output
     assert corpus_engine.run("destroy", "|".join(UPDATED), stack="clean", policies=False).code == 0
+    assert corpus_engine.run("destroy", "widgets", stack="widgets", policies=False).code == 0
