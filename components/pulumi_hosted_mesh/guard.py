@@ -107,10 +107,15 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
 
 def _is_owned(urn: str) -> bool:
     """By type: another stack's output, or a resource below a component of the control plane's."""
-    parts = urn.split("::")
-    types = parts[2].split("$") if len(parts) > 3 else []
+    types = _types(urn)
     return types[-1:] == [STACK_REFERENCE] or not OWNERS.isdisjoint(types)
 
 
 def _type_of(urn: str) -> str:
-    return urn.split("::")[2].rpartition("$")[2] if urn.count("::") > 2 else ""
+    return "".join(_types(urn)[-1:])
+
+
+def _types(urn: str) -> list[str]:
+    """The types that a URN repeats: parents' first, the resource's own last."""
+    parts = urn.split("::")
+    return parts[2].split("$") if len(parts) > 3 else []
