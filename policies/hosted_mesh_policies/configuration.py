@@ -13,6 +13,8 @@ from .rules.rule import Rule
 BEFORE_WRITE: Final = "-before-write"
 LEVEL: Final = "enforcementLevel"
 LEVELS: Final = ("mandatory", "advisory", "disabled")
+_KNOWN: Final = {n: rule for rule in RULES for n in (rule.name, *([rule.name + BEFORE_WRITE] if rule.check else []))}
+"""Each rule by the names of the policies that it is to the engine."""
 
 
 class UnusableConfigurationError(Exception):
@@ -30,12 +32,11 @@ def _problems(name: str, given: Any) -> Iterator[str]:
     if name == "all":  # Pulumi's own word for every policy of a pack
         yield from _level_problems(name, given)
         return
-    known = {n: rule for rule in RULES for n in (rule.name, *([rule.name + BEFORE_WRITE] if rule.check else []))}
-    if name not in known:
-        yield f"{name}: there is no such policy{_meant(name, known)}"
+    if name not in _KNOWN:
+        yield f"{name}: there is no such policy{_meant(name, _KNOWN)}"
         return
     yield from _level_problems(name, given)
-    schema = known[name].schema if not name.endswith(BEFORE_WRITE) else {}
+    schema = _KNOWN[name].schema if not name.endswith(BEFORE_WRITE) else {}
     for key, value in given.items() if isinstance(given, dict) else ():
         if key == LEVEL:
             continue

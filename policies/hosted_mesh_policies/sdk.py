@@ -24,6 +24,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
+from .configuration import BEFORE_WRITE
 from .context import Context
 from .model import Provider, Resource, Stack
 from .rules.catalogue import RULES
@@ -65,7 +66,7 @@ def _resource_policy(rule: Rule, settings: Settings) -> ResourceValidationPolicy
         for finding in judge_resource(rule, context, resource):
             report(f"{finding.message}\n{rule.cure}", None)
 
-    return ResourceValidationPolicy(validate=validate, **_common(rule, "-before-write"))
+    return ResourceValidationPolicy(validate=validate, **_common(rule, BEFORE_WRITE))
 
 
 def _common(rule: Rule, suffix: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
 def _data_atoms(tree: Any) -> Iterator[bytes]:
     while isinstance(tree, Secret):
         tree = tree.value
-    for key in ("data", "stringData"):
+    for key in SECRET_DATA:
         found = plain(at(tree, key))
         for leaf in leaves(found if isinstance(found, dict) else {}):
             data = as_bytes(leaf.value)

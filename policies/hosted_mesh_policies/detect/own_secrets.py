@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterator
 from typing import Final
 
-from ..model import Resource
+from ..model import SECRET_DATA, Resource
 from ..tree import Path, Tree, leaves
 from .places import as_bytes
 
@@ -28,7 +28,7 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
         first = str(leaf.path[0]) if leaf.path else ""
         if "hash" in first.lower() or first.startswith(("public", "__")):
             continue
-        if of_secret and first in {"data", "stringData"}:
+        if of_secret and first in SECRET_DATA:
             data = as_bytes(leaf.value)
             yield leaf.path, from_base64(data) if first == "data" else data
         elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or first.startswith("privateKey"):

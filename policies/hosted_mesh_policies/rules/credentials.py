@@ -11,7 +11,7 @@ from ..detect.flow import Hop
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
 from ..finding import Severity
-from ..model import Resource
+from ..model import SECRET_DATA, Resource
 from ..settings import strings
 from ..tree import UNKNOWN, Path, at, leaves, show
 from .ownership import covers, declassified, holds_certificate_of_its_key, is_annotated
@@ -145,7 +145,7 @@ def _is_from_user(context: Context, resource: Resource) -> bool:
 
 def is_from_users_sources(context: Context, resource: Resource) -> bool:
     """True when something with secrets feeds a resource, and no control-plane secret does."""
-    urns = {urn for name in ("data", "stringData") for urn in resource.sources.get(name, ())}
+    urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
     sources = [found for urn in urns if (found := context.stack.by_urn.get(urn)) and context.flow.is_source(found)]
     return bool(sources) and not any(source.urn in context.flow.tainted for source in sources)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..context import Context
 from ..finding import Severity
-from ..model import Resource
+from ..model import SECRET_DATA, Resource
 from ..settings import strings
 from ..tree import UNKNOWN, at, items
 from .istiod import discovery_container, environment, is_external, pod_of
@@ -68,7 +68,7 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
 def _missing(secret: Resource) -> str:
     """What a `cacerts` Secret lacks, by istiod's own form. Unknown data counts as there: its keys are judged at the
     update."""
-    data = [at(secret.body, key, default={}) for key in ("data", "stringData")]
+    data = [at(secret.body, key, default={}) for key in SECRET_DATA]
     if UNKNOWN in data:
         return ""
     present = {key for part in data if isinstance(part, dict) for key in part}

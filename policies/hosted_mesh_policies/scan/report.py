@@ -30,7 +30,8 @@ def as_text(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
             lines.append(f"{'mandatory' if rule.mandatory else 'advisory'}  {rule.severity.value}  {rule.name}")
             lines += [f"  {finding.urn}\n    {finding.message}" for finding in found]
             lines.append(f"  what to do: {rule.cure}\n")
-    mandatory = sum(_by_name(rules)[finding.rule].mandatory for finding in findings)
+    by_name = _by_name(rules)
+    mandatory = sum(by_name[finding.rule].mandatory for finding in findings)
     lines.append(f"{mandatory} mandatory and {len(findings) - mandatory} advisory findings")
     return "\n".join(lines)
 
@@ -41,7 +42,8 @@ def _by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
 
 def as_json(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
     """A list of objects: policy, mandatory, severity, resource, path, message, cure, url."""
-    return json.dumps([_object(finding, _by_name(rules)[finding.rule]) for finding in findings], indent=2)
+    by_name = _by_name(rules)
+    return json.dumps([_object(finding, by_name[finding.rule]) for finding in findings], indent=2)
 
 
 def _object(finding: Finding, rule: Rule) -> dict[str, Any]:
@@ -59,16 +61,17 @@ def _object(finding: Finding, rule: Rule) -> dict[str, Any]:
 
 def as_sarif(findings: Sequence[Finding], rules: Sequence[Rule], scanned: str) -> str:
     """SARIF with one rule per policy. `scanned` is the file that results point at, for services that want a file."""
-    used = [rule for rule in rules if any(finding.rule == rule.name for finding in findings)]
+    told = {finding.rule for finding in findings}
+    used = {rule.name: (place, rule) for place, rule in enumerate(rule for rule in rules if rule.name in told)}
     run = {
         "tool": {
             "driver": {
                 "name": "hosted-mesh",
                 "informationUri": RULES[0].url.rsplit("/", 1)[0],
-                "rules": [*map(_rule, used)],
+                "rules": [_rule(rule) for _, rule in used.values()],
             }
         },
-        "results": [_result(finding, used, scanned) for finding in findings],
+        "results": [_result(finding, *used[finding.rule], scanned) for finding in findings],
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
@@ -86,13 +89,12 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, used: Sequence[Rule], scanned: str) -> dict[str, Any]:
-    rule = _by_name(used)[finding.rule]
+def _result(finding: Finding, place: int, rule: Rule, scanned: str) -> dict[str, Any]:
     file = finding.urn.split("::")[0] if not finding.urn.startswith("urn:") and "::" in finding.urn else scanned
     name = f"{finding.urn}#{finding.path}" if finding.path else finding.urn
     return {
         "ruleId": rule.name,
-        "ruleIndex": list(used).index(rule),
+        "ruleIndex": place,
         "level": SARIF_LEVELS[rule.severity],
         "message": {"text": finding.message},
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.name} {name}".encode()).hexdigest()},

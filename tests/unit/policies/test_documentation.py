@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pulumi
 import pytest
+from hosted_mesh_policies.configuration import BEFORE_WRITE
 from hosted_mesh_policies.finding import Finding
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.credentials import FLOW
@@ -29,7 +30,6 @@ EXAMPLES = {f"{s.page} {s.title} {n}": example for s in sections() for n, exampl
 README = {section.title: section for section in read(FOLDER / "README.md")}
 PREAMBLE = next(block for section in README.values() for block in section.blocks if block.part == "preamble")
 PROJECT = "hosted-mesh-corpus"
-BEFORE_WRITE = "-before-write"
 
 
 def _clusters() -> dict[str, Any]:
