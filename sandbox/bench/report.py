@@ -10,12 +10,11 @@ from pathlib import Path
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod
 from rich.console import Console
-from rich.table import Table
 
 from sandbox import clusters, deployment, toolchain, up
 from sandbox.bench import roles
+from sandbox.bench.grid import Grid
 from sandbox.bench.mesh import Comparison, compare
-from sandbox.bench.samples import Samples
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, StepResult
@@ -49,13 +48,13 @@ def _measure(state: Path, progress: Progress, console: Console) -> None:
         raise SandboxError("The sandbox ended while it was being measured.", fix="look at `make status` and run again.")
     ready = first_proxy_ready(sandbox)
     second = _timed_up(state, progress, console)
-    console.print(steps_table(first, second))
+    console.print(steps_table(first, second).for_terminal())
     console.print(
         f"First proxy configured {(ready - began).total_seconds():.1f} s after the start of a warm `make up`.\n"
     )
     tools = toolchain.ensure(progress=progress)
     deployment.destroy(sandbox, tools, progress)
-    console.print(comparison_table(compare(sandbox, tools, progress, rounds=ROUNDS)))
+    console.print(comparison_table(compare(sandbox, tools, progress, rounds=ROUNDS)).for_terminal())
     console.print(roles.grid(roles.previews(sandbox, tools, progress, rounds=ROUNDS)).for_terminal())
 
 
@@ -82,33 +81,28 @@ def _ready_since(pod: PodModel) -> datetime:
     return since
 
 
-def steps_table(first: list[StepResult], second: list[StepResult]) -> Table:
+def steps_table(first: list[StepResult], second: list[StepResult]) -> Grid:
     """Seconds of each step, of a first `make up` with built tools and of a second one that finds all done."""
-    again = {step.title: step.seconds for step in second}
-    table = Table(title="make up, tools built before: seconds", title_justify="left")
-    for name, justify in (("step", "left"), ("first", "right"), ("second", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for step in first:
-        repeated = f"{again[step.title]:.1f}" if step.title in again else "-"
-        table.add_row(step.title, f"{step.seconds:.1f}", repeated)
-    return table
+    again = {step.title: f"{step.seconds:.1f}" for step in second}
+    return Grid(
+        "make up, tools built before: seconds",
+        ["step", "first", "second"],
+        [[step.title, f"{step.seconds:.1f}", again.get(step.title, "-")] for step in first],
+    )
 
 
-def comparison_table(found: Comparison) -> Table:
+def comparison_table(found: Comparison) -> Grid:
     """Medians and the spread of the rounds, and the ratio of `pulumi up` to the floor, round by round."""
-    title = f"one mesh, {found.resources} resources, {found.objects} Kubernetes objects, plug-ins: {found.plugins}"
-    table = Table(title=title, title_justify="left")
-    for name, justify in (("what", "left"), ("median", "right"), ("least", "right"), ("most", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-
-    def row(name: str, samples: Samples, unit: str) -> None:
-        table.add_row(name, *(f"{value:.2f}{unit}" for value in (samples.median, samples.least, samples.most)))
-
-    row("floor: helm template, kubectl apply --server-side, rollout status", found.floor, " s")
-    row("pulumi up --skip-preview", found.up, " s")
-    row("pulumi up, with its preview", found.up_with_preview, " s")
-    row("pulumi preview, nothing changed", found.preview, " s")
-    row("ratio: up --skip-preview to floor", found.up / found.floor, "")
-    row("ratio: up with its preview to floor", found.up_with_preview / found.floor, "")
-    row("ratio: preview to floor", found.preview / found.floor, "")
-    return table
+    return Grid(
+        f"one mesh, {found.resources} resources, {found.objects} Kubernetes objects, plug-ins: {found.plugins}",
+        ["what", "median", "least", "most"],
+        [
+            ["floor: helm template, kubectl apply --server-side, rollout status", *found.floor.figures(" s")],
+            ["pulumi up --skip-preview", *found.up.figures(" s")],
+            ["pulumi up, with its preview", *found.up_with_preview.figures(" s")],
+            ["pulumi preview, nothing changed", *found.preview.figures(" s")],
+            ["ratio: up --skip-preview to floor", *(found.up / found.floor).figures("")],
+            ["ratio: up with its preview to floor", *(found.up_with_preview / found.floor).figures("")],
+            ["ratio: preview to floor", *(found.preview / found.floor).figures("")],
+        ],
+    )

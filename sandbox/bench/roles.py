@@ -76,6 +76,5 @@ def grid(found: list[Preview]) -> Grid:
 
 
 def _row(one: Preview) -> list[str]:
-    figures = (one.seconds.median, one.seconds.least, one.seconds.most)
     verdict = "met" if one.seconds.median <= GOAL else "not met"
-    return [one.stack, str(one.resources), *(f"{value:.2f} s" for value in figures), verdict]
+    return [one.stack, str(one.resources), *one.seconds.figures(" s"), verdict]

@@ -25,6 +25,10 @@ class Samples:
     def most(self) -> float:
         return max(self.values)
 
+    def figures(self, unit: str) -> list[str]:
+        """Median, least and most, as tables show them."""
+        return [f"{value:.2f}{unit}" for value in (self.median, self.least, self.most)]
+
     def __truediv__(self, floor: Samples) -> Samples:
         """Ratios round by round, so that a machine that slows down does so in both."""
         return Samples([mine / its for mine, its in zip(self.values, floor.values, strict=True)])

@@ -16,6 +16,11 @@ from typing import Any, Literal
 
 import yaml
 
+from sandbox import plugins
+from sandbox.clusters import Sandbox
+from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.toolchain import Tools
+
 Operation = Literal["preview", "up", "destroy", "refresh"]
 ROOT = Path(__file__).resolve().parents[2]
 PACK = ROOT / "policies" / "hosted-mesh"
@@ -59,6 +64,24 @@ class Engine:
     kubeconfigs: Mapping[Literal["cp", "dp"], Path]
     servers: Mapping[Literal["cp", "dp"], str]
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @classmethod
+    def on(cls, sandbox: Sandbox, tools: Tools, state: Path, settings: Mapping[str, str] | None = None) -> Engine:
+        """The provider's cluster is the control plane, the user's the data plane. `settings` are environment variables
+        for the program."""
+        chosen = plugins.select(tools, pulumi_home())
+        environment = with_tools(tools.bin_dir, chosen.path) | {"PULUMI_HOME": str(pulumi_home())} | dict(chosen.env)
+        for foreign in ("PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK"):
+            environment.pop(foreign, None)
+        state.mkdir(parents=True, exist_ok=True)
+        provider, user = sandbox.clusters["provider"], sandbox.clusters["user"]
+        return cls(
+            tools["pulumi"],
+            environment | dict(settings or {}),
+            state,
+            {"cp": Path(provider.kubeconfig), "dp": Path(user.kubeconfig)},
+            {"cp": provider.server, "dp": user.server},
+        )
 
     def run(
         self,

@@ -23,13 +23,14 @@ from hosted_mesh_policies.tree import UNKNOWN, plain
 
 from sandbox.errors import SandboxError
 from sandbox.progress import Step
+
+# The bench measures on the corpus that the tests prove the policies with. A copy of it here would drift from that one,
+# and a place of its own for both would be a folder of test programs outside tests/. Nothing else of the sandbox does.
 from tests.corpus import rehearsal
 from tests.corpus.case import Case
-from tests.corpus.cases import CASES, CLEAN, LEAKS
+from tests.corpus.cases import CASES, CLEAN, LEAKS, batches
 from tests.corpus.engine import Engine
 
-TOGETHER: Final = 15
-"""Programs about one object that share a preview, each under a component of its own, as in the tests."""
 AT_ONCE: Final = 2
 NAMES: Final = tuple(
     name for name, case in CASES.items() if (case in LEAKS or case in CLEAN) and not case.only_rehearsed
@@ -55,12 +56,10 @@ class OnEngine:
 def on_engine(engine: Engine, step: Step) -> OnEngine:
     """Previews every case, once with the pack and once without; cases of an update are updated, and removed again."""
     _expect(engine.run("up", "producer", stack="producer", policies=False), "producer")
-    together = [name for name in NAMES if not CASES[name].alone]
-    count = -(-len(together) // TOGETHER)
-    batches = [together[start::count] for start in range(count)] + [[name] for name in NAMES if CASES[name].alone]
-    step.note(f"{len(batches)} previews with the pack and without")
+    shared = [*batches(NAMES), *([name] for name in NAMES if CASES[name].alone)]
+    step.note(f"{len(shared)} previews with the pack and without")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        done = list(pool.map(lambda pair: _batch(engine, *pair), enumerate(batches)))
+        done = list(pool.map(lambda pair: _batch(engine, *pair), enumerate(shared)))
     return OnEngine(
         {name: preview for one in done for name, preview in one.previews.items()},
         frozenset(folder for one in done for folder in one.refused),

@@ -64,14 +64,7 @@ def requests(objects: list[Planned]) -> Iterator[protocol.AnalyzeRequest]:
             type=provider.type, urn=provider.urn, name=provider.name, properties=provider.properties
         )
     for one in objects:
-        yield protocol.AnalyzeRequest(
-            type=_type(one),
-            urn=_urn(_type(one), one.name),
-            name=one.name,
-            properties=properties(one),
-            options=protocol.AnalyzerResourceOptions(parent=STACK),
-            provider=_provider(one.side),
-        )
+        yield protocol.AnalyzeRequest(**_registered(one))
 
 
 def whole(objects: list[Planned]) -> protocol.AnalyzeStackRequest:
@@ -79,12 +72,7 @@ def whole(objects: list[Planned]) -> protocol.AnalyzeStackRequest:
     return protocol.AnalyzeStackRequest(
         resources=[
             protocol.AnalyzerResource(
-                type=_type(one),
-                urn=_urn(_type(one), one.name),
-                name=one.name,
-                properties=properties(one),
-                options=protocol.AnalyzerResourceOptions(parent=STACK),
-                provider=_provider(one.side),
+                **_registered(one),
                 parent=STACK,
                 propertyDependencies={key: protocol.AnalyzerPropertyDependencies() for key in one.manifest},
             )
@@ -93,15 +81,24 @@ def whole(objects: list[Planned]) -> protocol.AnalyzeStackRequest:
     )
 
 
+def _registered(one: Planned) -> dict[str, Any]:
+    """What both messages say of a resource."""
+    kind = f"kubernetes:core/v1:{one.kind}"
+    return {
+        "type": kind,
+        "urn": _urn(kind, one.name),
+        "name": one.name,
+        "properties": properties(one),
+        "options": protocol.AnalyzerResourceOptions(parent=STACK),
+        "provider": _provider(one.side),
+    }
+
+
 def properties(one: Planned) -> struct_pb2.Struct:
     data: dict[str, Any] = one.manifest
     if one.secret:
         data["stringData"] = {SIGNATURE: SECRET, "value": dict(one.secret)}
     return ParseDict(data, struct_pb2.Struct())
-
-
-def _type(one: Planned) -> str:
-    return f"kubernetes:core/v1:{one.kind}"
 
 
 def _urn(kind: str, name: str) -> str:

@@ -70,12 +70,8 @@ def grid(found: Ratio) -> Grid:
     rows = []
     for name, pair in (("first preview", found.first), ("nothing changed", found.unchanged)):
         rows += [
-            [f"{name}, without the pack", *_three(pair.without, " s")],
-            [f"{name}, with the pack", *_three(pair.with_pack, " s")],
-            [f"{name}, ratio (goal: at most {GOAL})", *_three(pair.with_pack / pair.without, "")],
+            [f"{name}, without the pack", *pair.without.figures(" s")],
+            [f"{name}, with the pack", *pair.with_pack.figures(" s")],
+            [f"{name}, ratio (goal: at most {GOAL})", *(pair.with_pack / pair.without).figures("")],
         ]
     return Grid("`pulumi preview` of the all-in-one stack", ["what", "median", "least", "most"], rows)
-
-
-def _three(samples: Samples, unit: str) -> list[str]:
-    return [f"{value:.2f}{unit}" for value in (samples.median, samples.least, samples.most)]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sandbox.bench.grid import Grid
 from sandbox.bench.policies import messages
-from sandbox.bench.policies.engine import engine_on
 from sandbox.bench.policies.synthetic import planned
 from sandbox.bench.samples import Samples
 from sandbox.clusters import Sandbox
@@ -122,7 +121,7 @@ def _on_engine(resources: int, secrets: int, rounds: int, sandbox: Sandbox, tool
 
     def engine_for(resources: int, secrets: int) -> Engine:
         settings = {"BENCH_RESOURCES": str(resources), "BENCH_SECRETS": str(secrets), "BENCH_PACK_LOG": str(log)}
-        return engine_on(sandbox, tools, folder / "scaling", settings)
+        return Engine.on(sandbox, tools, folder / "scaling", settings)
 
     _preview(engine_for(10, 1), None)  # makes the stack, which else the first round would
     engine = engine_for(resources, secrets)

@@ -15,12 +15,12 @@ from hosted_mesh_policies.settings import Settings
 from sandbox.bench.grid import Grid
 from sandbox.bench.policies import corpus
 from sandbox.bench.policies.counting import Score, cases_of
-from sandbox.bench.policies.engine import engine_on
 from sandbox.bench.policies.scanners import SCANNERS, Scanner
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.corpus.engine import Engine
 
 PLAN: Final = "preview's JSON"
 WRITTEN: Final = "manifests as written"
@@ -34,7 +34,7 @@ def measure(sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress) ->
     """All tools on both forms. Nothing stays on the clusters."""
     plans, written, kept = (folder / name for name in ("plans", "written", "kept"))
     with progress.step("the corpus on the engine") as step:
-        said = corpus.on_engine(engine_on(sandbox, tools, folder / "corpus"), step)
+        said = corpus.on_engine(Engine.on(sandbox, tools, folder / "corpus"), step)
     corpus.write_previews(said.previews, plans)
     corpus.write_manifests(written, kept)
     added = said.with_pack - said.without

@@ -12,16 +12,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hosted_mesh_policies.configuration import BEFORE_WRITE
 
-from tests.corpus.cases import CASES
+from tests.corpus.cases import CASES, batches
 from tests.corpus.engine import Engine, Run
 from tests.corpus.rehearsal import rehearse
 
-BATCH = 15
 AT_ONCE = 2
-BEFORE_WRITE = "-before-write"
 RUNNABLE = [name for name, case in CASES.items() if not case.only_rehearsed]
-TOGETHER = [name for name in RUNNABLE if not CASES[name].alone]
 ALONE = [name for name in RUNNABLE if CASES[name].alone]
 
 
@@ -30,10 +28,8 @@ def verdicts(corpus_engine: Engine) -> Mapping[str, frozenset[str]]:
     """Per case, the mandatory policies that spoke at the moment that the case is about."""
     produced = corpus_engine.run("up", "producer", stack="producer", policies=False)
     assert produced.code == 0, produced.output
-    count = -(-len(TOGETHER) // BATCH)
-    batches = [TOGETHER[start::count] for start in range(count)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        together = pool.map(lambda pair: _previewed(corpus_engine, *pair), enumerate(batches))
+        together = pool.map(lambda pair: _previewed(corpus_engine, *pair), enumerate(batches(RUNNABLE)))
         alone = pool.map(lambda name: (name, _alone(corpus_engine, name)), ALONE)
         found = {name: rules for batch in together for name, rules in batch.items()}
         return found | dict(alone)
