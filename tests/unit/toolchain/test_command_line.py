@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import __main__ as start
+from sandbox import bootstrap
 from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.checks import FOLDERS, overall, split_by_folder
 from sandbox.errors import SandboxError
@@ -30,6 +32,21 @@ def test_the_environment_s_key_follows_pins_and_checkout(tmp_path: Path) -> None
     (tmp_path / "constraints.txt").write_text("pulumi==3.256.0\n")
     keys.add(environment_key(tmp_path))
     assert len(keys) == 3
+
+
+def test_an_ignored_interrupt_is_not_inherited_by_what_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `make up &` in a script has it; Pulumi's language host would not end when the engine asks it to."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(bootstrap, "ensure_environment", lambda _: (Path(sys.executable), False))
+    started = []
+    monkeypatch.setattr(os, "execv", lambda _, command: started.append((command, signal.getsignal(signal.SIGINT))))
+    try:
+        bootstrap.run(["up"])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    # What has a handler here has the default after an exec; what is ignored stays ignored.
+    assert started == [([sys.executable, "-m", "sandbox.cli", "up"], signal.default_int_handler)]
 
 
 def run(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
