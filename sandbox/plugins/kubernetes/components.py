@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sandbox.plugins.kubernetes import helm, manifests, ordering
 from sandbox.plugins.kubernetes.client import ApiError, Unreachable
-from sandbox.plugins.kubernetes.cluster import Cluster
+from sandbox.plugins.kubernetes.discovery import Discovery
 from sandbox.plugins.kubernetes.monitor import Monitor, Registered
 from sandbox.plugins.kubernetes.objects import (
     SKIP_AWAIT,
@@ -23,6 +23,7 @@ from sandbox.plugins.kubernetes.objects import (
     namespace_of,
     set_in,
 )
+from sandbox.plugins.kubernetes.settings import Settings
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
@@ -46,9 +47,10 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Components:
-    """Constructs components in one cluster. version: of this plug-in."""
+    """Constructs components in one cluster: that of `discovery` and `settings`. version: of this plug-in."""
 
-    cluster: Cluster
+    discovery: Discovery
+    settings: Settings
     engine: Engine
     version: str
 
@@ -98,7 +100,7 @@ class Components:
                 "includeHooks is only supported when the provider is configured with renderYamlToDirectory; "
                 "Helm hooks will be ignored."
             )
-        namespace = arguments.get("namespace") or self.cluster.settings.default_namespace
+        namespace = arguments.get("namespace") or self.settings.default_namespace
         chart = helm.Chart(
             release=arguments.get("name") or name,
             namespace=namespace,
@@ -117,20 +119,19 @@ class Components:
     def _config_group(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
         objects = [obj for path in arguments.get("files") or () for obj in _read_files(path, pattern=True)]
         objects += manifests.parse(arguments.get("yaml") or "") + list(arguments.get("objs") or ())
-        return self._placed(objects, self.cluster.settings.default_namespace)
+        return self._placed(objects, self.settings.default_namespace)
 
     def _config_file(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
         objects = _read_files(arguments.get("file") or "", pattern=False)
-        return self._placed(objects, self.cluster.settings.default_namespace)
+        return self._placed(objects, self.settings.default_namespace)
 
     def _placed(self, objects: Sequence[Object], namespace: str) -> list[Object]:
-        return manifests.placed(objects, namespace, self.cluster.discovery)
+        return manifests.placed(objects, namespace, self.discovery)
 
     def _render(self, chart: helm.Chart) -> str:
-        discovery = self.cluster.discovery
         try:
-            discovery.refresh()
-            return helm.render(chart, discovery.server_version(), discovery.kinds())
+            self.discovery.refresh()
+            return helm.render(chart, self.discovery.server_version(), self.discovery.kinds())
         except (ApiError, Unreachable) as error:
             raise ProviderError(f"could not get server version and kinds from Kubernetes: {error}") from None
 
@@ -162,7 +163,7 @@ class Components:
         if not isinstance(arguments.get("text"), str):
             raise ProviderError("missing required field 'text' of type string")
         namespace = arguments.get("defaultNamespace")
-        return manifests.decoded(arguments["text"], namespace or "", self.cluster.discovery)
+        return manifests.decoded(arguments["text"], namespace or "", self.discovery)
 
     def _template(self, arguments: Arguments) -> list[Any]:
         if not isinstance(arguments.get("jsonOpts"), str):
@@ -181,7 +182,7 @@ class Components:
             values=options.get("values") or {},
             include_crds=not options.get("skip_crd_rendering"),
         )
-        return manifests.decoded(self._render(chart), options.get("namespace") or "", self.cluster.discovery)
+        return manifests.decoded(self._render(chart), options.get("namespace") or "", self.discovery)
 
 
 def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[str, str, dict[str, Any]]:

@@ -12,6 +12,7 @@ from sandbox.plugins.protocol.errors import ProviderError
 
 if TYPE_CHECKING:
     from sandbox.plugins.kubernetes.cluster import Cluster
+    from sandbox.plugins.kubernetes.discovery import Discovery
 
 FORGET_HELP: Final = (
     "If the cluster was deleted, you can remove this resource from Pulumi state by rerunning the operation with the "
@@ -32,6 +33,11 @@ class Operation:
     def cluster(self) -> Cluster | None:
         """None when it cannot be reached. Opens the connection: to be asked only where the API server is needed."""
         return self.connection.cluster
+
+    @property
+    def discovery(self) -> Discovery | None:
+        """The kinds of the cluster, for which less has to be loaded; None when it cannot be reached."""
+        return self.connection.discovery
 
     def reachable(self) -> Cluster:
         """The cluster. Raises ProviderError when there is none."""

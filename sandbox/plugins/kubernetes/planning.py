@@ -51,7 +51,7 @@ class Planning(Operation):
     """What a resource's inputs become, and what a change of them means."""
 
     def check(self, request: Any) -> Any:
-        if self.settings.skip_update_unreachable and self.cluster is None:
+        if self.settings.skip_update_unreachable and self.discovery is None:
             self.engine.log("warning", "Cluster is unreachable but skipUpdateUnreachable is set: skipping", self.urn)
             return provider_pb2.CheckResponse(inputs=request.olds)
         if gvk_of_urn(self.urn).kind.endswith("List") and is_built_in(
@@ -66,8 +66,8 @@ class Planning(Operation):
         self._name(inputs, olds, request)
         self._label(inputs, olds)
         self._place(inputs)
-        if is_crd(inputs) and self.cluster is not None:
-            self.cluster.discovery.remember(inputs)
+        if is_crd(inputs) and self.discovery is not None:
+            self.discovery.remember(inputs)
         response = provider_pb2.CheckResponse()
         write_struct(marked(inputs, news), response.inputs)
         return response
@@ -108,8 +108,8 @@ class Planning(Operation):
     def _is_namespaced(self) -> bool:
         gvk = gvk_of_urn(self.urn)
         scope = built_in_scope(gvk)
-        if scope is None and self.cluster is not None:
-            scope = self.cluster.discovery.is_namespaced(gvk)
+        if scope is None and self.discovery is not None:
+            scope = self.discovery.is_namespaced(gvk)
         return scope is not False
 
     def diff(self, request: Any) -> Any:

@@ -129,8 +129,9 @@ class KubernetesProvider:
         """None when there is no cluster."""
         from sandbox.plugins.kubernetes.components import Components
 
-        connection, _ = self._configured()
-        return Components(connection.cluster, self._engine, VERSION) if connection.cluster else None
+        connection, settings = self._configured()
+        discovery = connection.discovery
+        return Components(discovery, settings, self._engine, VERSION) if discovery else None
 
     def _configured(self) -> tuple[Connection, configuration.Settings]:
         if self._connection is None or self._settings is None:
