@@ -79,7 +79,7 @@ class Resource:
     def is_provider(self) -> bool:
         return self.type.startswith(PROVIDER_PREFIX)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The Kubernetes kind: from the object itself, else from the type token (`...:ConfigMap` or
         `...:ConfigMapPatch`)."""
@@ -88,7 +88,7 @@ class Resource:
             return stated
         return self.type.rsplit(":", 1)[-1].removesuffix("Patch") if self.is_kubernetes else ""
 
-    @property
+    @cached_property
     def group(self) -> str:
         """The Kubernetes API group ("" for core), from apiVersion, else from the type token."""
         stated = at(self.body, "apiVersion")
@@ -97,12 +97,12 @@ class Resource:
             stated = parts[1] if len(parts) == 3 else ""
         return stated.split("/")[0].removeprefix("core") if "/" in stated else ""
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         found = at(self.body, "metadata", "namespace")
         return found if isinstance(found, str) else ""
 
-    @property
+    @cached_property
     def object_name(self) -> str:
         found = at(self.body, "metadata", "name")
         return found if isinstance(found, str) else ""

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from ..tree import UNKNOWN, Leaf, Path, Tree, leaves
@@ -105,9 +106,9 @@ _DIGITS = re.compile(r"(\d+)")
 
 def _natural(path: Path) -> list[tuple[tuple[int, str], ...]]:
     """Sorts part2 before part10, so that pieces in numbered keys come in their order."""
-    return [
-        ((key, ""),)
-        if isinstance(key, int)
-        else tuple((int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(key))
-        for key in path
-    ]
+    return [((key, ""),) if isinstance(key, int) else _parts(key) for key in path]
+
+
+@lru_cache(maxsize=4096)
+def _parts(key: str) -> tuple[tuple[int, str], ...]:
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(key))

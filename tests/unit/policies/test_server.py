@@ -1,0 +1,68 @@
+"""The pack as a process: what it serves, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import message_factory
+from pulumi.runtime.proto import analyzer_pb2
+
+from sandbox.bootstrap import CHECKOUT
+
+SERVICE = analyzer_pb2.DESCRIPTOR.services_by_name["Analyzer"]
+
+
+@contextmanager
+def running(*under: str) -> Iterator[tuple[subprocess.Popen[bytes], grpc.Channel]]:
+    command = [*under, sys.executable, str(CHECKOUT / "policies" / "hosted-mesh")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}") as channel:
+                yield process, channel
+        finally:
+            process.kill()
+
+
+def answer(channel: grpc.Channel, method: Any) -> grpc.StatusCode:
+    request = message_factory.GetMessageClass(method.input_type)()
+    call: Any = channel.unary_unary(
+        f"/{SERVICE.full_name}/{method.name}",
+        request_serializer=lambda message: message.SerializeToString(),
+        response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
+    )
+    try:
+        call(request, timeout=20)
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()
+        return code
+    return grpc.StatusCode.OK
+
+
+def test_every_method_of_the_protocol_is_served_but_the_one_that_changes_resources() -> None:
+    """A method that a new version of the protocol brings has to be decided on, not forgotten."""
+    with running() as (_, channel):
+        codes = {method.name: answer(channel, method) for method in SERVICE.methods}
+    assert codes.pop("Remediate") is grpc.StatusCode.UNIMPLEMENTED
+    assert set(codes.values()) == {grpc.StatusCode.OK}
+
+
+IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""As a script's `&` starts something: with SIGINT ignored."""
+
+
+@pytest.mark.parametrize("under", [(), IN_THE_BACKGROUND], ids=["in front", "in the background"])
+def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> None:
+    """Else the engine waits five seconds and then kills the pack."""
+    with running(*under) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+        assert process.stderr is not None
+        assert not process.stderr.read()
