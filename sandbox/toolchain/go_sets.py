@@ -78,8 +78,9 @@ class GoSet:
         return [self.root / folder / "go.mod" for folder in sorted(folders)]
 
     def key(self) -> str:
-        """Changes with go.mod, go.sum, flags, what is copied, and the kind of processor."""
+        """Changes with go.mod, go.sum, sources beside them, flags, what is copied, and the kind of processor."""
         pins = [path.with_name(name).read_bytes() for path in self.mod_files() for name in ("go.mod", "go.sum")]
+        pins += [path.read_bytes() for path in sorted(self.directory.glob("*.go"))]
         recipe = repr([(build.packages, build.flags()) for build in self.builds]) + repr(self.renames)
         return content_key(*pins, recipe, repr(self.copies), platform.machine())
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sandbox.bench.policies.go_program import built, log_of
 from sandbox.cache import cache_dir, content_key, publish
 from sandbox.jobs import Job
 from sandbox.progress import Progress
-from sandbox.toolchain.go_compiler import find_go, needed_version
 from sandbox.toolchain.go_sets import Build, GoSet
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +32,7 @@ def python_with(name: str, progress: Progress) -> Path:
     pins = HERE / f"{name}.txt"
     target = cache_dir() / "scanners" / f"{name}-{content_key(sys.version, sys.base_prefix, pins.read_bytes())}"
     with progress.step(name) as step:
-        job = Job(name, _log(name), step.note)
+        job = Job(name, log_of(name), step.note)
 
         def build(into: Path) -> None:
             step.note("installing")
@@ -52,25 +52,10 @@ def python_with(name: str, progress: Progress) -> Path:
 
 def gitleaks(progress: Progress) -> Path:
     """The program. Raises SandboxError."""
-    target = cache_dir() / "scanners" / f"gitleaks-{GITLEAKS.key()}"
-    with progress.step(GITLEAKS.title) as step:
-        job = Job(GITLEAKS.name, _log(GITLEAKS.name), step.note)
-
-        def build(into: Path) -> None:
-            GITLEAKS.build(into, job, find_go(needed_version(GITLEAKS.mod_files()), progress, _log("go")))
-
-        if not publish(target, build, lock=cache_dir() / "locks" / "gitleaks", waiting=step.note):
-            step.skip("in the cache")
-    return target / "bin" / "gitleaks"
+    return built(GITLEAKS, progress)
 
 
 def pinned(name: str) -> str:
     """The version that `<name>.txt` pins of the package of that name."""
     lines = (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return next(line.split("==")[1] for line in lines if line.startswith(f"{name}=="))
-
-
-def _log(name: str) -> Path:
-    folder = cache_dir() / "logs"
-    folder.mkdir(exist_ok=True)
-    return folder / f"{name}.log"
