@@ -15,8 +15,9 @@ from sandbox.clusters.state import Layout, Mode, Processes, ProcessStatus, read
 class Status:
     """running: the supervisor lives. mode, pid (on the host) and nodes say nothing unless it does.
 
-    less_real: one line on what this mode cannot do, empty for `root`. answering: whether each API server answers now.
-    processes: the supervisor's last report; of a sandbox that crashed, none.
+    less_real: one line on what this mode cannot do, empty for `root`. refused: ways with more to them that this machine
+    did not allow, each with what the kernel or a tool said. answering: whether each API server answers now. processes:
+    the supervisor's last report; of a sandbox that crashed, none.
     """
 
     running: bool
@@ -24,6 +25,7 @@ class Status:
     pid: int | None = None
     nodes: bool = False
     less_real: str = ""
+    refused: tuple[str, ...] = ()
     answering: Mapping[ClusterName, bool] | None = None
     processes: tuple[ProcessStatus, ...] = ()
 
@@ -40,6 +42,7 @@ def observe(layout: Layout) -> Status:
         pid=sandbox.supervisor.identity.pid,
         nodes=sandbox.supervisor.nodes,
         less_real=less_real(sandbox.mode, uid_range=sandbox.supervisor.uid_range),
+        refused=tuple(sandbox.supervisor.refused),
         answering={name: answers(cluster) for name, cluster in sandbox.clusters.items()},
         processes=tuple(report.processes) if report else (),
     )

@@ -14,9 +14,11 @@ from sandbox import __main__ as start
 from sandbox import bootstrap
 from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.checks import FOLDERS, overall, split_by_folder
+from sandbox.clusters import Status
 from sandbox.errors import SandboxError
 from sandbox.shell import command_line
 from sandbox.surroundings import pulumi_home, state_dir, with_tools
+from sandbox.up import describe
 
 
 def test_an_old_python_is_told_which_one_is_needed(
@@ -79,6 +81,14 @@ def test_the_exit_code_of_status_says_that_nothing_runs(tmp_path: Path) -> None:
     seen = run("status", "--json", state=tmp_path / "none")
     assert seen.returncode == 3
     assert '"running": false' in seen.stdout
+
+
+def test_status_says_which_better_way_the_machine_did_not_allow() -> None:
+    why = "rootless with a range of users: newuidmap: write to uid_map failed: Operation not permitted"
+    text = describe(
+        Status(running=True, mode="rootless", pid=7, less_real="rootless with one user", refused=(why,)), Path("x")
+    )
+    assert text.splitlines()[1:] == ["  less real here: rootless with one user", f"  not allowed here: {why}"]
 
 
 def test_down_where_nothing_is_does_nothing(tmp_path: Path) -> None:
