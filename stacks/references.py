@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh.access import IstiodCredential
+from pulumi_hosted_mesh.credentials import CaCerts, IstiodCredential
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.trust import CaCerts
 
 
 def cacerts(settings: StackSettings) -> CaCerts:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes import core, rbac
 
 from pulumi_hosted_mesh import kubeconfig
 from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.credentials import IstiodCredential
 from pulumi_hosted_mesh.istiod_rights import Rule, cluster_rules, namespace_rules
 from pulumi_hosted_mesh.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -18,18 +18,6 @@ from pulumi_hosted_mesh.vocabulary import TYPE_DATA_PLANE_ACCESS
 
 SERVICE_ACCOUNT = "istiod"
 RBAC_GROUP = "rbac.authorization.k8s.io"
-
-
-@dataclass(frozen=True)
-class IstiodCredential:
-    """What crosses from the data plane to the control plane: the kubeconfig by which istiod reads it. Always secret."""
-
-    kubeconfig: pulumi.Output[str]
-
-    @classmethod
-    def of(cls, text: pulumi.Input[str]) -> IstiodCredential:
-        """Also for a value from another stack's output; always secret."""
-        return cls(pulumi.Output.secret(text))
 
 
 class DataPlaneAccess(pulumi.ComponentResource):

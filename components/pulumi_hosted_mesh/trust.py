@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypedDict
 
 import pulumi
 import pulumi_tls as tls
 
+from pulumi_hosted_mesh.credentials import CaCerts
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
 from pulumi_hosted_mesh.trust_names import ORGANIZATION, intermediate_common_name, root_common_name
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
-
-
-@dataclass(frozen=True)
-class CaCerts:
-    """What istiod signs with: the files of the Secret `cacerts`, as one secret output.
-
-    Only `ca-key.pem` is confidential, but the four files travel together and so the whole is secret.
-    """
-
-    files: pulumi.Output[Mapping[str, str]]
-    root_certificate: pulumi.Output[str]
-    """The root's certificate alone, PEM, public."""
-
-    @classmethod
-    def of(cls, files: pulumi.Input[Mapping[str, str]], root_certificate: pulumi.Input[str]) -> CaCerts:
-        """Also for values from another stack's outputs; the files are always secret."""
-        return cls(pulumi.Output.secret(files), pulumi.Output.from_input(root_certificate))
 
 
 class MeshRoot(pulumi.ComponentResource):
