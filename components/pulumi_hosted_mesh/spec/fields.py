@@ -21,11 +21,12 @@ LONGEST_MESH_NAME = 63 - len("mesh-")
 
 
 class Model(BaseModel):
-    """A part of the document: camelCase in YAML, nothing unknown, immutable once read."""
+    """A part of the document: camelCase in YAML, nothing unknown, immutable once read.
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, use_attribute_docstrings=True
-    )
+    A field is described by the docstring below it; `schema` reads those.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
 
 def dns_label(value: str) -> str:
