@@ -29,6 +29,10 @@ class Samples:
         """Median, least and most, as tables show them."""
         return [f"{value:.2f}{unit}" for value in (self.median, self.least, self.most)]
 
+    def __sub__(self, floor: Samples) -> Samples:
+        """Differences round by round, for the same reason as ratios."""
+        return Samples([mine - its for mine, its in zip(self.values, floor.values, strict=True)])
+
     def __truediv__(self, floor: Samples) -> Samples:
         """Ratios round by round, so that a machine that slows down does so in both."""
         return Samples([mine / its for mine, its in zip(self.values, floor.values, strict=True)])

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from sandbox.bench.grid import Grid
 from sandbox.bench.policies import messages
@@ -77,7 +76,7 @@ class OnEngine:
 
     def added_by(self, pack: Samples) -> float:
         """Seconds that a pack adds: the median of the rounds, for the machine's speed drifts from one to the next."""
-        return median(more - less for less, more in zip(self.without.values, pack.values, strict=True))
+        return (pack - self.without).median
 
     @property
     def added(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sandbox.bench.policies.go_program import built, log_of
+from sandbox.bench.policies.go_program import log_of
 from sandbox.cache import cache_dir, content_key, publish
 from sandbox.jobs import Job
 from sandbox.progress import Progress
@@ -48,11 +48,6 @@ def python_with(name: str, progress: Progress) -> Path:
         if not publish(target, build, lock=cache_dir() / "locks" / name, waiting=step.note):
             step.skip("in the cache")
     return target / "venv" / "bin" / "python"
-
-
-def gitleaks(progress: Progress) -> Path:
-    """The program. Raises SandboxError."""
-    return built(GITLEAKS, progress)
 
 
 def pinned(name: str) -> str:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.bench.policies.scanners.environments import GITLEAKS_VERSION, gitleaks, pinned, python_with
+from sandbox.bench.policies.go_program import built
+from sandbox.bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION, pinned, python_with
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 
@@ -69,7 +70,7 @@ def _checkov(framework: str) -> Callable[[Progress], list[str]]:
 def _gitleaks(progress: Progress) -> list[str]:
     options = ["--no-banner", "--log-level=error", "--exit-code=0", "--redact", "--max-archive-depth=3"]
     report = ["--report-format=json", "--report-path=-"]
-    return [str(gitleaks(progress)), "dir", ".", *options, *report]
+    return [str(built(GITLEAKS, progress)), "dir", ".", *options, *report]
 
 
 def _of_detect_secrets(printed: Any) -> Iterator[str]:
