@@ -43,9 +43,9 @@ def _schema_of(model: type[Model]) -> dict[str, Any]:
     for part in _models():
         if part.__name__ in parts:
             properties, texts = parts[part.__name__]["properties"], _docstrings(part)
-            for name, field in part.model_fields.items():
-                described = {**properties[str(field.alias)], "description": texts[name]}
-                properties[str(field.alias)] = dict(sorted(described.items()))
+            for name in part.model_fields.keys() & texts.keys():
+                alias = str(part.model_fields[name].alias)
+                properties[alias] = dict(sorted({**properties[alias], "description": texts[name]}.items()))
     return schema
 
 
