@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pulumi
@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import configuration
 
-Build = Callable[[Mesh, StackSettings], dict[str, Any]]
+Build = Callable[[Mesh, StackSettings], Awaitable[dict[str, Any]]]
 
 # The classes of pulumi_kubernetes are some hundred thousand objects that live until the end. Python's collector would
 # walk them again and again while they are made, and all of them once more when the process ends: 0.2 s of each run.
@@ -25,17 +25,20 @@ gc.disable()
 # to 0.3 s of each run. A setting of Pulumi's own; with it `Chart.resources` holds URNs.
 os.environ.setdefault("PULUMI_DISABLE_RESOURCE_REFERENCES", "true")
 
-try:
-    settings, mesh = configuration.read_configuration()
-    # Imported by name: the stack `trust`, for one, has no use for pulumi_kubernetes.
-    build: Build = importlib.import_module(f"stacks.{settings.stack.name.lower()}").build
-    outputs = build(mesh, settings)
-except InvalidInputError as mistake:
-    # The language host prints a RunError as one message, without a stack trace.
-    raise pulumi.RunError(str(mistake)) from None
 
-for name, value in outputs.items():
-    pulumi.export(name, value)
+async def program() -> dict[str, Any]:
+    """Returns the stack's outputs by name."""
+    try:
+        settings, mesh = configuration.read_configuration()
+        # Imported by name: the stack `trust`, for one, has no use for pulumi_kubernetes.
+        build: Build = importlib.import_module(f"stacks.{settings.stack.name.lower()}").build
+        return await build(mesh, settings)
+    except InvalidInputError as mistake:
+        # The language host prints a RunError as one message, without a stack trace.
+        raise pulumi.RunError(str(mistake)) from None
+    finally:
+        gc.freeze()
+        gc.enable()
 
-gc.freeze()
-gc.enable()
+
+pulumi.run(program)

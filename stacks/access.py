@@ -11,10 +11,13 @@ from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
+from stacks.head_start import head_start
 
-def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+
+async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     """Outputs: `kubeconfig` (secret, for `control-plane`)."""
     cluster = DataPlaneCluster(preflight.data_plane(mesh))
+    await head_start()
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=cluster)
     if mesh.data_plane.crds.install:
         DataPlaneCrds(mesh.name, mesh=mesh, cluster=cluster)

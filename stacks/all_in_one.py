@@ -15,15 +15,16 @@ from pulumi_hosted_mesh.spec.stack import StackSettings
 from pulumi_hosted_mesh.trust import MeshTrust
 
 from stacks import data_plane as data_plane_stack
+from stacks.head_start import head_start
 
 
-def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     """Outputs: those of the stack `data-plane`."""
     kubeconfigs = preflight.both(mesh)
     providers_cluster = ControlPlaneCluster(kubeconfigs.control_plane)
     users_cluster = DataPlaneCluster(kubeconfigs.data_plane)
-
     trust = MeshTrust(mesh.name, trust=mesh.trust)
+    await head_start()
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=users_cluster)
     wanted = mesh.data_plane.crds.install
     crds = [DataPlaneCrds(mesh.name, mesh=mesh, cluster=users_cluster)] if wanted else []

@@ -11,14 +11,16 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import references
+from stacks.head_start import head_start
 
 
-def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
+async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     """Outputs: `endpoint` (public facts)."""
     kubeconfig = preflight.control_plane(mesh)
     # References before the provider: the engine reads other stacks in the background, but waits for a plug-in to start.
     cacerts, credential = references.cacerts(settings), references.credential(settings)
     cluster = ControlPlaneCluster(kubeconfig)
+    await head_start()
     control_plane = ExternalControlPlane(
         mesh.name,
         mesh=mesh,

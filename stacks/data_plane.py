@@ -13,14 +13,16 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import references
+from stacks.head_start import head_start
 
 
-def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
+async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     """Outputs: `endpoint` (public facts); with unmanaged webhooks also `webhook_manifests`, to be installed."""
     kubeconfig = preflight.data_plane(mesh)
     # The reference before the provider: the engine reads a stack in the background, but waits for a plug-in to start.
     endpoint = ControlPlaneEndpoint.of(mesh, references.root_certificate(settings))
     cluster = DataPlaneCluster(kubeconfig)
+    await head_start()
     data_plane = RemoteDataPlane(mesh.name, mesh=mesh, cluster=cluster, endpoint=endpoint)
     return outputs(mesh, endpoint, data_plane)
 

@@ -9,7 +9,7 @@ from pulumi_hosted_mesh.spec.stack import StackSettings
 from pulumi_hosted_mesh.trust import MeshTrust
 
 
-def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     """Outputs: `root_certificate` (public PEM, for `data-plane`), `cacerts` (secret, for `control-plane`)."""
     trust = MeshTrust(mesh.name, trust=mesh.trust)
     return {"root_certificate": trust.root_certificate, "cacerts": trust.cacerts.files}

@@ -15,11 +15,14 @@ sys.path.insert(0, str(ROOT))
 
 import pulumi  # noqa: E402
 from pulumi_hosted_mesh.clusters import DataPlaneCluster  # noqa: E402
+from pulumi_hosted_mesh.spec.mesh import Mesh  # noqa: E402
+from pulumi_hosted_mesh.spec.stack import StackSettings  # noqa: E402
 from pulumi_hosted_mesh.trust import MeshTrust  # noqa: E402
 
 from stacks import all_in_one  # noqa: E402
 
 made: dict[str, Any] = {}
+build = all_in_one.build
 
 
 def _kept(name: str, kind: Any) -> Any:
@@ -33,19 +36,24 @@ def _kept(name: str, kind: Any) -> Any:
     return Kept
 
 
+async def build_and_leak(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
+    outputs = await build(mesh, _settings)
+    leak = os.environ["LEAK"]
+    options = made["cluster"].options(made["trust"])
+    if leak == "provider":
+        options = pulumi.ResourceOptions(provider=options.provider)
+    inputs = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "leak", "namespace": "default"},
+        "data": {"ca": made["trust"].cacerts.files.apply(lambda files: files["ca-key.pem"])},
+    }
+    if leak != "none":
+        pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)
+    return outputs
+
+
 all_in_one.MeshTrust = _kept("trust", MeshTrust)
 all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
+all_in_one.build = build_and_leak
 runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
-
-leak = os.environ["LEAK"]
-options = made["cluster"].options(made["trust"])
-if leak == "provider":
-    options = pulumi.ResourceOptions(provider=options.provider)
-inputs = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "leak", "namespace": "default"},
-    "data": {"ca": made["trust"].cacerts.files.apply(lambda files: files["ca-key.pem"])},
-}
-if leak != "none":
-    pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)
