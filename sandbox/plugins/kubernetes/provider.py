@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -34,8 +35,8 @@ _UNSUPPORTED: Final = (
 class KubernetesProvider:
     """One provider: one process, one cluster.
 
-    Each kind of operation is loaded when it is first asked for. The engine starts plug-ins one after the other and does
-    nothing else meanwhile, and a preview that changes nothing needs only one kind.
+    Each kind of operation is loaded when it is first asked for, or in the background once the provider is configured:
+    the engine starts plug-ins one after the other and does nothing else meanwhile.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -73,6 +74,7 @@ class KubernetesProvider:
     def configure(self, request: Any) -> Any:
         self._settings = configuration.read(dict(request.variables))
         self._connection = Connection(self._settings, self._cancelled)
+        threading.Thread(target=_load_ahead, daemon=True).start()
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, supportsPreview=True, supports_autonaming_configuration=True
         )
@@ -145,3 +147,9 @@ class KubernetesProvider:
         if token in _UNSUPPORTED or is_patch:
             raise NotImplementedHere(f"the resource type {token}")
         return urn
+
+
+def _load_ahead() -> None:
+    """Loads what any preview asks for: the program seldom has an object ready as soon as its provider is configured."""
+    for operations in ("planning", "components"):
+        importlib.import_module(f"sandbox.plugins.kubernetes.{operations}")
