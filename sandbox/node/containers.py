@@ -69,6 +69,8 @@ class ContainerRunner:
         self._launch: Launch | None = None
         self._ending: asyncio.Task[None] | None = None
         self.started = asyncio.Event()
+        self.log_grows = False
+        """From the start of a run until all that it wrote is in its log, which is a moment after its end."""
 
     @property
     def pid(self) -> int | None:
@@ -124,6 +126,7 @@ class ContainerRunner:
         log = self._host.log(self.container.name, self.state.restarts)
         ends = {name: logs.pipes(launch.identity.uid) for name in ("stdout", "stderr")}
         copies = [asyncio.create_task(logs.copy(reading, name, log)) for name, (reading, _) in ends.items()]
+        self.log_grows = True
         try:
             try:
                 process = await processes.start(launch, ends["stdout"][1], ends["stderr"][1])
@@ -141,6 +144,7 @@ class ContainerRunner:
             for copy in copies:
                 copy.cancel()
             log.close()
+            self.log_grows = False
 
     async def _while_running(self, process: processes.Process, launch: Launch) -> None:
         self._process, self._launch, started_at = process, launch, now()

@@ -66,7 +66,7 @@ async def send(directory: Path, runner: ContainerRunner, options: Options, write
             writer.write(shown)
         await writer.drain()
         while options.follow and not options.previous and not writer.is_closing():
-            ended = runner.pid is None
+            ended = not runner.log_grows
             for line in file.readlines():
                 writer.write(options.show(line))
             await writer.drain()
