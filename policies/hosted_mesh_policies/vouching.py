@@ -105,8 +105,9 @@ def write_note(path: Path | None, vouched: Vouched) -> None:
             return
         path.parent.chmod(0o700)
         for old in path.parent.iterdir():
-            if time.time() - old.stat().st_mtime > OLDEST_NOTE_SECONDS:
-                old.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # another run takes its note away
+                if time.time() - old.stat().st_mtime > OLDEST_NOTE_SECONDS:
+                    old.unlink()
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(content), encoding="utf-8")
         temporary.chmod(0o600)
