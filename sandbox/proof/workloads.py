@@ -87,8 +87,19 @@ def parse(manifest: Mapping[str, object]) -> AnyResource:
 def deploy(scene: Scene, *, seconds: float = 90) -> dict[str, PodModel]:
     """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
     for manifest in manifests(scene.mesh.injection_labels):
-        scene.user.apply(parse(manifest), force=True)
+        eventually(partial(_apply, scene, manifest), seconds=10)
     return {name: eventually(partial(ready_pod, scene, name), seconds=seconds) for name in (CALLER, CALLED)}
+
+
+def _apply(scene: Scene, manifest: Mapping[str, object]) -> None:
+    """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it."""
+    try:
+        scene.user.apply(parse(manifest), force=True)
+    except ApiError as error:
+        message = str(error.status.message)
+        if "failed calling webhook" in message:
+            raise NotObserved(message) from None
+        raise
 
 
 def ready_pod(scene: Scene, name: str) -> PodModel:
