@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,7 +118,7 @@ class Engine:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         return Run(done.returncode, _said(events), done.stdout + done.stderr)
@@ -172,7 +173,7 @@ class Engine:
         text = json.dumps({"providers-reach-their-own-cluster": clusters, **settings})
         path = self.state / f"policies-{zlib.crc32(text.encode()):08x}.json"
         if not path.exists():
-            made = path.with_suffix(f".{os.getpid()}")
+            made = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
             made.write_text(text)
             made.replace(path)
         return path

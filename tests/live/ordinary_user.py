@@ -22,7 +22,7 @@ from sandbox.surroundings import pulumi_home
 from sandbox.toolchain import Tools
 
 PROGRAMS = Path(__file__).parent / "user_programs"
-LIMIT = 180.0  # seconds for one command
+LIMIT = 600.0  # seconds for one command; it ends what hangs, so a slow machine has room
 SUBORDINATES = 65536  # ids, as distributions give them to a new account
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOSTED_MESH_PLUGINS", "HOSTED_MESH_TOOLS", "PIP_INDEX_URL", "GOPROXY")
 # What a clone does not have, or the first command makes again.

@@ -145,7 +145,7 @@ def test_both_clusters_answer_on_the_host_and_are_adopted_by_a_second_up(sandbox
         assert {str(one.metadata.name) for one in api(sandbox, name).list(Namespace) if one.metadata} >= {"default"}
     again = clusters.up(sandbox.state, tools, Progress.silent())
     assert again.supervisor == sandbox.supervisor
-    assert clusters.status(sandbox.state).answering == {"provider": True, "user": True}
+    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "both answer")
 
 
 def test_keys_and_state_are_private(sandbox: Sandbox) -> None:
@@ -165,8 +165,12 @@ def test_nothing_of_the_provider_is_reachable_from_the_users_network(sandbox: Sa
     targets = private_targets()
     unused = [f"{PROVIDER.wan_address}:{port}" for port in (22, 2379, 10250, 10256, 10257, 10259)]
     with listening_pod(sandbox, PROVIDER):
-        own = from_node(sandbox, "provider", *targets)
-        assert {target for target, answer in own.items() if answer in ("timeout", "refused")} == set(), "not even alive"
+
+        def alive() -> bool:
+            own = from_node(sandbox, "provider", *targets)
+            return not {"timeout", "refused"} & set(own.values())
+
+        eventually(alive, "the provider's own node reaches all of it")
         for answers in (
             from_node(sandbox, "user", *targets, *unused),
             from_pod(sandbox, USER, *targets, *unused),
@@ -268,8 +272,8 @@ def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox)
     sandbox.run("wan", ["kill", "-9", str(before.pid)], check=True)
     eventually(lambda: process("user-apiserver").restarts == before.restarts + 1, "a restart is counted")
     assert process("user-apiserver").last_exit == "killed by SIGKILL"
-    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again")
-    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "it answers")
+    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again", 120)
+    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "it answers", 120)
 
 
 def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> None:

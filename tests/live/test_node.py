@@ -172,17 +172,19 @@ def test_the_pods_words_reach_the_process(kubectl: Kubectl) -> None:
 
 def test_a_secret_appears_changes_live_and_never_reaches_the_disk(sandbox: Sandbox, kubectl: Kubectl) -> None:
     mount = {"volumeMounts": [{"name": "s", "mountPath": "/s", "readOnly": True}]}
+    selector = "--field-selector=involvedObject.name=holder,reason=FailedMount"
     kubectl.apply(pod("holder", {**mount, "readinessProbe": READY},
                       volumes=[{"name": "s", "secret": {"secretName": "late"}}]))  # fmt: skip
-    assert eventually(lambda: "FailedMount" in kubectl("get", "events"))
-    assert container_of(kubectl, "holder")["state"]["waiting"]["reason"] == "ContainerCreating"
+    assert eventually(lambda: kubectl("get", "events", selector, "--output=name"))
+    state = eventually(lambda: container_of(kubectl, "holder").get("state"))
+    assert state["waiting"]["reason"] == "ContainerCreating"
     values = [f"value-{os.urandom(12).hex()}" for _ in range(2)]
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "late"}}
     kubectl.apply({**secret, "stringData": {"key": values[0]}})
     eventually(lambda: is_ready(kubectl, "holder"))
     assert kubectl("exec", "holder", "--", "cat", "/s/key") == values[0]
     kubectl.apply({**secret, "stringData": {"key": values[1]}})
-    eventually(lambda: kubectl("exec", "holder", "--", "cat", "/s/key") == values[1], seconds=5)
+    eventually(lambda: kubectl("exec", "holder", "--", "cat", "/s/key") == values[1])
     node_files = [path for path in (sandbox.state / "clusters" / NODE / "node").rglob("*") if path.is_file()]
     assert node_files  # logs at least
     assert not [path for path in node_files for value in values if value.encode() in path.read_bytes()]
@@ -216,8 +218,9 @@ def test_a_crash_is_restarted_and_told(kubectl: Kubectl) -> None:
 
 def test_liveness_restarts_and_readiness_only_takes_out(kubectl: Kubectl) -> None:
     probe = {"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 1}
+    probe["timeoutSeconds"] = 5
     kubectl.apply(
-        pod("alive", {**shell("touch /tmp/up; sleep 2; rm /tmp/up; trap 'exit 0' TERM; while :; do sleep 0.1; done"),
+        pod("alive", {**shell("trap 'exit 0' TERM; touch /tmp/up; sleep 2; rm /tmp/up; while :; do sleep 0.1; done"),
                       "livenessProbe": {**probe, "initialDelaySeconds": 1}}),
         pod("unready", {"readinessProbe": {**READY, "httpGet": {"path": "/status/503", "port": 8080}}}),
     )  # fmt: skip
@@ -272,10 +275,9 @@ def test_deletion_leaves_no_process(kubectl: Kubectl) -> None:
     marker = os.urandom(8).hex()
     kubectl.apply(marked("stubborn", marker))
     eventually(lambda: len(processes(marker)) >= 3)
-    began = time.monotonic()
-    kubectl("delete", "pod", "stubborn", "--wait")
+    # Within the 30 s of grace: the first process ends on SIGTERM, and the kernel ends the rest with it.
+    kubectl("delete", "pod", "stubborn", "--wait", "--timeout=25s")
     assert not processes(marker)
-    assert time.monotonic() - began < 10  # the first process ends on SIGTERM, and the kernel ends the rest with it
 
 
 def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox: Sandbox, kubectl: Kubectl) -> None:
@@ -287,13 +289,20 @@ def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox
     config = f"{sandbox.state}/clusters/{NODE}/node.json"
     agents = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _runs(entry, config)]
     os.kill(min(agents), signal.SIGKILL)
-    eventually(lambda: not set(before) & set(processes(marker)), seconds=2)
+    eventually(lambda: not set(before) & set(processes(marker)), seconds=10)
     status = eventually(lambda: (one := container_of(kubectl, "survivor")).get("restartCount") and one, seconds=30)
     assert status["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
-    firsts = eventually(
-        lambda: [pid for pid in processes(marker) if b"trap 'exit 0'" in _command(Path(f"/proc/{pid}"))]
-    )
+    firsts = eventually(lambda: [pid for pid in processes(marker) if _is_first(Path(f"/proc/{pid}"))])
     assert len(firsts) == 1
+
+
+def _is_first(process: Path) -> bool:
+    """Whether it is the first process of a container: number 1 in the innermost of its PID namespaces."""
+    try:
+        status = (process / "status").read_text()
+    except OSError:
+        return False
+    return next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1] == "1"
 
 
 def _command(process: Path) -> bytes:

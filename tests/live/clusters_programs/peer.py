@@ -65,7 +65,7 @@ def connect(target: str) -> str:
     host, _, port = target.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=TIMEOUT) as connection:
-            connection.settimeout(0.3)
+            connection.settimeout(TIMEOUT)
             try:
                 return connection.recv(100).decode() or "open"
             except TimeoutError:

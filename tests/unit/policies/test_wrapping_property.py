@@ -9,7 +9,7 @@ from hosted_mesh_policies.detect.atoms import atoms
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.value import inspect
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.wrappings import WRAPPINGS
@@ -39,7 +39,7 @@ def _placed(tree: Any, value: str, choose: Any) -> Any:
     return value
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(secret=SECRETS, names=st.lists(st.sampled_from(sorted(WRAPPINGS)), max_size=4), tree=MANIFESTS, data=st.data())
 def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree: Any, data: st.DataObject) -> None:
     wrapped = secret.encode()
@@ -51,7 +51,7 @@ def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree:
     assert inspect(text_of(manifest), index).matches
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tree=MANIFESTS, secrets=st.lists(st.text(string.ascii_uppercase, min_size=18), min_size=1, max_size=20))
 def test_nothing_is_found_where_nothing_is(tree: Any, secrets: list[str]) -> None:
     # The manifests hold no capital letters.

@@ -12,16 +12,17 @@ from sandbox.proof.processes import Process, find
 
 
 def test_a_process_is_found_by_its_environment_and_not_by_another():
+    name = f"only-this-one-{os.urandom(4).hex()}"
     child = subprocess.Popen(
         [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"],
-        env={**os.environ, "POD_NAME": "only-this-one"},
+        env={**os.environ, "POD_NAME": name},
         stdout=subprocess.PIPE,
     )
     try:
         assert child.stdout is not None
         child.stdout.readline()
         program = Path(sys.executable).name
-        found = find(program, {"POD_NAME": "only-this-one"})
+        found = find(program, {"POD_NAME": name})
         assert [process.pid for process in found] == [child.pid]
         assert found[0].argv[1] == "-c"
         assert find(program, {"POD_NAME": "another"}) == []

@@ -17,7 +17,8 @@ from sandbox.lock import locked
 
 CHECKOUT = Path(__file__).parents[3]
 
-# Makes an entry slowly: appends to a log when its build starts, so that a test can count builds.
+# Makes an entry slowly: appends to a log when its build starts, so that a test can count builds, and leaves a file
+# where another run waits. -1 second: until another run waits.
 SLOW_BUILD = """
 import sys, time
 from pathlib import Path
@@ -29,11 +30,17 @@ def build(into):
     with (root / "builds").open("a") as log:
         log.write("one\\n")
     (into / "half").touch()
-    time.sleep(seconds)
+    while seconds < 0 and not (root / "waiting").exists():
+        time.sleep(0.02)
+    time.sleep(max(seconds, 0))
     (into / "whole").touch()
 
 said = []
-made = publish(root / "entry", build, lock=root / "lock", waiting=said.append)
+def wait(words):
+    said.append(words)
+    (root / "waiting").touch()
+
+made = publish(root / "entry", build, lock=root / "lock", waiting=wait)
 print("made" if made else "found", "| waited" if said else "", *said[:1])
 """
 
@@ -60,9 +67,9 @@ def test_a_key_changes_with_each_part_and_with_the_border_between_two() -> None:
 
 
 def test_of_two_processes_one_builds_and_the_other_waits_says_so_and_finds_it(tmp_path: Path) -> None:
-    first = start(tmp_path, 1.5)
+    first = start(tmp_path, -1)
     wait_for(tmp_path / "builds")
-    second = start(tmp_path, 1.5)
+    second = start(tmp_path, -1)
     first_said, second_said = first.communicate(timeout=30)[0], second.communicate(timeout=30)[0]
 
     assert first_said.startswith("made")
