@@ -229,7 +229,8 @@ def serve() -> None:
     method is one with nothing to change. It asks for each resource, and a refusal takes gRPC half as long as an answer.
     """
     # The engine ends the pack by SIGINT, which a script's `pulumi up &` starts it with ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: ended.set())
     # Next to nothing of what is kept until the end is garbage, and looking for some takes a tenth of the time.
     gc.disable()
     analyzer = Analyzer(dict(os.environ))
@@ -265,7 +266,5 @@ def serve() -> None:
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    try:
-        server.wait_for_termination()
-    except KeyboardInterrupt:
-        server.stop(0)
+    ended.wait()
+    server.stop(0)
