@@ -84,6 +84,13 @@ def config_file(state: Path) -> Path:
     return state / f"Pulumi.{STACK}.yaml"
 
 
+def gateways(state: Path, namespace: str) -> list[tuple[str, str]]:
+    """Namespace and name of each gateway that the deployed document asks for. namespace: the mesh's, their default."""
+    mesh: Mapping[str, Any] = yaml.safe_load(config_file(state).read_text())["config"]["hosted-mesh:mesh"]
+    asked_for = mesh["dataPlane"].get("gateways") or []
+    return [(gateway.get("namespace") or namespace, gateway["name"]) for gateway in asked_for]
+
+
 @dataclass(frozen=True)
 class Engine:
     """The Pulumi CLI, ready for one sandbox. environment: everything that it and its plug-ins need."""

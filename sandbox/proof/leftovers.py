@@ -2,35 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
+from lightkube.models.apps_v1 import Deployment as DeploymentModel
+from lightkube.models.apps_v1 import ReplicaSet as ReplicaSetModel
 from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.apps_v1 import Deployment, ReplicaSet
 from lightkube.resources.core_v1 import Pod
 
+from sandbox import deployment
 from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene
 
-CONTROL_PLANE_IMAGES = ("pilot", "install-cni", "operator", "external-dns", "olm")
+Name = tuple[str, str]
+"""Of a Deployment: its namespace and its name."""
+SAMPLES: frozenset[Name] = frozenset((workloads.NAMESPACE, name) for name in (workloads.CALLER, workloads.CALLED))
 
 
 def no_provider_pods(scene: Scene) -> str:
-    """Lists every Pod of the user's cluster; the sample workloads must be among them, or the listing proves nothing."""
+    """Lists every Pod of the user's cluster; the sample workloads must be among them, or the listing proves nothing.
+
+    Nobody else uses this cluster. So whatever is there besides the samples and the gateways that the document asks for
+    came from the provider's side, whatever its image, labels or namespace say.
+    """
+    # Pods first: the owners of one that is made in between are still listed.
     pods = list(scene.user.list(Pod, namespace="*"))
-    own = [pod for pod in pods if pod.metadata and pod.metadata.namespace == workloads.NAMESPACE]
+    sets = list(scene.user.list(ReplicaSet, namespace="*"))
+    deployments = list(scene.user.list(Deployment, namespace="*"))
+    gateways = frozenset(deployment.gateways(scene.sandbox.state, scene.mesh.namespace))
+    stray = not_owned(pods, sets, deployments, SAMPLES | gateways)
+    if stray:
+        named = ", ".join(described(pod) for pod in stray)
+        raise NotObserved(f"made neither by a sample workload nor by a gateway of the document: {named}")
+    own = len(pods) - len(not_owned(pods, sets, deployments, SAMPLES))
     if not own:
         raise NotObserved("the sample workloads are not among the Pods listed")
-    foreign = [
-        f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods if pod.metadata and provider_owned(scene, pod)
-    ]
-    if foreign:
-        raise NotObserved(f"Pods of the provider's run there: {', '.join(foreign)}")
-    return f"{len(pods)} Pods in all, {len(own)} of them the sample workloads', none the provider's"
+    return f"{len(pods)} Pods in all, {own} of them the sample workloads', none the provider's"
 
 
-def provider_owned(scene: Scene, pod: PodModel) -> bool:
-    """A Pod in the mesh's own namespace that is no gateway, or one that runs a control-plane image."""
-    assert pod.metadata is not None
+def not_owned(
+    pods: Iterable[PodModel],
+    sets: Iterable[ReplicaSetModel],
+    deployments: Iterable[DeploymentModel],
+    allowed: Collection[Name],
+) -> list[PodModel]:
+    """The Pods that no Deployment in `allowed` made, by the chain of controllers that the API server keeps."""
+    made_by = {
+        metadata.uid for metadata in map(_metadata, deployments) if (metadata.namespace, metadata.name) in allowed
+    }
+    made_by = {metadata.uid for metadata in map(_metadata, sets) if _controller(metadata) in made_by}
+    return [pod for pod in pods if _controller(_metadata(pod)) not in made_by]
+
+
+def described(pod: PodModel) -> str:
+    """Namespace, name and images of a Pod."""
     assert pod.spec is not None
-    containers = [*pod.spec.containers, *(pod.spec.initContainers or [])]
-    images = [str(container.image).rsplit("/", 1)[-1].split(":")[0] for container in containers]
-    if any(image in CONTROL_PLANE_IMAGES for image in images):
-        return True
-    return pod.metadata.namespace == scene.mesh.namespace and not all(image == "proxyv2" for image in images)
+    metadata = _metadata(pod)
+    images = [str(container.image) for container in [*(pod.spec.initContainers or []), *pod.spec.containers]]
+    return f"Pod {metadata.namespace}/{metadata.name} ({', '.join(images)})"
+
+
+def _controller(metadata: ObjectMeta) -> str | None:
+    """The UID of the one owner that manages the object."""
+    return next((owner.uid for owner in metadata.ownerReferences or [] if owner.controller), None)
+
+
+def _metadata(model: PodModel | ReplicaSetModel | DeploymentModel) -> ObjectMeta:
+    assert model.metadata is not None
+    return model.metadata

@@ -150,16 +150,16 @@ def monitoring_port_exposed(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
-def istiod_in_the_users_cluster(scene: Scene) -> Iterator[None]:
-    """A Pod with a control-plane image in the user's cluster; it need not even get a node."""
-    container = {"name": "discovery", "image": "registry.test/pilot:1.31"}
-    metadata = {"name": "istiod-stray", "namespace": "default", "labels": {"sidecar.istio.io/inject": "false"}}
+def agent_in_the_users_cluster(scene: Scene) -> Iterator[None]:
+    """A Pod of the provider's, by a name and an image that tell nothing; it need not even get a node."""
+    container = {"name": "agent", "image": "registry.test/agent:1"}
+    metadata = {"name": "stray", "namespace": "kube-system", "labels": {"sidecar.istio.io/inject": "false"}}
     spec = {"nodeSelector": {"no": "such-node"}, "containers": [container]}
     scene.user.create(Pod.from_dict({"metadata": metadata, "spec": spec}))
     try:
         yield
     finally:
-        scene.user.delete(Pod, "istiod-stray", namespace="default", grace_period=0)
+        scene.user.delete(Pod, "stray", namespace="kube-system", grace_period=0)
 
 
 @contextmanager
@@ -192,7 +192,7 @@ BREAKS: list[tuple[str, str, Break, str]] = [
     ("traffic", "denied for good", another_policy, "answered 403"),
     ("traffic", "no mutual TLS", plaintext, "answered 503"),
     ("boundary", "one port too many", monitoring_port_exposed, "15014"),
-    ("pods", "istiod in the user's cluster", istiod_in_the_users_cluster, "istiod-stray"),
+    ("pods", "an agent in the user's cluster", agent_in_the_users_cluster, "kube-system/stray"),
     ("secrets", "leaked in plain", lambda s: leaked(lambda secret: secret, s), "leak-"),
     ("secrets", "leaked in base64", lambda s: leaked(lambda secret: base64.b64encode(b"x" + secret), s), "leak-"),
 ]
