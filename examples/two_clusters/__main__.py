@@ -1,6 +1,8 @@
 """A mesh across two clusters that exist: istiod in the provider's, proxies in the user's.
 
 pip install -r requirements.txt && pulumi stack init shop && pulumi up
+
+A document, kubeconfig or chart that cannot be used ends the run with one message (`InvalidInputError`) and no trace.
 """
 
 from pathlib import Path
@@ -23,11 +25,11 @@ provider, user = ControlPlaneCluster(kubeconfigs.control_plane), DataPlaneCluste
 # The user's side gives istiod an account with few rights; the trust stays on the provider's side.
 trust = MeshTrust(mesh.name, trust=mesh.trust)
 access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=user)
-crds = DataPlaneCrds(mesh.name, mesh=mesh, cluster=user)
+crds = [DataPlaneCrds(mesh.name, mesh=mesh, cluster=user)] if mesh.data_plane.crds.install else []
 
 # istiod gets both; what comes back is public.
 control_plane = ExternalControlPlane(
-    mesh.name, mesh=mesh, cluster=provider, cacerts=trust.cacerts, credential=access.credential, after=[crds]
+    mesh.name, mesh=mesh, cluster=provider, cacerts=trust.cacerts, credential=access.credential, after=crds
 )
 RemoteDataPlane(mesh.name, mesh=mesh, cluster=user, endpoint=control_plane.endpoint, after=[access.namespace])
 

@@ -3,33 +3,71 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project
+from tests.engine.library_engine import Api, Project, Stack
 
 EXAMPLE = CHECKOUT / "examples/two_clusters"
 
 
-def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
-    program = tmp_path / "example"
+def example(directory: Path, sandbox: Sandbox, tools: Tools, spoil: Callable[[dict[str, Any]], object]) -> Stack:
+    """A stack of the example with its document changed for this test: `spoil` gets the mesh."""
+    program = directory / "example"
     shutil.copytree(EXAMPLE, program)
     document = yaml.safe_load((EXAMPLE / "mesh.yaml").read_text())
     document["charts"] = {"path": str(tools.charts)}
     document["controlPlane"]["istiod"] = {"waitUntilReady": False}  # no nodes here
-    document["dataPlane"]["crds"] = {"keepOnDestroy": False}
+    spoil(document)
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
+    return Project.make(directory / "project", sandbox, tools, program).stack("shop", {})
+
+
+def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
     apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
     before = [api.everything().keys() for api in apis]
 
-    stack = Project.make(tmp_path / "project", engine_sandbox, tools, program).stack("shop", {})
+    stack = example(
+        tmp_path, engine_sandbox, tools, lambda mesh: mesh["dataPlane"].update(crds={"keepOnDestroy": False})
+    )
     stack.up()
     assert stack.outputs()["label your namespaces with"] == {"istio-injection": "enabled"}
     assert apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 1
     assert stack.up().summary().keys() == {"unchanged"}
     stack.destroy()
     assert [api.everything().keys() for api in apis] == before
+
+
+def test_crds_of_somebody_else_s(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+    stack = example(tmp_path, engine_sandbox, tools, lambda mesh: mesh["dataPlane"].update(crds={"install": False}))
+    types = {step["newState"]["type"] for step in stack.preview()}
+    assert "kubernetes:apps/v1:Deployment" in types
+    assert not {one for one in types if "CustomResourceDefinition" in one or "DataPlaneCrds" in one}
+
+
+BAD: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
+    "two fields": (
+        lambda mesh: mesh["controlPlane"].update(host="192.0.2.1", hots="x"),
+        ["controlPlane.host: is an IP address", "controlPlane.hots: is not a field"],
+    ),
+    "charts": (lambda mesh: mesh.update(charts={"path": "/"}), ["charts.path: has no chart"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_is_one_message(case: str, tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+    spoil, words = BAD[case]
+    done = example(tmp_path, engine_sandbox, tools, spoil).run("preview")
+    assert done.code != 0
+    # The engine shows each message while it runs, and again at the end.
+    said = done.text.partition("\nDiagnostics:\n")[2]
+    assert [said.count(word) for word in ["cannot be used", *words]] == [1, *[1] * len(words)]
+    assert "Traceback" not in done.text
+    assert "unhandled exception" not in done.text
