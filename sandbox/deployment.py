@@ -40,11 +40,15 @@ POLICY_PACK = CHECKOUT / "policies" / "hosted-mesh"
 _SALT = "encryptionsalt"
 
 
-def up(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+def up(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool = False) -> Changes:
     """Makes the clusters what the stack says. The policies see the preview first, and stop it before any write.
 
+    refresh: reads every object from its cluster first, and so makes what somebody else deleted or changed as it was;
+    otherwise the engine takes the clusters to be as it left them.
     Returns what changed; nothing the second time. Raises SandboxError with the engine's own first words.
     """
+    if refresh:
+        return _run("up", sandbox, tools, progress, "--refresh")
     deployed = backend(sandbox.state) / "deployed"
     # `pulumi up` takes the time of a preview and of an update even if nothing changes. The preview is not the one that
     # the update then builds on: the policies want both from one process.
@@ -154,23 +158,23 @@ def _read(sandbox: Sandbox, tools: Tools, *command: str) -> dict[str, Any]:
     return found
 
 
-def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
+def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progress, *options: str) -> Changes:
     began = time.monotonic()
     logs = backend(sandbox.state) / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     with locked(backend(sandbox.state) / "lock", progress.note):
         ready = engine(sandbox, tools)
         _forget_interrupted_run(ready)
-        story = _follow(operation, ready, logs, progress)
+        story = _follow(operation, ready, logs, progress, *options)
     return dataclasses.replace(story.changes, seconds=time.monotonic() - began)
 
 
-def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress) -> Story:
+def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress, *options: str) -> Story:
     """Runs the engine and tells its story as it goes."""
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
     command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
-    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation)]
+    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation), *options]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 
@@ -17,6 +18,8 @@ from sandbox.surroundings import pulumi_home, state_dir
 
 if TYPE_CHECKING:
     from sandbox.clusters import Sandbox, Status
+    from sandbox.engine_events import Changes
+    from sandbox.proof import Observation
     from sandbox.toolchain import Tools
 
 
@@ -30,14 +33,34 @@ def run(state: Path, progress: Progress, console: Console) -> bool:
     if line := clusters.status(state).less_real:
         progress.line(f"     less real here: {line}")
     plugins(tools, progress)
-    deploy(sandbox, tools, progress)
-    with progress.step("proof") as step:
-        observations = proof.run(sandbox, tools, progress)
-        seen = sum(row.holds for row in observations)
-        step.result(f"{seen} of {len(observations)} observed")
+    observations = settled(
+        lambda *, refresh: deploy(sandbox, tools, progress, refresh=refresh), lambda: prove(sandbox, tools, progress)
+    )
     console.print(proof.render(observations))
-    print(what_next(state, sandbox.kubeconfig))
-    return seen == len(observations) > 0
+    print(what_next(state, sandbox.kubeconfig, proved=whole(observations)))
+    return whole(observations)
+
+
+class Deploy(Protocol):
+    """`pulumi up`. refresh: not from the engine's state but from what the clusters really have."""
+
+    def __call__(self, *, refresh: bool) -> Changes: ...
+
+
+def settled(deploy: Deploy, prove: Callable[[], Sequence[Observation]]) -> Sequence[Observation]:
+    """Deploys and proves. What the engine left as it was and yet does not hold was changed behind its back: then once
+    more, with the clusters read first."""
+    changes = deploy(refresh=False)
+    observations = prove()
+    if whole(observations) or changes.total:
+        return observations
+    deploy(refresh=True)
+    return prove()
+
+
+def whole(observations: Sequence[Observation]) -> bool:
+    """Whether there are claims and every one was observed."""
+    return bool(observations) and all(row.holds for row in observations)
 
 
 def packages(progress: Progress) -> None:
@@ -71,17 +94,29 @@ def plugins(tools: Tools, progress: Progress) -> None:
         step.result(select(tools, pulumi_home()).summary.removeprefix(f"{step.title}: "))
 
 
-def deploy(sandbox: Sandbox, tools: Tools, progress: Progress) -> None:
+def deploy(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool) -> Changes:
     """`pulumi up`, as one step; when nothing had to change it says so."""
     from sandbox import deployment
 
-    with progress.step("pulumi up") as step:
+    title = "pulumi up --refresh, to put back what somebody changed" if refresh else "pulumi up"
+    with progress.step(title) as step:
         step.note("starting the engine")
-        changes = deployment.up(sandbox, tools, progress)
+        changes = deployment.up(sandbox, tools, progress, refresh=refresh)
         if changes.total:
             step.result(str(changes))
         else:
             step.skip(str(changes))
+    return changes
+
+
+def prove(sandbox: Sandbox, tools: Tools, progress: Progress) -> Sequence[Observation]:
+    """The proof, as one step."""
+    from sandbox import proof
+
+    with progress.step("proof") as step:
+        observations = proof.run(sandbox, tools, progress)
+        step.result(f"{sum(row.holds for row in observations)} of {len(observations)} observed")
+    return observations
 
 
 def remove(state: Path, progress: Progress) -> None:
@@ -142,11 +177,20 @@ def describe(seen: Status, state: Path) -> str:
     return "\n".join(lines)
 
 
-def what_next(state: Path, kubeconfig: Path) -> str:
-    """What `up` says at its end."""
+def what_next(state: Path, kubeconfig: Path, *, proved: bool) -> str:
+    """What `up` says at its end. proved: whether every claim was observed."""
     chosen = "" if state == state_dir() else f"HOSTED_MESH_STATE={state} "
+    repair = (
+        ""
+        if proved
+        else (
+            "\nNot every claim was observed; each ✘ says what was seen instead.\n"
+            f"  once it is put right         {chosen}make up\n"
+            f"  from the beginning           {chosen}make down && {chosen}make up\n"
+        )
+    )
     return (
-        "\nWhat to do next\n"
+        f"{repair}\nWhat to do next\n"
         f"  kubectl with both clusters   export KUBECONFIG={kubeconfig}  (contexts provider and user)\n"
         f"  kubectl, pulumi, istioctl    {chosen}make shell\n"
         f"  what runs                    {chosen}make status\n"

@@ -18,7 +18,7 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
 from lightkube.types import PatchType
 
-from sandbox import proof
+from sandbox import proof, up
 from sandbox.proof import istiod, workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
 from sandbox.proof.table import CHECKS, observe
@@ -37,6 +37,21 @@ def test_every_claim_holds(live_sandbox, tools, progress):
     rows = proof.run(live_sandbox, tools, progress)
     assert [row.name for row in rows] == list(CHECK)
     assert {row.name: row.evidence for row in rows if not row.holds} == {}
+
+
+def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, scene):
+    """The engine takes the clusters to be as it left them; a proof that fails makes `up` look."""
+    deployment = next(iter(scene.provider.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"})))
+    scene.provider.delete(Deployment, deployment.metadata.name, namespace=scene.mesh.namespace)
+    changes = []
+
+    def deploy(*, refresh):
+        changes.append(up.deploy(live_sandbox, tools, progress, refresh=refresh))
+        return changes[-1]
+
+    (row,) = up.settled(deploy, lambda: proof.run(live_sandbox, tools, only=["istiod"]))
+    assert row.holds, row.evidence
+    assert [one.total for one in changes] == [0, 1]
 
 
 @contextmanager
