@@ -6,6 +6,7 @@ dependencies that cross from one place to another, the dotted ones are the URLs 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -70,7 +71,8 @@ def box_of(resource: Mapping[str, Any]) -> Box | None:
     if not {"apiVersion", "kind", "metadata"} <= inputs.keys():
         return None
     provider = str(resource.get("provider", "")).rsplit("::", 2)[-2:][0]
-    roles = [role for role, name in PROVIDER_NAME.items() if provider.startswith(name)]
+    # A component puts its own name before the role's; `clusters` has a second provider for objects that it takes over.
+    roles = [role for role, name in PROVIDER_NAME.items() if re.fullmatch(f"(.+-)?{name}(-adopting)?", provider)]
     if not roles:
         return None
     namespace = inputs["metadata"].get("namespace", "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_hosted_mesh.picture import picture
+import pytest
+from pulumi_hosted_mesh.picture import box_of, picture
 
 URN = "urn:pulumi:s::hosted-mesh::"
 
@@ -51,6 +52,20 @@ def test_arrows_are_what_crosses_and_what_webhooks_call():
     assert "engine_PrivateKey -->|data| control_plane_mesh_demo_Secret" in drawn
     called = "-.->|https://istiod.demo.test:15017| control_plane_mesh_demo_Service"
     assert f"data_plane_MutatingWebhookConfiguration {called}" in drawn
+
+
+@pytest.mark.parametrize("before", ["", "shop-", "control-plane-cluster-"], ids=["alone", "component", "confusing"])
+@pytest.mark.parametrize("after", ["", "-adopting"])
+def test_a_component_s_providers_are_known_too(before, after):
+    kind = f"{URN}hosted-mesh:index:HostedMesh$pulumi:providers:kubernetes"
+    names = {f"{kind}::{before}{role}-cluster{after}::id": role for role in ("control-plane", "data-plane")}
+    boxes = [box_of({**resource("ConfigMap", "values", role), "provider": name}) for name, role in names.items()]
+    assert [box and box.place for box in boxes] == list(names.values())
+
+
+def test_objects_of_other_clusters_are_left_out():
+    assert box_of(resource("ConfigMap", "values", "somebody-s")) is None
+    assert box_of(resource("ConfigMap", "values", "mydata-plane")) is None
 
 
 def test_many_of_a_kind_are_counted():
