@@ -21,7 +21,6 @@ MANAGED_BY: Final = "hosted-mesh"
 # Annotations.
 KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"
 """On istiod's Pods: SHA-256 of the kubeconfig that they were started with. A hash of a secret, not a secret."""
-TOKEN_GENERATION_LABEL: Final = f"{PREFIX}/token-generation"
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On the exposed Service when the document says that everybody may connect; the policies ask for it."""
@@ -43,7 +42,6 @@ ROOT_CERTIFICATE_CONFIG_MAP: Final = "istio-ca-root-cert"
 CACERTS_SECRET: Final = "cacerts"  # noqa: S105 (a name)
 KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 (a name)
 KUBECONFIG_KEY: Final = "config"
-CACERTS_PUBLIC_KEYS: Final = frozenset({"ca-cert.pem", "cert-chain.pem", "root-cert.pem"})
 CACERTS_PRIVATE_KEY: Final = "ca-key.pem"
 
 # Type tokens of the components. Resources below a MeshTrust or a MeshRoot are control-plane secrets' sources.
