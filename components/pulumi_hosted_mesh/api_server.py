@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
+import socket
 import ssl
 import tempfile
-import urllib.error
-import urllib.request
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from pulumi_hosted_mesh.kubeconfig import Kubeconfig
 
 TIMEOUT_SECONDS = 2.0
 NOT_FOUND = 404
+FIRST_FAILURE = 300
 
 
 class UnreachableError(Exception):
@@ -23,26 +25,30 @@ class UnreachableError(Exception):
 class ApiServer:
     """The API server of a kubeconfig, asked with a token or a client certificate.
 
-    A credential that a program would have to fetch (`exec`) is left to the provider plug-in: UnreachableError.
+    Nothing is sent before the server has shown a certificate of the kubeconfig's authority for `tls-server-name`, or
+    else for the address. A credential that a program would have to fetch (`exec`) is left to the provider plug-in.
+    Raises: UnreachableError for a kubeconfig that such a credential is in, or that skips the verification.
     """
 
     def __init__(self, config: Kubeconfig) -> None:
         content = json.loads(config.text)
         user, cluster = content["users"][0]["user"], content["clusters"][0]["cluster"]
-        self._server = config.server
+        if cluster.get("insecure-skip-tls-verify"):
+            raise UnreachableError(
+                "the kubeconfig says insecure-skip-tls-verify, and no credential is sent to a server that nothing "
+                "verifies. Give its certificate-authority-data instead"
+            )
+        self._server = urlsplit(config.server)
+        self._name = str(cluster.get("tls-server-name") or self._server.hostname)
         self._headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
         if not self._headers and "client-certificate-data" not in user:
             raise UnreachableError("the kubeconfig has neither a token nor a client certificate")
         try:
-            context = ssl.create_default_context(cadata=config.certificate_authority)
-            context.check_hostname = "tls-server-name" not in cluster
+            self._tls = ssl.create_default_context(cadata=config.certificate_authority)
             if "client-certificate-data" in user:
-                _present(context, user)
+                _present(self._tls, user)
         except (OSError, ValueError):
             raise UnreachableError("the kubeconfig's certificates cannot be read") from None
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-        )
 
     def get(self, path: str) -> Any | None:
         """The object at a path, `/api/v1/namespaces/kube-system`; None if there is none."""
@@ -53,16 +59,37 @@ class ApiServer:
         self._call("DELETE", path)
 
     def _call(self, method: str, path: str) -> Any | None:
-        request = urllib.request.Request(self._server + path, method=method, headers=self._headers)  # noqa: S310 (https)
+        connection = _Connection(self._server, self._name, self._tls)
         try:
-            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            if error.code == NOT_FOUND:
+            connection.request(method, self._server.path + path, headers=self._headers)
+            answer = connection.getresponse()
+            if answer.status == NOT_FOUND:
                 return None
-            raise UnreachableError(f"the API server answered {error.code}") from None
-        except (OSError, ValueError):
+            # A redirection among them: followed, it would take the credential to a server of another's choice.
+            if answer.status >= FIRST_FAILURE:
+                raise UnreachableError(f"the API server answered {answer.status}")
+            return json.load(answer)
+        except ssl.SSLCertVerificationError as error:
+            raise UnreachableError(
+                f"the API server's certificate is refused: {error.verify_message.rstrip('.')}"
+            ) from None
+        except (OSError, ValueError, http.client.HTTPException):
             raise UnreachableError("the API server does not answer") from None
+        finally:
+            connection.close()
+
+
+class _Connection(http.client.HTTPSConnection):
+    """HTTPS to a server whose certificate is for `name`; the one that it extends can expect the address alone."""
+
+    def __init__(self, server: SplitResult, name: str, tls: ssl.SSLContext) -> None:
+        super().__init__(str(server.hostname), server.port, timeout=TIMEOUT_SECONDS, context=tls)
+        self._name = name
+        self._tls = tls
+
+    def connect(self) -> None:
+        plain = socket.create_connection((self.host, self.port), TIMEOUT_SECONDS)
+        self.sock = self._tls.wrap_socket(plain, server_hostname=self._name)
 
 
 def kube_system_uid(config: Kubeconfig) -> str | None:

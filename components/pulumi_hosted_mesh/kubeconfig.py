@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -43,7 +44,8 @@ def read(reference: ClusterReference, field: str) -> Kubeconfig:
     """The context that a document's cluster reference names.
 
     field: where the reference stands in the document, for errors.
-    Raises: InvalidInputError if the file cannot be read, is no kubeconfig, lacks the context, or names another server.
+    Raises: InvalidInputError if the file cannot be read, is no kubeconfig, lacks the context, or names another server
+    or one without https.
     """
 
     def refuse(part: str, rule: str, fix: str) -> InvalidInputError:
@@ -71,6 +73,9 @@ def read(reference: ClusterReference, field: str) -> Kubeconfig:
         raise refuse("kubeconfig", f"context {name!r} lacks its cluster, server or user", "Repair the file")
 
     server = str(cluster["server"]).rstrip("/")
+    if not _is_https(server):
+        rule = f"context {name!r} has a server that is not https://HOST[:PORT]: others could read its credential"
+        raise refuse("kubeconfig", rule, "Give the API server's https address")
     if reference.server and server != reference.server:
         raise refuse("server", f"context {name!r} points at another API server", "Correct the context or the server")
     try:
@@ -99,6 +104,14 @@ def for_istiod(cluster_name: str, server: str, certificate_authority: str, token
     """The kubeconfig by which istiod reads the data plane: a ServiceAccount's token and nothing else."""
     authority = base64.b64encode(certificate_authority.encode()).decode()
     return minimal(cluster_name, {"server": server, "certificate-authority-data": authority}, {"token": token})
+
+
+def _is_https(server: str) -> bool:
+    try:
+        url = urlsplit(server)
+        return url.scheme == "https" and bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
 
 
 def _entry(kubeconfig: Mapping[str, Any], kind: str, key: str, name: str) -> dict[str, Any] | None:

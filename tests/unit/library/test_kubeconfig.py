@@ -82,6 +82,10 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
     ("no context at all", content(**{"current-context": ""}), {}, "no current context"),
     ("context without its cluster", content(), {"context": "broken"}, "lacks its cluster"),
     ("another server than expected", content(), {"server": "https://api.example.com"}, "points at another API server"),
+    *(
+        (f"a server at {server}", content(clusters=[{"name": "p", "cluster": {"server": server}}]), {}, "not https://")
+        for server in ("http://127.0.0.1:8080", "127.0.0.1:6443", "https://", "https://h:port")
+    ),
     (
         "certificate that is not there",
         content(clusters=[{"name": "p", "cluster": {"server": "https://h", "certificate-authority": "gone.pem"}}]),

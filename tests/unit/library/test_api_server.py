@@ -1,0 +1,144 @@
+"""A credential goes to a server whose certificate was verified, for the name that the kubeconfig says, or nowhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.api_server import ApiServer, UnreachableError, kube_system_uid
+from pulumi_hosted_mesh.kubeconfig import Kubeconfig, minimal
+
+from sandbox.clusters.certificates import Pair, issue, new_authority
+
+TOKEN = "t0ken-t0ken-t0ken"
+NAME = "api.provider.example.com"
+AUTHORITY = new_authority("company")
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+
+
+class Server(ThreadingHTTPServer):
+    """An HTTPS server on 127.0.0.1 that keeps what reaches it: path and credential of each request."""
+
+    def __init__(self, pair: Pair, directory: Path, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.received: list[tuple[str, str | None]] = []
+        self.status, self.headers = status, headers or {}
+        file = directory / f"server-{self.server_port}.pem"
+        file.write_bytes(pair.certificate + pair.key)
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.load_cert_chain(file)
+        self.socket = self._tls.wrap_socket(self.socket, server_side=True)
+
+    @property
+    def address(self) -> str:
+        return f"https://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.received.append((self.path, self.headers.get("Authorization")))
+        body = json.dumps({"metadata": {"uid": "the-uid"}}).encode()
+        self.send_response(self.server.status)
+        for name, value in {"Content-Length": str(len(body)), **self.server.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@contextmanager
+def serving(directory: Path, *names: str, authority: Pair = AUTHORITY, **how: Any) -> Iterator[Server]:
+    """A server with a certificate for these names."""
+    server = Server(issue(authority, "server", names=names), directory, **how)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def config(server: str, **cluster: Any) -> Kubeconfig:
+    authority = AUTHORITY.certificate.decode()
+    entry = {"server": server, "certificate-authority-data": base64.b64encode(AUTHORITY.certificate).decode()}
+    return Kubeconfig("c", server, authority, minimal("c", entry | cluster, {"token": TOKEN}))
+
+
+def test_the_name_that_the_kubeconfig_says_is_the_one_expected(tmp_path: Path) -> None:
+    with serving(tmp_path, NAME) as server:
+        assert kube_system_uid(config(server.address, **{"tls-server-name": NAME})) == "the-uid"
+        assert server.received == [(KUBE_SYSTEM, f"Bearer {TOKEN}")]
+
+
+def test_a_path_before_the_api(tmp_path: Path) -> None:
+    with serving(tmp_path, "127.0.0.1") as server:
+        assert kube_system_uid(config(f"{server.address}/clusters/c-1")) == "the-uid"
+        assert server.received == [(f"/clusters/c-1{KUBE_SYSTEM}", f"Bearer {TOKEN}")]
+
+
+UNVERIFIED: list[tuple[str, str, Pair, dict[str, Any], str]] = [
+    ("another name than tls-server-name", "other.example.com", AUTHORITY, {"tls-server-name": NAME}, "is refused"),
+    ("the address, but another tls-server-name", "127.0.0.1", AUTHORITY, {"tls-server-name": NAME}, "is refused"),
+    ("another name than the address", NAME, AUTHORITY, {}, "is refused"),
+    ("another authority", "127.0.0.1", new_authority("stranger"), {}, "is refused"),
+    ("any, by insecure-skip-tls-verify", NAME, AUTHORITY, {"insecure-skip-tls-verify": True}, "insecure-skip"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "authority", "cluster", "words"), [pytest.param(*rest, id=case) for case, *rest in UNVERIFIED]
+)
+def test_no_credential_reaches_an_unverified_server(
+    tmp_path: Path, name: str, authority: Pair, cluster: dict[str, Any], words: str
+) -> None:
+    with serving(tmp_path, name, authority=authority) as server:
+        with pytest.raises(UnreachableError, match=words) as caught:
+            ApiServer(config(server.address, **cluster)).get(KUBE_SYSTEM)
+        assert kube_system_uid(config(server.address, **cluster)) is None
+        assert server.received == []
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_redirection_is_not_followed(tmp_path: Path) -> None:
+    with serving(tmp_path, "127.0.0.1") as elsewhere:
+        location = {"Location": f"{elsewhere.address}/"}
+        with (
+            serving(tmp_path, "127.0.0.1", status=302, headers=location) as server,
+            pytest.raises(UnreachableError, match="answered 302"),
+        ):
+            ApiServer(config(server.address)).get(KUBE_SYSTEM)
+        assert elsewhere.received == []
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with serving(tmp_path, "127.0.0.1", status=404) as server:
+        assert ApiServer(config(server.address)).get(KUBE_SYSTEM) is None
+
+
+def test_a_client_certificate_alone_will_do(tmp_path: Path) -> None:
+    pair = issue(AUTHORITY, "admin")
+    user = {
+        "client-certificate-data": base64.b64encode(pair.certificate).decode(),
+        "client-key-data": base64.b64encode(pair.key).decode(),
+    }
+    with serving(tmp_path, "127.0.0.1") as server:
+        server._tls.load_verify_locations(cadata=AUTHORITY.certificate.decode())
+        server._tls.verify_mode = ssl.CERT_REQUIRED
+        found = Kubeconfig("c", server.address, AUTHORITY.certificate.decode(), minimal("c", {}, user))
+        assert kube_system_uid(found) == "the-uid"
+        with pytest.raises(UnreachableError):
+            ApiServer(config(server.address)).get(KUBE_SYSTEM)
