@@ -68,7 +68,8 @@ class Cluster:
             name,
             # The provider does not treat a kubeconfig as secret by itself.
             kubeconfig=pulumi.Output.secret(self._config.text),
-            # Without it, a kubeconfig that differs in any byte would replace every object of the cluster.
+            # While it stays, another kubeconfig updates the provider; without it, or with another, every object of the
+            # cluster is replaced.
             cluster_identifier=f"{self.role}-{self._config.identifier}",
             upsert_existing_objects=adopt or None,
             opts=pulumi.ResourceOptions(parent=self._parent),

@@ -26,16 +26,23 @@ class Kubeconfig:
     server: the API server's address, `https://HOST:PORT`; a plain fact.
     certificate_authority: PEM that verifies it, public; None if the system's authorities do.
     text: a kubeconfig of this context alone, as JSON. A secret: it holds the credential.
+    identity: what the document calls the cluster; None if it does not.
     """
 
     context: str
     server: str
     certificate_authority: str | None
     text: str = field(repr=False)
+    identity: str | None = None
 
     @property
     def identifier(self) -> str:
-        """What tells this cluster from others and survives a change of address: a hash of its authority."""
+        """What the cluster is in the stacks' state, where another one is another cluster: everything is replaced.
+
+        The document's `identity`; else a hash of the authority, which survives a change of address but no rotation.
+        """
+        if self.identity:
+            return self.identity
         known_by = self.certificate_authority or self.server
         return hashlib.sha256(known_by.strip().encode()).hexdigest()[:16]
 
@@ -83,7 +90,8 @@ def read(reference: ClusterReference, field: str) -> Kubeconfig:
         authority = _decoded(cluster.get("certificate-authority-data"))
     except (OSError, ValueError):
         raise refuse("kubeconfig", "refers to a certificate that cannot be read", "Repair the file") from None
-    return Kubeconfig(name, server, authority, minimal(name, cluster, user, context.get("namespace")))
+    text = minimal(name, cluster, user, context.get("namespace"))
+    return Kubeconfig(name, server, authority, text, reference.identity)
 
 
 def minimal(name: str, cluster: Mapping[str, Any], user: Mapping[str, Any], namespace: str | None = None) -> str:

@@ -47,18 +47,27 @@ def both(mesh: Mesh) -> Kubeconfigs:
 def refuse_same_cluster(control_plane: Kubeconfig, data_plane: Kubeconfig) -> None:
     """Raises InvalidInputError if both are one cluster.
 
-    Told by the API server's address; by the uid of kube-system where both clusters answer; else by their authority:
-    clusters whose authority is the same count as one, unless they were seen to be two.
+    Told by the API server's address and by the document's identities; by the uid of kube-system where both clusters
+    answer; else by their authority: clusters whose authority is the same count as one, unless they were seen to be two
+    or the document gives each an identity of its own.
     """
     if control_plane.server == data_plane.server:
         raise _same("has the same API server as controlPlane.cluster")
+    named = control_plane.identity and data_plane.identity
+    if named and control_plane.identity == data_plane.identity:
+        raise _same("has the same identity as controlPlane.cluster")
     with ThreadPoolExecutor(2) as pool:
         uids = set(pool.map(kube_system_uid, (control_plane, data_plane)))
     if None not in uids:
         if len(uids) == 1:
             raise _same("is controlPlane.cluster under another address: both have the same kube-system namespace")
-    elif control_plane.certificate_authority and control_plane.identifier == data_plane.identifier:
+    elif not named and _have_one_authority(control_plane, data_plane):
         raise _same("is controlPlane.cluster under another address: both have the same certificate authority")
+
+
+def _have_one_authority(one: Kubeconfig, other: Kubeconfig) -> bool:
+    first, second = one.certificate_authority, other.certificate_authority
+    return bool(first and second) and str(first).strip() == str(second).strip()
 
 
 def _same(rule: str) -> InvalidInputError:

@@ -14,8 +14,9 @@ import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.clusters.certificates import new_authority
 from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project, Run
+from tests.engine.library_engine import Api, Project, Run, Stack
 
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
@@ -160,6 +161,78 @@ def _owned(provider: Api, user: Api) -> None:
             if not key.endswith(by_the_cluster):
                 assert labels.get("hosted-mesh.io/mesh") == "demo", key
                 assert labels.get("hosted-mesh.io/role") == role, key
+
+
+def with_one_authority_more(kubeconfig: Path, directory: Path) -> str:
+    """Path of a kubeconfig in whose bundles an authority more is trusted, as at the beginning of a rotation."""
+    content = yaml.safe_load(kubeconfig.read_text())
+    for entry in content["clusters"]:
+        bundle = base64.b64decode(entry["cluster"]["certificate-authority-data"])
+        bundle += new_authority("the next one").certificate
+        entry["cluster"]["certificate-authority-data"] = base64.b64encode(bundle).decode()
+    path = directory / f"{kubeconfig.name}+1"
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+def identities(stack: Stack) -> dict[str, str]:
+    """What the state calls the cluster of each role, as the schema tells a reader to look it up."""
+    exported = stack.project._call(["stack", "export", "--stack", stack.name], stack.project.directory)
+    resources = json.loads(exported.output)["deployment"]["resources"]
+    found = [item["inputs"]["clusterIdentifier"] for item in resources if item["type"] == "pulumi:providers:kubernetes"]
+    roles = ("control-plane", "data-plane")
+    return {role: one.removeprefix(f"{role}-") for role in roles for one in found if one.startswith(role)}
+
+
+def operations(stack: Stack) -> dict[str, set[str]]:
+    """What a preview would do, `{"update": {"demo-istiod", ...}}`, to the resources that do not stay as they are."""
+    result: dict[str, set[str]] = {}
+    for step in stack.preview():
+        if step["op"] != "same":
+            result.setdefault(step["op"], set()).add(step["urn"].rsplit("::", 1)[-1])
+    return result
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
+    project: Project, mesh: Config, provider: Api, user: Api, tmp_path: Path, engine_sandbox: Sandbox
+) -> None:
+    def stack(kubeconfig: str, **identity: str) -> Stack:
+        document = changed(
+            mesh, controlPlane__cluster__kubeconfig=kubeconfig, dataPlane__cluster__kubeconfig=kubeconfig
+        )
+        for part, cluster in (("controlPlane", "provider"), ("dataPlane", "user")):
+            document[part]["cluster"] |= {"identity": identity[cluster]} if identity else {}
+        return project.stack("identity", {"stack": "all-in-one", "mesh": document})
+
+    def uids() -> list[str]:
+        return [api.get("namespace", GROUPED)["metadata"]["uid"] for api in (provider, user)]
+
+    original = str(engine_sandbox.kubeconfig)
+    rotating = with_one_authority_more(engine_sandbox.kubeconfig, tmp_path)
+    stack(original).up()
+    made = uids()
+
+    # Without an identity the hash of the authority is the cluster's, so this one seems to be another cluster.
+    replaced = operations(stack(rotating))["replace"]
+    assert {"demo-control-plane", "demo-data-plane", "demo-injection", "demo-istiod:mesh-demo/istiod"} <= replaced
+
+    found = identities(stack(original))
+    named = {"provider": found["control-plane"], "user": found["data-plane"]}
+    assert operations(stack(original, **named)) == {}
+    # istiod is told of the new authority, by which it verifies the user's API server; all else stays as it is.
+    clusters = {"control-plane-cluster", "data-plane-cluster"}
+    told = {"update": clusters | {"demo-istiod:mesh-demo/istiod"}, "replace": {"demo-istio-kubeconfig"}}
+    assert operations(stack(rotating, **named)) == told
+    stack(rotating, **named).up()
+    assert uids() == made
+    assert operations(stack(with_one_authority_more(Path(rotating), tmp_path), **named)) == told
+
+    # Under another identity it is another cluster, whatever the kubeconfig says.
+    moved = operations(stack(rotating, **named | {"user": "another"}))["replace"]
+    assert "demo-data-plane" in moved
+    assert "demo-control-plane" not in moved
+    stack(rotating, **named).destroy()
 
 
 @pytest.mark.usefixtures("clean")

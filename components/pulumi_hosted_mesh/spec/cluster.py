@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pulumi_hosted_mesh.spec.fields import ApiServer, FilePath, Model, Text
+from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Text
 
 
 class ClusterReference(Model):
@@ -15,3 +15,8 @@ class ClusterReference(Model):
     server: ApiServer | None = None
     """The API server that the context must point at, `https://HOST:PORT`. Set it, and a wrong file or context is
     refused before anything is touched."""
+    identity: DnsLabel | None = None
+    """What the cluster is called in the stacks' state, no secret; by default a hash of the kubeconfig's certificate
+    authorities. While it stays, objects are updated in place; when it changes, all of them are replaced. So set it
+    before the authority is rotated, and where clusters share one; for a new mesh the uid of the namespace kube-system
+    is a good choice. For stacks that exist, set what the state has: clusterIdentifier without the role before it."""

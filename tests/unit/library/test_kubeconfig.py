@@ -156,6 +156,46 @@ def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch:
         preflight.refuse_same_cluster(*found)
 
 
+def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:
+    """Two addresses under one authority, neither of which answers."""
+    same = content()
+    same["clusters"][1]["cluster"]["certificate-authority-data"] = CA
+    path = write(tmp_path, same)
+    return [
+        kubeconfig.read(
+            reference(path, context=name, **({"identity": identities[name]} if name in identities else {})), "x"
+        )
+        for name in ("provider", "user")
+    ]
+
+
+def test_identities_tell_clusters_of_one_authority_apart(tmp_path: Path) -> None:
+    preflight.refuse_same_cluster(*company(tmp_path, provider="one", user="two"))
+    with pytest.raises(InvalidInputError, match="same certificate authority"):
+        preflight.refuse_same_cluster(*company(tmp_path, provider="one"))
+
+
+def test_one_identity_is_one_cluster(tmp_path: Path) -> None:
+    path = write(tmp_path, content())
+    found = [kubeconfig.read(reference(path, context=name, identity="one"), "x") for name in ("provider", "user")]
+    with pytest.raises(InvalidInputError, match="same identity"):
+        preflight.refuse_same_cluster(*found)
+
+
+def test_two_identities_do_not_make_two_of_one_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = company(tmp_path, provider="one", user="two")
+    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: "uid")
+    with pytest.raises(InvalidInputError, match="same kube-system"):
+        preflight.refuse_same_cluster(*found)
+
+
+def test_what_a_cluster_is_in_the_state(tmp_path: Path) -> None:
+    path = write(tmp_path, content())
+    # A constant, for it is in the state of stacks that exist: were it another, all of their objects would be replaced.
+    assert kubeconfig.read(reference(path), "x").identifier == "7dc866f3c7103805"
+    assert kubeconfig.read(reference(path, identity="prod-1"), "x").identifier == "prod-1"
+
+
 def test_a_stack_says_which_cluster_it_needs() -> None:
     with pytest.raises(InvalidInputError, match=r"controlPlane\.cluster: is required by this stack"):
         preflight.control_plane(read_mesh(document()))
