@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ import yaml
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
+
+# As os.path.expandvars finds them.
+VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def read(reference: ClusterReference, field: str) -> Kubeconfig:
     try:
         parsed = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise refuse("kubeconfig", f"cannot be read ({error.strerror})", "Check the path and the file's mode") from None
+        raise refuse("kubeconfig", *_why_unreadable(reference.kubeconfig, error)) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
     if not isinstance(parsed, Mapping) or not isinstance(parsed.get("clusters"), list):
@@ -112,6 +116,19 @@ def for_istiod(cluster_name: str, server: str, certificate_authority: str, token
     """The kubeconfig by which istiod reads the data plane: a ServiceAccount's token and nothing else."""
     authority = base64.b64encode(certificate_authority.encode()).decode()
     return minimal(cluster_name, {"server": server, "certificate-authority-data": authority}, {"token": token})
+
+
+def _why_unreadable(written: str, error: OSError) -> tuple[str, str]:
+    """What is wrong with a path as the document has it, and the fix."""
+    for variable in VARIABLE.finditer(written):
+        name = variable.group(1) or variable.group(2)
+        if not os.environ.get(name):
+            rule = f"environment variable {name} is not set"
+            return rule, f"Set it to the path of a kubeconfig, or write the path in place of {variable.group()}"
+    if os.pathsep in os.path.expandvars(written):
+        rule = f"{written} lists several files, but only one is read"
+        return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
+    return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
 
 
 def _is_https(server: str) -> bool:

@@ -116,6 +116,28 @@ def test_missing_file(tmp_path: Path) -> None:
         kubeconfig.read(reference(str(tmp_path / "gone")), "dataPlane.cluster")
 
 
+@pytest.mark.parametrize("written", ["$KUBECONFIG", "${KUBECONFIG}", "$KUBECONFIG/config"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_variable_that_is_not_set(written: str, value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("KUBECONFIG", value)
+    with pytest.raises(InvalidInputError, match="environment variable KUBECONFIG is not set") as caught:
+        kubeconfig.read(reference(written), "dataPlane.cluster")
+    assert caught.value.problems[0].field == "dataPlane.cluster.kubeconfig"
+    assert "Set it to the path" in caught.value.problems[0].fix
+
+
+def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, content())
+    monkeypatch.setenv("KUBECONFIG", path)
+    assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider"
+    monkeypatch.setenv("KUBECONFIG", f"{path}:{tmp_path / 'other'}")
+    with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is read") as caught:
+        kubeconfig.read(reference("$KUBECONFIG"), "dataPlane.cluster")
+    assert "kubectl config view --raw --flatten" in caught.value.problems[0].fix
+
+
 def clusters(tmp_path: Path, **data_plane: Any) -> None:
     path = write(tmp_path, content())
     control = {"kubeconfig": path, "context": "provider"}
