@@ -26,8 +26,8 @@ class ApiServer:
     """The API server of a kubeconfig, asked with a token or a client certificate.
 
     Nothing is sent before the server has shown a certificate of the kubeconfig's authority for `tls-server-name`, or
-    else for the address. A credential that a program would have to fetch (`exec`) is left to the provider plug-in.
-    Raises: UnreachableError for a kubeconfig that such a credential is in, or that skips the verification.
+    else for the address. A credential that a program fetches (`exec`) must be there already, see `exec_credential`.
+    Raises: UnreachableError for a kubeconfig without a credential, or one that skips the verification.
     """
 
     def __init__(self, config: Kubeconfig) -> None:
@@ -47,7 +47,7 @@ class ApiServer:
             self._tls = ssl.create_default_context(cadata=config.certificate_authority)
             if "client-certificate-data" in user:
                 _present(self._tls, user)
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError):
             raise UnreachableError("the kubeconfig's certificates cannot be read") from None
 
     def get(self, path: str) -> Any | None:
@@ -93,7 +93,10 @@ class _Connection(http.client.HTTPSConnection):
 
 
 def kube_system_uid(config: Kubeconfig) -> str | None:
-    """The uid of the kube-system namespace, which no two clusters share; None if it cannot be asked right now."""
+    """The uid of the kube-system namespace, which no two clusters share; None if it cannot be asked right now.
+
+    No program is run for a credential: a preview would wait for it, and the provider plug-in runs it once more.
+    """
     try:
         namespace = ApiServer(config).get("/api/v1/namespaces/kube-system")
     except UnreachableError:

@@ -154,6 +154,9 @@ def _with_content(entry: Mapping[str, Any], directory: Path) -> dict[str, Any]:
             result.setdefault(f"{key}-data", base64.b64encode((directory / path).read_bytes()).decode())
     if path := result.pop("tokenFile", None):
         result.setdefault("token", (directory / path).read_text(encoding="utf-8").strip())
+    plugin = result.get("exec")
+    if isinstance(plugin, Mapping) and "/" in str(plugin.get("command")):
+        result["exec"] = {**plugin, "command": str(directory.absolute() / str(plugin["command"]))}
     return result
 
 

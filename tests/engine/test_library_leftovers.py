@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from pulumi_hosted_mesh import kubeconfig
+from pulumi_hosted_mesh.spec.cluster import ClusterReference
 
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
@@ -37,6 +41,12 @@ def leftovers(document: Path, *options: str) -> subprocess.CompletedProcess[str]
     return subprocess.run([*command, str(document), *options], capture_output=True, text=True, timeout=60)
 
 
+def kubeconfig_of_the_user(sandbox: Sandbox) -> str:
+    """The kubeconfig of the user's cluster alone."""
+    reference = ClusterReference(kubeconfig=str(sandbox.kubeconfig), context="user")
+    return kubeconfig.read(reference, "dataPlane.cluster").text
+
+
 def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
     user = Api(engine_sandbox.clusters["user"], tools)
     project = Project.make(tmp_path / "project", engine_sandbox, tools)
@@ -61,6 +71,24 @@ def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tool
     assert leftovers(document).stdout.splitlines() == ["0 found"]
     assert user.kubectl("get", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
     assert user.kubectl("delete", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
+
+
+def test_with_a_credential_that_a_program_fetches(document: Path, tmp_path: Path, engine_sandbox: Sandbox) -> None:
+    """As with EKS, GKE and AKS: here the program prints the certificate that the sandbox's administrator has."""
+    content = json.loads(kubeconfig_of_the_user(engine_sandbox))
+    user = content["users"][0]["user"]
+    pem = {key: base64.b64decode(user.pop(f"{key}-data")).decode() for key in ("client-certificate", "client-key")}
+    status = {"clientCertificateData": pem["client-certificate"], "clientKeyData": pem["client-key"]}
+    version = "client.authentication.k8s.io/v1"
+    (tmp_path / "answer").write_text(json.dumps({"kind": "ExecCredential", "apiVersion": version, "status": status}))
+    user["exec"] = {"apiVersion": version, "command": "cat", "args": [str(tmp_path / "answer")]}
+    (tmp_path / "kubeconfig").write_text(json.dumps(content))
+    mesh = yaml.safe_load(document.read_text())
+    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(tmp_path / "kubeconfig")
+    document.write_text(yaml.safe_dump(mesh))
+
+    found = leftovers(document)
+    assert (found.stdout.splitlines(), found.stderr) == (["0 found"], "")
 
 
 def test_not_while_the_mesh_is_there(document: Path, engine_sandbox: Sandbox, tools: Tools) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pulumi_hosted_mesh import kubeconfig, leftovers
+from pulumi_hosted_mesh import exec_credential, kubeconfig, leftovers
 from pulumi_hosted_mesh.api_server import UnreachableError
 from pulumi_hosted_mesh.picture import picture
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -53,8 +53,9 @@ def list_leftovers(
     """List what istiod wrote into the user's namespaces and `pulumi destroy` cannot know: the root certificate."""
     with plain_errors():
         mesh = read_mesh_file(document)
-        cluster = kubeconfig.read(
-            mesh.data_plane.cluster or ClusterReference(kubeconfig="$KUBECONFIG"), "dataPlane.cluster"
+        reference = mesh.data_plane.cluster or ClusterReference(kubeconfig="$KUBECONFIG")
+        cluster = exec_credential.fetched(
+            kubeconfig.read(reference, "dataPlane.cluster"), "dataPlane.cluster.kubeconfig"
         )
         namespaces = leftovers.find(mesh, cluster)
         for namespace in namespaces:

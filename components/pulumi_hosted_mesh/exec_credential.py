@@ -1,0 +1,107 @@
+"""The credential that a program fetches (`users[].user.exec`, as of EKS, GKE and AKS), got the way kubectl gets it.
+
+https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
+
+VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+# Some open a browser and wait for a login.
+TIMEOUT_SECONDS = 120
+# What a cluster's entry may hold for its program has this name in client-go.
+EXTENSION = "client.authentication.k8s.io/exec"
+OF_THE_CLUSTER = (
+    "server",
+    "tls-server-name",
+    "insecure-skip-tls-verify",
+    "certificate-authority-data",
+    "proxy-url",
+    "disable-compression",
+)
+LOG_IN = "Run `kubectl get namespaces` with this kubeconfig, and log in as it says"
+
+
+def fetched(config: Kubeconfig, field: str) -> Kubeconfig:
+    """The kubeconfig with what its program printed in the program's place; unchanged if it names none.
+
+    field: where the kubeconfig's path stands in the document, for errors.
+    Raises: InvalidInputError if the program is not there, fails or prints no credential; never says what it printed.
+    """
+    content = json.loads(config.text)
+    user = content["users"][0]["user"]
+    if "exec" not in user or "token" in user or "client-certificate-data" in user:
+        return config
+    plugin = user.pop("exec")
+    try:
+        user |= _credential(_run(plugin, content["clusters"][0]["cluster"]), plugin)
+    except RuleBrokenError as broken:
+        raise InvalidInputError([Problem(field, f"users[].user.exec {broken}", broken.fix)]) from None
+    return dataclasses.replace(config, text=json.dumps(content, sort_keys=True))
+
+
+def environment(plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, interactive: bool) -> dict[str, str]:
+    """The program's environment: this one, what the kubeconfig adds, and what client-go tells it there."""
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = {key: cluster[key] for key in OF_THE_CLUSTER if key in cluster}
+        for extension in cluster.get("extensions") or []:
+            if extension.get("name") == EXTENSION:
+                spec["cluster"]["config"] = extension.get("extension")
+    info = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
+    added = {str(one["name"]): str(one.get("value", "")) for one in plugin.get("env") or []}
+    return {**os.environ, **added, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+
+
+def _run(plugin: Mapping[str, Any], cluster: Mapping[str, Any]) -> bytes:
+    """What the program prints, which is a secret; what it says to people is on its standard error."""
+    if plugin.get("apiVersion") not in VERSIONS:
+        raise RuleBrokenError(f"must have apiVersion {' or '.join(VERSIONS)}", "Make the kubeconfig anew")
+    command, mode = str(plugin.get("command")), plugin.get("interactiveMode")
+    interactive = mode != "Never" and sys.stdin.isatty()
+    if mode == "Always" and not interactive:
+        raise RuleBrokenError(f"names {command}, which asks for input", "Run this in a terminal")
+    try:
+        return subprocess.run(
+            [command, *map(str, plugin.get("args") or [])],
+            env=environment(plugin, cluster, interactive=interactive),
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=TIMEOUT_SECONDS,
+            check=True,
+        ).stdout
+    except OSError as error:
+        hint = str(plugin.get("installHint") or "Install it, or put it on PATH").strip()
+        raise RuleBrokenError(f"names {command}, which cannot be run ({error.strerror})", hint) from None
+    except subprocess.CalledProcessError as error:
+        raise RuleBrokenError(f"names {command}, which failed with exit code {error.returncode}", LOG_IN) from None
+    except subprocess.TimeoutExpired:
+        raise RuleBrokenError(f"names {command}, which did not end within {TIMEOUT_SECONDS} s", LOG_IN) from None
+
+
+def _credential(printed: bytes, plugin: Mapping[str, Any]) -> dict[str, str]:
+    """As a kubeconfig's user has it: the certificate and its key are PEM in an ExecCredential, and base64 there."""
+    try:
+        answer = json.loads(printed)
+        fits = (answer["kind"], answer["apiVersion"]) == ("ExecCredential", plugin["apiVersion"])
+        status = dict(answer["status"]) if fits else {}
+    except (ValueError, KeyError, TypeError):
+        status = {}
+    token, pair = status.get("token"), [status.get("clientCertificateData"), status.get("clientKeyData")]
+    if not (token or all(pair)) or any(pair) != all(pair):
+        rule = f"names {plugin['command']}, which printed no ExecCredential of {plugin['apiVersion']} with a credential"
+        raise RuleBrokenError(rule, LOG_IN)
+    encoded = [base64.b64encode(str(part).encode()).decode() for part in pair if part]
+    names = ("client-certificate-data", "client-key-data")
+    return dict(zip(names, encoded, strict=False)) | ({"token": str(token)} if token else {})
