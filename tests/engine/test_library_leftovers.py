@@ -18,6 +18,7 @@ from sandbox.toolchain import Tools
 from tests.engine.library_engine import Api, Project
 
 NAMESPACES = ("default", "kube-system")
+NEIGHBOUR = "mesh-neighbour"
 
 
 @pytest.fixture
@@ -51,13 +52,16 @@ def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tool
     user = Api(engine_sandbox.clusters["user"], tools)
     project = Project.make(tmp_path / "project", engine_sandbox, tools)
     certificates = {}
-    for name in ("gone", "other"):
+    # A MeshRoot that several meshes share writes what the own root of a mesh of its name does.
+    for name in ("gone", "shared"):
         mesh = yaml.safe_load(document.read_text()) | {"name": name}
         stack = project.stack(name, {"stack": "trust", "mesh": mesh})
         stack.up()
         certificates[name] = stack.outputs()["root_certificate"]
-    # As istiod writes them: this mesh's certificate in two namespaces, another mesh's in a third.
-    for namespace, name in (*((namespace, "gone") for namespace in NAMESPACES), ("kube-public", "other")):
+    # As istiod writes them: this mesh's certificate in two namespaces, another root's in two more, one a mesh's.
+    assert user.kubectl("create", "namespace", NEIGHBOUR).code == 0
+    written = dict.fromkeys(NAMESPACES, "gone") | {"kube-public": "shared", NEIGHBOUR: "shared"}
+    for namespace, name in written.items():
         path = tmp_path / f"{namespace}.yaml"
         metadata = {"name": "istio-ca-root-cert", "namespace": namespace, "labels": {"istio.io/config": "true"}}
         data = {"root-cert.pem": certificates[name]}
@@ -69,8 +73,19 @@ def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tool
     assert found.stdout.splitlines()[-1] == "2 found"
     assert leftovers(document, "--remove").stdout.splitlines()[-1] == "2 removed"
     assert leftovers(document).stdout.splitlines() == ["0 found"]
+
+    # Under the shared root: found when it is named, and not before the last mesh under it is gone.
+    assert "If one signed this mesh: --root shared" in leftovers(document).stderr
+    shared = ("--root", "shared")
+    assert leftovers(document, *shared).stdout.splitlines()[-1] == "2 found"
+    assert user.kubectl("label", "namespace", NEIGHBOUR, "hosted-mesh.io/mesh=neighbour").code == 0
+    refused = leftovers(document, *shared, "--remove")
+    assert refused.returncode == 1
+    assert f"another mesh under root shared is still there: namespace {NEIGHBOUR} exists" in refused.stderr
+    assert user.kubectl("delete", "namespace", NEIGHBOUR).code == 0
     assert user.kubectl("get", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
-    assert user.kubectl("delete", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
+    assert leftovers(document, *shared, "--remove").stdout.splitlines()[-1] == "1 removed"
+    assert leftovers(document, *shared).stdout.splitlines() == ["0 found"]
 
 
 def test_with_a_credential_that_a_program_fetches(document: Path, tmp_path: Path, engine_sandbox: Sandbox) -> None:

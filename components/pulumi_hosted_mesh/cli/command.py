@@ -48,6 +48,7 @@ def print_schema(
 @app.command(name="leftovers")
 def list_leftovers(
     document: Document,
+    root: Annotated[str | None, typer.Option("--root", help="The MeshRoot that signed it, if it is shared.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove them.")] = False,
 ) -> None:
     """List what istiod wrote into the user's namespaces and `pulumi destroy` cannot know: the root certificate."""
@@ -57,11 +58,15 @@ def list_leftovers(
         cluster = exec_credential.fetched(
             kubeconfig.read(reference, "dataPlane.cluster"), "dataPlane.cluster.kubeconfig"
         )
-        namespaces = leftovers.find(mesh, cluster)
+        found = leftovers.find(mesh, cluster, root)
+        namespaces = found.namespaces
         for namespace in namespaces:
             print(f"ConfigMap {ROOT_CERTIFICATE_CONFIG_MAP} in namespace {namespace}")
         if remove:
             leftovers.remove(namespaces, cluster)
+    if not namespaces and found.other_roots:
+        others = " or ".join(f"--root {name}" for name in found.other_roots)
+        print(f"There are certificates of other roots. If one signed this mesh: {others}", file=sys.stderr)
     print(f"{len(namespaces)} {'removed' if remove else 'found'}")
 
 
