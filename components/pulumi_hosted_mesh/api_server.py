@@ -44,7 +44,9 @@ class ApiServer:
         if not self._headers and "client-certificate-data" not in user:
             raise UnreachableError("the kubeconfig has neither a token nor a client certificate")
         try:
-            self._tls = ssl.create_default_context(cadata=config.certificate_authority)
+            # Comments in a bundle may be in any language, and the ssl module takes ASCII alone.
+            authority = (config.certificate_authority or "").encode("ascii", "ignore").decode()
+            self._tls = ssl.create_default_context(cadata=authority or None)
             if "client-certificate-data" in user:
                 _present(self._tls, user)
         except (OSError, ValueError, KeyError):

@@ -84,6 +84,13 @@ def test_the_name_that_the_kubeconfig_says_is_the_one_expected(tmp_path: Path) -
         assert server.received == [(KUBE_SYSTEM, f"Bearer {TOKEN}")]
 
 
+def test_an_authority_with_a_comment(tmp_path: Path) -> None:
+    with serving(tmp_path, "127.0.0.1") as server:
+        plain = config(server.address)
+        commented = Kubeconfig("c", server.address, f"# für alle\n{plain.certificate_authority}", plain.text)
+        assert kube_system_uid(commented) == "the-uid"
+
+
 def test_a_path_before_the_api(tmp_path: Path) -> None:
     with serving(tmp_path, "127.0.0.1") as server:
         assert kube_system_uid(config(f"{server.address}/clusters/c-1")) == "the-uid"
