@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import ssl
-import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
 
 from sandbox.plugins.kubernetes.kubeconfig import Access, KubeconfigError
+from sandbox.plugins.kubernetes.memory_file import memory_file
 from sandbox.plugins.kubernetes.objects import Object
 
 _POOL = 64
@@ -138,12 +137,9 @@ def _ssl_context(access: Access) -> ssl.SSLContext:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if access.client_certificate:
-            # The ssl module reads client certificates from files only; this one is gone before anybody connects.
-            with tempfile.TemporaryDirectory(prefix="hosted-mesh-") as folder:
-                path = Path(folder) / "client.pem"
-                path.touch(mode=0o600)
-                path.write_bytes(access.client_certificate + b"\n" + access.client_key)
-                context.load_cert_chain(path)
+            # The ssl module reads client certificates from files only.
+            with memory_file(access.client_certificate + b"\n" + access.client_key) as file:
+                context.load_cert_chain(f"/dev/fd/{file}")
     except (ssl.SSLError, ValueError) as error:
         raise KubeconfigError(f"its certificates cannot be used: {type(error).__name__}") from None
     return context

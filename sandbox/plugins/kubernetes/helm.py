@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from sandbox.plugins.kubernetes.memory_file import memory_file
 from sandbox.plugins.kubernetes.objects import Gvk
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.values import Archive, Asset
@@ -42,14 +43,15 @@ def render(chart: Chart, kube_version: str, kinds: Sequence[Gvk]) -> str:
     """
     _refuse_lookups(chart.chart)
     versions = sorted({gvk.api_version for gvk in kinds} | {str(gvk) for gvk in kinds})
-    with tempfile.TemporaryDirectory(prefix="hosted-mesh-chart-") as folder:
-        # Values may hold secrets: they go by file, which only we can read, not by the command line.
-        files = [_write(Path(folder) / f"values-{number}.yaml", text) for number, text in enumerate(_texts(chart))]
+    with ExitStack() as files:
+        # Values may hold secrets: they go by memory that helm inherits, not by the command line, nor by a folder, which
+        # would stay when the engine ends this process meanwhile.
+        values = [files.enter_context(memory_file(text.encode())) for text in _texts(chart)]
         command = [
             os.environ.get("HOSTED_MESH_HELM") or "helm",
             *("template", chart.release, chart.chart, "--namespace", chart.namespace),
             *("--no-hooks", "--skip-tests", "--kube-version", kube_version, "--api-versions", ",".join(versions)),
-            *(argument for path in files for argument in ("--values", str(path))),
+            *(argument for file in values for argument in ("--values", f"/dev/fd/{file}")),
             *(["--include-crds"] if chart.include_crds else []),
             *(["--version", chart.version] if chart.version else []),
             *(["--devel"] if chart.devel and not chart.version else []),
@@ -57,12 +59,14 @@ def render(chart: Chart, kube_version: str, kinds: Sequence[Gvk]) -> str:
             *(["--plain-http"] if chart.plain_http else []),
             *_repository(chart.repository),
         ]
-        return _run(command)
+        return _run(command, values)
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(command: Sequence[str], inherited: Sequence[int]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        done = subprocess.run(
+            command, pass_fds=inherited, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        )
     except FileNotFoundError:
         raise ProviderError("helm was not found: put it on PATH, or set HOSTED_MESH_HELM to it") from None
     except subprocess.TimeoutExpired:
@@ -100,12 +104,6 @@ def _read(asset: Any) -> str:
         return Path(asset.path).read_text()
     except OSError as error:
         raise ProviderError(f'failed to read file "{asset.path}": {error.strerror}') from None
-
-
-def _write(path: Path, text: str) -> Path:
-    path.touch(mode=0o600)
-    path.write_text(text)
-    return path
 
 
 def _repository(options: Mapping[str, Any]) -> list[str]:
