@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -19,6 +19,10 @@ from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
 REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 SERVICE = "kubernetes:core/v1:Service"
+
+
+PodSpec = dict[str, Any]
+"""`spec` of a Pod, by Kubernetes' own field names."""
 
 
 class Source(TypedDict):
@@ -42,17 +46,19 @@ def istio_chart(
     depends_on: Sequence[pulumi.Resource] = (),
     await_ready: bool = True,
     pod_annotations: Mapping[str, pulumi.Input[str]] | None = None,
+    pod_spec: Callable[[PodSpec], PodSpec] | None = None,
 ) -> helm.Chart:
     """One of Istio's charts for one mesh in one cluster, each of its objects with the mesh's ownership labels.
 
     values: plain values; an unknown among them would hide every object of the chart from a preview.
     namespace: by default the mesh's own.
     pod_annotations: for the Pods of its Deployments; these may be unknown, for they are added to rendered objects.
+    pod_spec: makes of the `spec` of the Pods of its Deployments another one, where the chart has no value for it.
     """
     labels = vocabulary.labels(mesh.name, cluster.role)
 
     def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready)
+        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready, pod_spec)
         return pulumi.ResourceTransformResult(properties, args.opts)
 
     options = cluster.options(parent, depends_on=depends_on)
@@ -120,8 +126,9 @@ def marked(
     labels: Mapping[str, str],
     pod_annotations: Mapping[str, pulumi.Input[str]],
     await_ready: bool = True,
+    pod_spec: Callable[[PodSpec], PodSpec] | None = None,
 ) -> dict[str, Any]:
-    """A rendered object with the labels added; a Deployment also with the annotations on its Pods.
+    """A rendered object with the labels added; a Deployment also with the annotations on its Pods, and their spec.
 
     await_ready: whether Pulumi waits for a Service's load balancer, see `service_wait`.
     """
@@ -133,9 +140,12 @@ def marked(
         wait = service_wait(properties["spec"].get("type", "ClusterIP"), ready=await_ready)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **wait}
     result = {**properties, "metadata": metadata}
-    if pod_annotations and type_token == DEPLOYMENT:
+    if type_token == DEPLOYMENT:
         template = dict(properties["spec"]["template"])
-        pods = dict(template["metadata"])
-        pods["annotations"] = {**pods.get("annotations", {}), **pod_annotations}
-        result["spec"] = {**properties["spec"], "template": {**template, "metadata": pods}}
+        if pod_annotations:
+            pods = template["metadata"]
+            template["metadata"] = {**pods, "annotations": {**pods.get("annotations", {}), **pod_annotations}}
+        if pod_spec:
+            template["spec"] = pod_spec(template["spec"])
+        result["spec"] = {**properties["spec"], "template": template}
     return result

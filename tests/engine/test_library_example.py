@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,10 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> 
     )
     stack.up()
     assert stack.outputs()["label your namespaces with"] == {"istio-injection": "enabled"}
-    assert apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 1
+    istiod = apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]
+    assert istiod["replicas"] == 1
+    assert istiod["template"]["spec"]["automountServiceAccountToken"] is False
+    assert "serviceAccountToken" not in json.dumps(istiod["template"]["spec"]["volumes"])
     assert stack.up().summary().keys() == {"unchanged"}
     stack.destroy()
     assert [api.everything().keys() for api in apis] == before

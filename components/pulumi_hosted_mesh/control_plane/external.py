@@ -90,6 +90,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             depends_on=[quota, network, authority, access, *after],
             await_ready=mesh.control_plane.istiod.wait_until_ready,
             pod_annotations={KUBECONFIG_DIGEST_ANNOTATION: digest(credential)},
+            pod_spec=manifests.without_tokens,
         )
         core.v1.Service(
             f"{name}-exposed",

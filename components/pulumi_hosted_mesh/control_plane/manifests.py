@@ -28,6 +28,21 @@ def istiod_selector(mesh: Mesh) -> dict[str, str]:
     return {"app": "istiod", REVISION_LABEL: mesh.revision}
 
 
+def without_tokens(spec: Spec) -> Spec:
+    """`spec` of istiod's Pods with no token of their ServiceAccount, for which the chart has no value.
+
+    istiod calls the user's API server alone, so a token for the provider's would only be there to be stolen. The chart
+    mounts a second one, `istio-token`, for the audience istio-ca, which some API servers take for their own. istiod
+    reads that only outside Kubernetes, to learn the issuer of its kind (RunCA in pilot/pkg/bootstrap/istio_ca.go).
+    """
+    tokens = {volume["name"] for volume in spec["volumes"] if _holds_token(volume)}
+    result = {**spec, "automountServiceAccountToken": False}
+    result["volumes"] = [volume for volume in spec["volumes"] if volume["name"] not in tokens]
+    for kind in result.keys() & {"containers", "initContainers"}:
+        result[kind] = [_without_mounts(container, tokens) for container in spec[kind]]
+    return result
+
+
 def quota_limits(mesh: Mesh) -> dict[str, str]:
     """`spec.hard` of the namespace's quota: what istiod needs while a rollout has both sets of Pods, and no more."""
     istiod, resources = mesh.control_plane.istiod, mesh.control_plane.istiod.resources
@@ -106,6 +121,15 @@ def exposed_service_spec(mesh: Mesh) -> Spec:
     if exposure.load_balancer_class:
         spec["loadBalancerClass"] = exposure.load_balancer_class
     return spec
+
+
+def _holds_token(volume: Spec) -> bool:
+    return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", ()))
+
+
+def _without_mounts(container: Spec, volumes: set[str]) -> Spec:
+    mounts = [mount for mount in container.get("volumeMounts", ()) if mount["name"] not in volumes]
+    return {**container, "volumeMounts": mounts}
 
 
 def _tcp(port: int) -> dict[str, Any]:

@@ -81,6 +81,31 @@ def test_quantities_are_multiplied_in_canonical_form(quantity: str, count: int, 
     assert manifests.times(quantity, count) == product
 
 
+def test_istiods_pods_get_no_token_of_their_account() -> None:
+    token = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "istio-ca"}}]}}
+    root = {"name": "root", "projected": {"sources": [{"configMap": {"name": "root"}}]}}
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("t", "root")]
+    spec = {
+        "serviceAccountName": "istiod",
+        "volumes": [token, root, {"name": "empty", "emptyDir": {}}],
+        "containers": [{"name": "discovery", "volumeMounts": mounts}],
+        "initContainers": [{"name": "first", "volumeMounts": mounts}, {"name": "second"}],
+    }
+    deployment = {"metadata": {}, "spec": {"replicas": 1, "template": {"metadata": {"labels": {}}, "spec": spec}}}
+    made = marked("kubernetes:apps/v1:Deployment", deployment, {}, {}, pod_spec=manifests.without_tokens)
+    assert made["spec"]["replicas"] == 1
+    assert made["spec"]["template"] == {
+        "metadata": {"labels": {}},
+        "spec": {
+            "serviceAccountName": "istiod",
+            "automountServiceAccountToken": False,
+            "volumes": [root, {"name": "empty", "emptyDir": {}}],
+            "containers": [{"name": "discovery", "volumeMounts": mounts[1:]}],
+            "initContainers": [{"name": "first", "volumeMounts": mounts[1:]}, {"name": "second", "volumeMounts": []}],
+        },
+    }
+
+
 def test_quota_admits_a_rollout() -> None:
     assert manifests.quota_limits(mesh(controlPlane__istiod={"replicas": 3})) == {
         "pods": "6",
