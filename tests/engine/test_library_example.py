@@ -19,14 +19,14 @@ from tests.engine.library_engine import Api, Project, Stack
 EXAMPLE = CHECKOUT / "examples/two_clusters"
 
 
-def example(directory: Path, sandbox: Sandbox, tools: Tools, spoil: Callable[[dict[str, Any]], object]) -> Stack:
-    """A stack of the example with its document changed for this test: `spoil` gets the mesh."""
+def example(directory: Path, sandbox: Sandbox, tools: Tools, change: Callable[[dict[str, Any]], object]) -> Stack:
+    """A stack of the example with its document changed for this test: `change` gets the mesh."""
     program = directory / "example"
     shutil.copytree(EXAMPLE, program)
     document = yaml.safe_load((EXAMPLE / "mesh.yaml").read_text())
     document["charts"] = {"path": str(tools.charts)}
     document["controlPlane"]["istiod"] = {"waitUntilReady": False}  # no nodes here
-    spoil(document)
+    change(document)
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
     return Project.make(directory / "project", sandbox, tools, program).stack("shop", {})
 
@@ -35,15 +35,19 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> 
     apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
     before = [api.everything().keys() for api in apis]
 
-    stack = example(
-        tmp_path, engine_sandbox, tools, lambda mesh: mesh["dataPlane"].update(crds={"keepOnDestroy": False})
-    )
+    def change(mesh: dict[str, Any]) -> None:
+        mesh["controlPlane"]["networkPolicy"] = {"apiServerRanges": ["198.51.100.0/24", "2001:db8::/64"]}
+        mesh["dataPlane"]["crds"] = {"keepOnDestroy": False}
+
+    stack = example(tmp_path, engine_sandbox, tools, change)
     stack.up()
     assert stack.outputs()["label your namespaces with"] == {"istio-injection": "enabled"}
     istiod = apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]
     assert istiod["replicas"] == 1
     assert istiod["template"]["spec"]["automountServiceAccountToken"] is False
     assert "serviceAccountToken" not in json.dumps(istiod["template"]["spec"]["volumes"])
+    egress = apis[0].get("networkpolicy", "mesh", "-n", "mesh-shop")["spec"]["egress"]
+    assert [one["ipBlock"]["cidr"] for one in egress[1]["to"]] == ["198.51.100.0/24", "2001:db8::/64"]
     assert stack.up().summary().keys() == {"unchanged"}
     stack.destroy()
     assert [api.everything().keys() for api in apis] == before

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 
 from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,
+    HTTPS_PORT,
     MONITORING_PORT,
     OPEN_TO_ALL_ANNOTATION,
     READINESS_PORT,
@@ -77,10 +77,23 @@ def times(quantity: str, count: int) -> str:
 def network_policy_spec(mesh: Mesh) -> Spec:
     """`spec` of the namespace's NetworkPolicy: in come xDS and webhooks, probes and metrics; out go DNS and HTTPS.
 
-    Addresses are limited by the exposed Service's source ranges and not here: behind a load balancer a NetworkPolicy
-    sees a node's address.
+    Out to the user's API server, on its port, at `networkPolicy.apiServerRanges` or any address; and to port 443 of any
+    address, for the keys of token issuers (JWKS) that the user's RequestAuthentication may name, unless
+    `networkPolicy.fetchJwks` is off.
+
+    Addresses of those who come in are limited by the exposed Service's source ranges and not here: behind a load
+    balancer a NetworkPolicy sees a node's address.
     """
-    api_port = urlsplit(mesh.data_plane.access.api_server).port or 443
+    policy = mesh.control_plane.network_policy
+    egress: list[Spec] = [{"ports": [_tcp(53), {"protocol": "UDP", "port": 53}]}]
+    to_any = {HTTPS_PORT} if policy.fetch_jwks else set()
+    if policy.api_server_ranges:
+        ranges = [{"ipBlock": {"cidr": cidr}} for cidr in policy.api_server_ranges]
+        egress.append({"to": ranges, "ports": [_tcp(mesh.api_server_port)]})
+    else:
+        to_any.add(mesh.api_server_port)
+    if to_any:  # no port at all would mean every port
+        egress.append({"ports": _tcp_ports(to_any)})
     return {
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],
@@ -88,8 +101,7 @@ def network_policy_spec(mesh: Mesh) -> Spec:
             {"ports": [_tcp(XDS_PORT), _tcp(WEBHOOK_PORT), _tcp(READINESS_PORT)]},
             {"from": [{"podSelector": {}}], "ports": [_tcp(MONITORING_PORT)]},
         ],
-        # 443: the keys of token issuers (JWKS), which the user's RequestAuthentication may name.
-        "egress": [{"ports": [_tcp(53), {"protocol": "UDP", "port": 53}]}, {"ports": _tcp_ports({api_port, 443})}],
+        "egress": egress,
     }
 
 

@@ -78,6 +78,16 @@ class Istiod(Model):
     """False lets `pulumi up` end before istiod runs: for clusters without nodes, as the engine tests have."""
 
 
+class NetworkPolicy(Model):
+    """What istiod may connect to beside the DNS. Ranges of addresses, for a NetworkPolicy knows no names."""
+
+    api_server_ranges: tuple[Cidr, ...] = ()
+    """Addresses of the user's API server, in CIDR form. Empty admits any address on that server's port."""
+    fetch_jwks: Annotated[bool, Field(strict=True)] = True
+    """True opens port 443 of any address: there istiod fetches the keys of token issuers that a RequestAuthentication
+    of the user's names. False where those hold the keys themselves (`jwks`) or there are none."""
+
+
 class ControlPlane(Model):
     """What is made in the provider's cluster."""
 
@@ -87,5 +97,7 @@ class ControlPlane(Model):
     """DNS name under which the data plane reaches istiod. Also in its certificate."""
     exposure: Exposure
     """How istiod is reached, and by whom."""
+    network_policy: NetworkPolicy = NetworkPolicy()
+    """What istiod may connect to."""
     istiod: Istiod = Istiod()
     """How many Pods of it, how large, and their settings."""

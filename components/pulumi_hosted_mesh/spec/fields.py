@@ -90,7 +90,9 @@ def cidr(value: str) -> str:
             "must be a range of addresses in CIDR form with no host bits set", "Write it like 203.0.113.0/24"
         ) from None
     if network.prefixlen == 0:
-        raise RuleBrokenError("admits every address", "Leave it out and set exposure.openToAll: true if that is meant")
+        raise RuleBrokenError(
+            "admits every address", "Leave it out; to let all connect to istiod, set exposure.openToAll: true"
+        )
     return value
 
 

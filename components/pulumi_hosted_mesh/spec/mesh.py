@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -11,7 +12,7 @@ from pulumi_hosted_mesh.spec.control_plane import ControlPlane
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.fields import ChartVersion, DnsLabel, Domain, FilePath, MeshName, Model, Text
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, namespace_of
+from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, HTTPS_PORT, namespace_of
 
 ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
 
@@ -71,6 +72,22 @@ class Mesh(Model):
     def cluster_name(self) -> str:
         """Istio's cluster ID of the data plane."""
         return self.data_plane.cluster_name or self.name
+
+    @property
+    def api_server_port(self) -> int:
+        """Port of the user's API server."""
+        return urlsplit(self.data_plane.access.api_server).port or HTTPS_PORT
+
+    @model_validator(mode="after")
+    def _ranges_limit_something(self) -> Self:
+        policy = self.control_plane.network_policy
+        if policy.api_server_ranges and policy.fetch_jwks and self.api_server_port == HTTPS_PORT:
+            raise RuleBrokenError(
+                "controlPlane.networkPolicy.apiServerRanges would limit nothing: that server's port is 443, which is "
+                "open to any address for the keys of token issuers",
+                "Set fetchJwks: false beside it, or leave the ranges out",
+            )
+        return self
 
     @model_validator(mode="after")
     def _gateways_have_names_of_their_own(self) -> Self:

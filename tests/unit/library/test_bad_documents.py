@@ -47,6 +47,21 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("everything as a range", {"controlPlane.exposure.sourceRanges": ["0.0.0.0/0"]}, "sourceRanges[0]", "openToAll"),
     ("host bits in a range", {"controlPlane.exposure.sourceRanges": ["10.0.0.1/8"]}, "sourceRanges[0]", "CIDR"),
     (
+        "API server at every address",
+        {"controlPlane.networkPolicy.apiServerRanges": ["::/0"]},
+        "controlPlane.networkPolicy.apiServerRanges[0]",
+        "Leave it out",
+    ),
+    (
+        "ranges of a port that is open to all",
+        {
+            "controlPlane.networkPolicy.apiServerRanges": ["198.51.100.0/24"],
+            "dataPlane.access.apiServer": "https://api.user.example.com",
+        },
+        "(document)",
+        "fetchJwks: false",
+    ),
+    (
         "API server without TLS",
         {"dataPlane.access.apiServer": "http://h:1"},
         "dataPlane.access.apiServer",

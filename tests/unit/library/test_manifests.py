@@ -152,8 +152,25 @@ def test_a_services_address_is_waited_for_and_its_endpoints_are_not() -> None:
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:
-    egress = manifests.network_policy_spec(mesh())["egress"]
-    assert {port["port"] for rule in egress for port in rule["ports"]} == {53, 443, 6443}
+    dns, https = manifests.network_policy_spec(mesh())["egress"]
+    assert dns == {"ports": [{"protocol": "TCP", "port": 53}, {"protocol": "UDP", "port": 53}]}
+    assert https == {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]}
+
+
+def test_network_policy_is_limited_to_the_api_servers_ranges() -> None:
+    ranges = ["198.51.100.0/24", "2001:db8::/64"]
+    to = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
+    limited = mesh(controlPlane__networkPolicy={"apiServerRanges": ranges})
+    _, api_server, issuers = manifests.network_policy_spec(limited)["egress"]
+    assert api_server == {"to": to, "ports": [{"protocol": "TCP", "port": 6443}]}
+    assert issuers == {"ports": [{"protocol": "TCP", "port": 443}]}
+
+    narrow = {"apiServerRanges": ranges, "fetchJwks": False}
+    at_443 = {"dataPlane__access": {"apiServer": "https://api.user.example.com"}}
+    _, api_server = manifests.network_policy_spec(mesh(controlPlane__networkPolicy=narrow, **at_443))["egress"]
+    assert api_server == {"to": to, "ports": [{"protocol": "TCP", "port": 443}]}
+    _, api_server = manifests.network_policy_spec(mesh(controlPlane__networkPolicy={"fetchJwks": False}))["egress"]
+    assert api_server == {"ports": [{"protocol": "TCP", "port": 6443}]}
 
 
 def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
