@@ -43,7 +43,12 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> 
     stack.up()
     assert stack.outputs()["label your namespaces with"] == {"istio-injection": "enabled"}
     istiod = apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]
-    assert istiod["replicas"] == 1
+    assert istiod["replicas"] == 2
+    (spread,) = istiod["template"]["spec"]["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"].items() <= istiod["template"]["metadata"]["labels"].items()
+    budget = apis[0].get("poddisruptionbudget", "istiod", "-n", "mesh-shop")["spec"]
+    assert budget["minAvailable"] == 1
+    assert budget["selector"]["matchLabels"].items() <= istiod["template"]["metadata"]["labels"].items()
     assert istiod["template"]["spec"]["automountServiceAccountToken"] is False
     assert "serviceAccountToken" not in json.dumps(istiod["template"]["spec"]["volumes"])
     egress = apis[0].get("networkpolicy", "mesh", "-n", "mesh-shop")["spec"]["egress"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
 from pulumi_hosted_mesh.merge import merged
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, XDS_PORT
@@ -12,8 +13,21 @@ REMOTE_CLUSTERS = "/var/run/secrets/hosted-mesh/remote-clusters"
 
 
 def istiod_values(mesh: Mesh) -> dict[str, Any]:
-    """The values: the user's own (`chartValues.controlPlane`) under those that the split depends on."""
-    return merged(mesh.chart_values.control_plane, required_values(mesh))
+    """The values: the user's own (`chartValues.controlPlane`) under those that the split depends on, over defaults."""
+    return merged(merged(default_values(mesh), mesh.chart_values.control_plane), required_values(mesh))
+
+
+def default_values(mesh: Mesh) -> dict[str, Any]:
+    """Values that the user's own may replace: several Pods on several nodes, where there are as many."""
+    if mesh.control_plane.istiod.replicas == 1:
+        return {}
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": istiod_selector(mesh)},
+    }
+    return {"topologySpreadConstraints": [spread]}
 
 
 def required_values(mesh: Mesh) -> dict[str, Any]:

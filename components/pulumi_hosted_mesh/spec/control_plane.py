@@ -64,8 +64,9 @@ class Resources(Model):
 class Istiod(Model):
     """The Deployment of istiod."""
 
-    replicas: Annotated[int, Field(strict=True, ge=1, le=20)] = 1
-    """Number of Pods. From 2 on there is a PodDisruptionBudget that keeps one."""
+    replicas: Annotated[int, Field(strict=True, ge=1, le=20)] = 2
+    """Number of Pods. From 2 on they are spread over nodes, and a PodDisruptionBudget keeps one. With 1, whatever takes
+    its node stops the creation of injected Pods in the user's cluster, for the webhooks fail closed."""
     resources: Resources = Resources()
     """CPU and memory of each Pod."""
     requests_per_second: Annotated[int, Field(strict=True, ge=1, le=10000)] = 50

@@ -106,6 +106,26 @@ def test_istiods_pods_get_no_token_of_their_account() -> None:
     }
 
 
+def test_several_pods_are_spread_over_nodes_and_that_can_be_replaced() -> None:
+    (spread,) = istiod_values(mesh(revision="canary"))["topologySpreadConstraints"]
+    assert spread == {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": "istiod", "istio.io/rev": "canary"}},
+    }
+    one = mesh(controlPlane__istiod={"replicas": 1})
+    assert "topologySpreadConstraints" not in istiod_values(one)
+    zones = {"topologySpreadConstraints": [{"topologyKey": "topology.kubernetes.io/zone"}]}
+    assert istiod_values(mesh(chartValues={"controlPlane": zones})).items() >= zones.items()
+
+
+def test_istiod_is_two_pods_by_default_and_the_quota_has_room_for_their_rollout() -> None:
+    assert istiod_values(mesh())["replicaCount"] == 2
+    # The chart's own maxSurge is 100%.
+    assert manifests.quota_limits(mesh())["pods"] == "4"
+
+
 def test_quota_admits_a_rollout() -> None:
     assert manifests.quota_limits(mesh(controlPlane__istiod={"replicas": 3})) == {
         "pods": "6",
