@@ -21,17 +21,24 @@ def read_configuration() -> tuple[StackSettings, Mesh]:
     """The stack's settings and its mesh. Raises: InvalidInputError."""
     config = pulumi.Config()
     written = {str(field.alias): config.get(str(field.alias)) for field in StackSettings.model_fields.values()}
-    settings = read(StackSettings, {key: _parsed(value) for key, value in written.items() if value is not None}, SOURCE)
+    given = {key: _parsed(key, value) for key, value in written.items() if value is not None}
+    settings = read(StackSettings, given, SOURCE)
     document = config.get(MESH)
     if document is None:
         problem = Problem(path_of([MESH]), "is required", "Give the mesh document, or the name of a file in stacks/")
         raise InvalidInputError([problem], SOURCE)
-    parsed = _parsed(document)
+    parsed = _parsed(MESH, document)
     if isinstance(parsed, str):
         return settings, read_mesh_file(HERE / parsed)
     return settings, read_mesh(parsed)
 
 
-def _parsed(value: str) -> Any:
-    """Pulumi hands objects over as JSON text, and plain values as they are."""
-    return json.loads(value) if value.startswith(("{", "[")) else value
+def _parsed(key: str, value: str) -> Any:
+    """Pulumi hands objects over as JSON text, and plain values as they are. Raises: InvalidInputError."""
+    if not value.startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        fix = "Write it as YAML in the stack's file, or set its parts with `pulumi config set --path`"
+        raise InvalidInputError([Problem(key, "begins like JSON, but is not valid JSON", fix)], SOURCE) from None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 import pulumi
-import yaml
 
 from pulumi_hosted_mesh import preflight
 from pulumi_hosted_mesh.access import DataPlaneAccess
@@ -15,7 +14,7 @@ from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
-from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.spec.load import read_mesh_text
 from pulumi_hosted_mesh.trust import MeshTrust
 from pulumi_hosted_mesh.vocabulary import PACKAGE
 
@@ -41,7 +40,7 @@ class HostedMesh(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: HostedMeshArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Raises InvalidInputError if the document, a kubeconfig or the charts cannot be used."""
-        mesh = read_mesh(yaml.safe_load(args["document"]))
+        mesh = read_mesh_text(args["document"])
         kubeconfigs = preflight.both(mesh)
         super().__init__(f"{PACKAGE}:index:HostedMesh", name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)

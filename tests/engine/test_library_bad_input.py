@@ -109,6 +109,12 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
     assert "references.trust: is required by this stack" in alone.text
     missing = project.stack("settings", {"stack": "trust"}).run("preview")
     assert "mesh: is required" in missing.text
-    for done in (unknown, alone, missing):
+    cut_off = project.stack("settings", {"stack": "trust", "mesh": '{"name": "s3cr3t-t0ken'}).run("preview")
+    assert "mesh: begins like JSON, but is not valid JSON" in cut_off.text
+    references = {"stack": "trust", "mesh": mesh, "references": "[trust"}
+    unread = project.stack("settings", references).run("preview")
+    assert "references: begins like JSON, but is not valid JSON" in unread.text
+    for done in (unknown, alone, missing, cut_off, unread):
+        assert "s3cr3t" not in done.text
         assert done.code != 0
         assert "Traceback" not in done.text

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file
+from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file, read_mesh_text
 
 from tests.unit.library.documents import document
 
 HOST = "controlPlane.host"
+ISTIOD = "controlPlane.istiod"
+EXPOSURE = "controlPlane.exposure"
+RANGES = f"{EXPOSURE}.sourceRanges"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
     # what is wrong, changes, the field that the error names, words of the rule or the fix
     ("unknown field", {"controlPlane.istiod.replica": 2}, "controlPlane.istiod.replica", "Did you mean replicas?"),
@@ -127,6 +130,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("bad revision", {"revision": "1.31"}, "revision", "Kubernetes name"),
     ("bad quantity", {"controlPlane.istiod.resources": {"cpuLimit": "two"}}, "resources.cpuLimit", "quantity"),
+    ("number for a quantity", {f"{ISTIOD}.resources": {"cpuLimit": 2}}, "cpuLimit", 'in quotes, like cpuLimit: "2".'),
+    ("number for a version", {"charts.version": 1.30}, "charts.version", 'in quotes, like version: "...".'),
+    ("true for a context", {"dataPlane.cluster": {"kubeconfig": True}}, "kubeconfig", 'like kubeconfig: "...".'),
+    ("true for a variable", {f"{ISTIOD}.environment": {"A": True}}, "environment.A", "Put it in quotes."),
+    ("number for a variable", {f"{ISTIOD}.environment": {"replicas": 5}}, "environment.replicas", "Put it in quotes."),
+    ("nothing for text", {f"{ISTIOD}.logLevel": {}}, "logLevel", "Change its value"),
     (
         "kubeconfig instead of its path",
         {"dataPlane.cluster": {"kubeconfig": "apiVersion: v1\nkind: Config"}},
@@ -189,3 +198,30 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_open_to_all_is_possible_when_said() -> None:
     mesh = read_mesh(document({"controlPlane.exposure": {"openToAll": True}}))
     assert mesh.control_plane.exposure.source_ranges == ()
+
+
+def test_a_key_given_twice() -> None:
+    text = "name: demo\ncontrolPlane:\n  exposure: {sourceRanges: [203.0.113.0/24]}\n  exposure: {openToAll: true}\n"
+    with pytest.raises(InvalidInputError) as caught:
+        read_mesh_text(text)
+    assert "exposure (line 4): is given twice" in str(caught.value)
+
+
+def test_a_merged_key_is_not_given_twice() -> None:
+    text = """
+name: demo
+controlPlane:
+  istiod:
+    resources: &small {cpuLimit: "1", memoryLimit: 1Gi}
+    environment: &more
+      <<: {A: merged, B: merged}
+      A: own
+  host: istiod.demo.example.com
+  exposure: {sourceRanges: [203.0.113.0/24]}
+dataPlane: {access: {apiServer: "https://api.user.example.com"}}
+chartValues:
+  controlPlane: {env: {<<: *more, A: again}, resources: {<<: *small, cpuLimit: "2"}}
+"""
+    mesh = read_mesh_text(text)
+    assert mesh.control_plane.istiod.environment == {"A": "own", "B": "merged"}
+    assert mesh.chart_values.control_plane["env"] == {"A": "again", "B": "merged"}

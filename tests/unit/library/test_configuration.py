@@ -1,0 +1,37 @@
+"""The stack's configuration: structured settings arrive as JSON text, and what cannot be read is one clear error."""
+
+from __future__ import annotations
+
+import json
+
+import pulumi
+import pytest
+from pulumi_hosted_mesh.problems import InvalidInputError
+
+from stacks.configuration import read_configuration
+from tests.unit.library.documents import document
+
+
+def configure(**values: str) -> None:
+    pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
+
+
+def test_settings_and_mesh() -> None:
+    configure(stack="control-plane", references='{"trust": "a/b/c"}', mesh=json.dumps(document()))
+    settings, mesh = read_configuration()
+    assert settings.references.trust == "a/b/c"
+    assert mesh.name == "demo"
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [("mesh", {"mesh": '{"name": "s3cr3t'}), ("references", {"references": "[s3cr3t", "mesh": json.dumps(document())})],
+)
+def test_json_that_cannot_be_read(field: str, values: dict[str, str]) -> None:
+    configure(stack="trust", **values)
+    with pytest.raises(InvalidInputError) as caught:
+        read_configuration()
+    (problem,) = caught.value.problems
+    assert problem.field == field
+    assert "not valid JSON" in problem.rule
+    assert "s3cr3t" not in str(caught.value)
