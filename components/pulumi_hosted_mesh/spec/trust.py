@@ -22,12 +22,16 @@ class KeyAlgorithm(StrEnum):
     RSA_4096 = "rsa-4096"
 
 
+Lifetime = Annotated[int, Field(strict=True, ge=1, le=36500)]
+RenewBefore = Annotated[int, Field(strict=True, ge=1)]
+
+
 class CertificateAuthority(Model):
     """One certificate authority's certificate."""
 
-    lifetime_days: Annotated[int, Field(strict=True, ge=1, le=36500)]
+    lifetime_days: Lifetime
     """How long a certificate is valid, in days."""
-    renew_before_days: Annotated[int, Field(strict=True, ge=1)]
+    renew_before_days: RenewBefore
     """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
 
     @model_validator(mode="after")
@@ -40,14 +44,28 @@ class CertificateAuthority(Model):
         return self
 
 
+class Root(CertificateAuthority):
+    """The root's certificate."""
+
+    lifetime_days: Lifetime = 3650
+    renew_before_days: RenewBefore = 400
+
+
+class Intermediate(CertificateAuthority):
+    """The intermediate's certificate."""
+
+    lifetime_days: Lifetime = 365
+    renew_before_days: RenewBefore = 60
+
+
 class Trust(Model):
     """The mesh's certificate authorities. Both keys stay on the provider's side."""
 
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256
-    """Algorithm of both keys."""
-    root: CertificateAuthority = CertificateAuthority(lifetime_days=3650, renew_before_days=400)
+    """Algorithm of both keys. A change replaces the root's key without overlap, see docs/components/trust.md."""
+    root: Root = Root()
     """The root: signs intermediates only. Its certificate is public and is the webhooks' CA bundle."""
-    intermediate: CertificateAuthority = CertificateAuthority(lifetime_days=365, renew_before_days=60)
+    intermediate: Intermediate = Intermediate()
     """The mesh's own authority, which istiod holds as `cacerts`."""
     workload_lifetime_hours: Annotated[int, Field(strict=True, ge=1, le=24 * 90)] = 24
     """How long a workload's certificate is valid, in hours. Proxies renew theirs at half of it."""

@@ -137,6 +137,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("number for a variable", {f"{ISTIOD}.environment": {"replicas": 5}}, "environment.replicas", "Put it in quotes."),
     ("nothing for text", {f"{ISTIOD}.logLevel": {}}, "logLevel", "Change its value"),
     (
+        "renewal of the root before it begins",
+        {"trust.root": {"lifetimeDays": 400}},
+        "trust.root",
+        "less than lifetimeDays",
+    ),
+    (
         "kubeconfig instead of its path",
         {"dataPlane.cluster": {"kubeconfig": "apiVersion: v1\nkind: Config"}},
         "dataPlane.cluster.kubeconfig",
@@ -198,6 +204,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_open_to_all_is_possible_when_said() -> None:
     mesh = read_mesh(document({"controlPlane.exposure": {"openToAll": True}}))
     assert mesh.control_plane.exposure.source_ranges == ()
+
+
+def test_a_part_of_an_authority_keeps_its_other_default() -> None:
+    trust = read_mesh(
+        document({"trust": {"root": {"lifetimeDays": 7300}, "intermediate": {"renewBeforeDays": 90}}})
+    ).trust
+    assert (trust.root.lifetime_days, trust.root.renew_before_days) == (7300, 400)
+    assert (trust.intermediate.lifetime_days, trust.intermediate.renew_before_days) == (365, 90)
 
 
 def test_a_key_given_twice() -> None:
