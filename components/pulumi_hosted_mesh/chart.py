@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
+import yaml
 from pulumi_kubernetes.helm import v4 as helm
 
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.clusters import Cluster
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.service_wait import service_wait
+from pulumi_hosted_mesh.spec.fields import chart_version
 from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
 
+UNRELEASED = "1.0.0"
+"""The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
 REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 SERVICE = "kubernetes:core/v1:Service"
@@ -117,7 +121,23 @@ def source(charts: Charts, name: str) -> Source:
     if not (directory / REMOTE_PROFILE).is_file():
         rule = f"is too old: the istiod chart has no remote profile ({REMOTE_PROFILE})"
         raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")])
+    version = _version(directory / name / "Chart.yaml")
+    if version != UNRELEASED:
+        try:
+            chart_version(version)
+        except RuleBrokenError as broken:
+            fix = "Use the charts of Istio 1.31 or later"
+            raise InvalidInputError([Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)]) from None
     return {"chart": str(directory / name)}
+
+
+def _version(file: Path) -> str:
+    """The version that a Chart.yaml gives; empty if there is none to read."""
+    try:
+        chart = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return ""
+    return str(chart.get("version", "")) if isinstance(chart, Mapping) else ""
 
 
 def marked(

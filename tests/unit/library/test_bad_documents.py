@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi_hosted_mesh.chart import source
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file, read_mesh_text
 
@@ -239,3 +240,26 @@ chartValues:
     mesh = read_mesh_text(text)
     assert mesh.control_plane.istiod.environment == {"A": "own", "B": "merged"}
     assert mesh.chart_values.control_plane["env"] == {"A": "again", "B": "merged"}
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("1.30.2", "base/Chart.yaml: is too old"),
+        ("1.23.0", "no remote profile"),
+        ("", "one exact version"),
+        ("1.31.0", None),
+        ("1.32.0-rc.1", None),
+        ("1.0.0", None),
+    ],
+)
+def test_the_version_of_charts_in_a_directory(version: str, words: str | None, tmp_path: Path) -> None:
+    for name in ("base/Chart.yaml", "istiod/files/profile-remote.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(f"name: base\nversion: {version}\n")
+    charts = read_mesh(document({"charts.path": str(tmp_path)})).charts
+    if words is None:
+        assert source(charts, "base") == {"chart": str(tmp_path / "base")}
+    else:
+        with pytest.raises(InvalidInputError, match=words):
+            source(charts, "base")
