@@ -267,7 +267,9 @@ def test_split_stacks_make_the_same_objects(project: Project, mesh: Config, prov
     del without_control_plane["controlPlane"]["cluster"]
     without_data_plane = copy.deepcopy(mesh)
     del without_data_plane["dataPlane"]["cluster"]
-    without_data_plane["dataPlane"]["access"] |= {"certificateAuthority": "-----BEGIN CERTIFICATE-----\n"}
+    users = yaml.safe_load(user.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]
+    authority = base64.b64decode(users["certificate-authority-data"]).decode()
+    without_data_plane["dataPlane"]["access"] |= {"certificateAuthority": authority}
     references = {"trust": "organization/hosted-mesh/trust", "access": "organization/hosted-mesh/access"}
     trust = project.stack("trust", {"stack": "trust", "mesh": mesh})
     trust.up()

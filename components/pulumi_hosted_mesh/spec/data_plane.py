@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, Model, PemCertificate, Text
+from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, LabelValue, Model, PemCertificate, Text
 
 
 class WebhookManagement(StrEnum):
@@ -86,5 +86,5 @@ class DataPlane(Model):
     """Gateways to run there."""
     cluster_name: Text | None = None
     """Istio's name for this cluster in telemetry and endpoints; by default the mesh's name."""
-    network: Text = ""
+    network: LabelValue = ""
     """Istio's name for this cluster's network; empty when there is only one."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import ssl
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -13,11 +16,21 @@ from pydantic.alias_generators import to_camel
 from pulumi_hosted_mesh.problems import RuleBrokenError
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+RANGE = re.compile(r"[0-9A-Fa-f.:]+/(0|[1-9][0-9]{0,2})")
+QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+SCALES = {"m": Decimal("0.001"), None: Decimal(1)}
+SCALES |= {suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGT", 1)}
+SCALES |= {f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGT", 1)}
+# pkg/log/options.go in Istio: `scope:level`, or a level alone for the scope `default`.
+_LOG_LEVEL = r"([A-Za-z0-9_-]+:)?(debug|info|warn|error|fatal|none)"
+LOG_LEVELS = re.compile(f"{_LOG_LEVEL}(,{_LOG_LEVEL})*")
+VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
 CHART_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 OLDEST_CHART = (1, 31, 0)
 FIRST_REMOTE_PROFILE = (1, 24, 0)
 LONGEST_MESH_NAME = 63 - len("mesh-")
+LONGEST_REVISION = 63 - len("istiod-")
 
 
 class Model(BaseModel):
@@ -50,6 +63,40 @@ def mesh_name(value: str) -> str:
     return value
 
 
+def revision(value: str) -> str:
+    dns_label(value)
+    if len(value) > LONGEST_REVISION:
+        raise RuleBrokenError(
+            f"must have at most {LONGEST_REVISION} characters, for Istio's Service is called istiod-<revision>",
+            "Choose a shorter revision",
+        )
+    return value
+
+
+def label_value(value: str) -> str:
+    if not LABEL_VALUE.fullmatch(value) or len(value) > 63:
+        raise RuleBrokenError(
+            "must fit into a Kubernetes label: at most 63 letters, digits, '-', '_' and '.', a letter or digit at both "
+            "ends",
+            "Choose another name",
+        )
+    return value
+
+
+def qualified_name(value: str) -> str:
+    """`name` or `domain/name`, as Kubernetes wants the keys of annotations and the classes of load balancers."""
+    prefix, slash, name = value.rpartition("/")
+    labels = prefix.split(".")
+    prefix_fits = len(prefix) <= 253 and all(DNS_LABEL.fullmatch(label) for label in labels) if slash else True
+    if not name or len(name) > 63 or not LABEL_VALUE.fullmatch(name) or not prefix_fits:
+        raise RuleBrokenError(
+            "must be a Kubernetes name, after a DNS domain in lower case and '/' if it has one: at most 63 letters, "
+            "digits, '-', '_' and '.', a letter or digit at both ends",
+            "Write it like example.com/name",
+        )
+    return value
+
+
 def is_address(value: str) -> bool:
     try:
         ipaddress.ip_address(value.strip("[]"))
@@ -71,6 +118,11 @@ def host_name(value: str) -> str:
             "must be a DNS name with a domain, in lower case, without scheme, port or final dot",
             "Write it like istiod.demo.example.com",
         )
+    if parts[-1].isdigit():
+        raise RuleBrokenError(
+            "ends in a number, as no domain does: it looks like a mistyped IP address",
+            "Give a DNS name that resolves to the load balancer from the data plane",
+        )
     if parts[-1] == "svc" or value.endswith(".cluster.local"):
         raise RuleBrokenError("is a name that only one cluster knows", "Give a DNS name that both clusters resolve")
     return value
@@ -84,16 +136,29 @@ def domain(value: str) -> str:
 
 def cidr(value: str) -> str:
     try:
-        network = ipaddress.ip_network(value)
+        # Python also reads an address alone and a netmask; Kubernetes does not.
+        network = ipaddress.ip_network(value if RANGE.fullmatch(value) else "")
     except ValueError:
         raise RuleBrokenError(
-            "must be a range of addresses in CIDR form with no host bits set", "Write it like 203.0.113.0/24"
+            "must be a range of addresses in CIDR form with no host bits set",
+            "Write it like 203.0.113.0/24, and one address like 203.0.113.7/32",
         ) from None
     if network.prefixlen == 0:
         raise RuleBrokenError(
             "admits every address", "Leave it out; to let all connect to istiod, set exposure.openToAll: true"
         )
     return value
+
+
+def covers_every_address(ranges: Iterable[str]) -> bool:
+    """Whether the ranges together admit every address of IPv4 or of IPv6, as 0.0.0.0/1 and 128.0.0.0/1 do."""
+    networks = [ipaddress.ip_network(one) for one in ranges]
+    four = [network for network in networks if isinstance(network, ipaddress.IPv4Network)]
+    six = [network for network in networks if isinstance(network, ipaddress.IPv6Network)]
+    merged: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+    merged += ipaddress.collapse_addresses(four)
+    merged += ipaddress.collapse_addresses(six)
+    return any(network.prefixlen == 0 for network in merged)
 
 
 def api_server(value: str) -> str:
@@ -108,6 +173,26 @@ def api_server(value: str) -> str:
     if url.query or url.fragment:
         raise RuleBrokenError("must be https://HOST or https://HOST:PORT and nothing more", "Leave out the rest")
     return value.rstrip("/")
+
+
+def chart_repository(value: str) -> str:
+    """`https://host/path` or `oci://host/path`; plain in state and previews, so nothing that could be a credential."""
+    try:
+        url = urlsplit(value)
+        host = url.hostname
+    except ValueError:
+        url, host = urlsplit(""), None
+    if "@" in url.netloc or url.query or url.fragment:
+        raise RuleBrokenError(
+            "must hold no user, password or query, for it is stored and shown in plain text",
+            "Leave them out; a registry's login is kept by helm, and charts.path takes charts from a directory",
+        )
+    if url.scheme not in ("https", "oci") or not host:
+        raise RuleBrokenError(
+            "must be the address of a Helm repository, https://HOST/PATH or oci://HOST/PATH",
+            "Write it like https://charts.example.com/istio",
+        )
+    return value
 
 
 def chart_version(value: str) -> str:
@@ -126,9 +211,53 @@ def chart_version(value: str) -> str:
     return value
 
 
-def quantity(value: str) -> str:
-    if not QUANTITY.fullmatch(value):
+def amount(quantity: str) -> Decimal:
+    """A Kubernetes quantity in its base unit, cores or bytes: `500m` is 0.5, `1Ki` is 1024."""
+    match = QUANTITY.fullmatch(quantity)
+    if not match:
         raise RuleBrokenError("must be a Kubernetes quantity", "Write it like 500m, 2, 512Mi or 2Gi")
+    number, suffix = match.groups()
+    return Decimal(number) * SCALES[suffix]
+
+
+def cpu(value: str) -> str:
+    if amount(value) == 0:
+        raise RuleBrokenError("must be more than zero", "Write it like 500m or 2, in cores")
+    return value
+
+
+def memory(value: str) -> str:
+    if amount(value) == 0:
+        raise RuleBrokenError("must be more than zero", "Write it like 512Mi or 2Gi")
+    if value.endswith("m"):
+        raise RuleBrokenError("is in thousandths of a byte: that is what the suffix m means", "Write it like 512Mi")
+    return value
+
+
+def log_levels(value: str) -> str:
+    if not LOG_LEVELS.fullmatch(value):
+        raise RuleBrokenError(
+            "must be scope:level, separated by commas; a level is one of none, error, warn, info, debug and fatal",
+            "Write it like default:info,ads:debug",
+        )
+    return value
+
+
+def variable(value: str) -> str:
+    if not VARIABLE.fullmatch(value):
+        raise RuleBrokenError(
+            "must be the name of an environment variable: letters, digits, '_', '.' and '-', no digit at the front",
+            "Choose another name",
+        )
+    return value
+
+
+def variable_value(value: str) -> str:
+    if not value.isprintable() or '"' in value or "\\" in value:
+        raise RuleBrokenError(
+            "must have no double quotes, backslashes or line breaks, for Istio's chart puts it between quotes as it is",
+            "Write it without them",
+        )
     return value
 
 
@@ -137,6 +266,13 @@ def pem_certificate(value: str) -> str:
         raise RuleBrokenError("holds a private key", "Remove it from the document now, and give the certificate alone")
     if not value.strip().startswith("-----BEGIN CERTIFICATE-----"):
         raise RuleBrokenError("must be PEM certificates", "Begin it with -----BEGIN CERTIFICATE-----")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=value)
+    except (ssl.SSLError, TypeError):  # TypeError: not ASCII
+        raise RuleBrokenError(
+            "begins like PEM certificates, but holds none or one that cannot be read",
+            "Give the whole file, from the first -----BEGIN to the last -----END line",
+        ) from None
     return value
 
 
@@ -149,11 +285,23 @@ def file_path(value: str) -> str:
 Text = Annotated[str, StringConstraints(strict=True)]
 MeshName = Annotated[Text, AfterValidator(mesh_name), Field(json_schema_extra={"pattern": f"^{DNS_LABEL.pattern}$"})]
 DnsLabel = Annotated[Text, AfterValidator(dns_label), Field(json_schema_extra={"pattern": f"^{DNS_LABEL.pattern}$"})]
+Revision = Annotated[Text, AfterValidator(revision), Field(json_schema_extra={"pattern": f"^{DNS_LABEL.pattern}$"})]
+LabelValue = Annotated[
+    Text, AfterValidator(label_value), Field(json_schema_extra={"pattern": f"^{LABEL_VALUE.pattern}$"})
+]
+QualifiedName = Annotated[Text, AfterValidator(qualified_name)]
 HostName = Annotated[Text, AfterValidator(host_name), Field(json_schema_extra={"format": "hostname"})]
 Domain = Annotated[Text, AfterValidator(domain), Field(json_schema_extra={"format": "hostname"})]
 Cidr = Annotated[Text, AfterValidator(cidr)]
 ApiServer = Annotated[Text, AfterValidator(api_server), Field(json_schema_extra={"pattern": "^https://"})]
 ChartVersion = Annotated[Text, AfterValidator(chart_version)]
-Quantity = Annotated[Text, AfterValidator(quantity), Field(json_schema_extra={"pattern": f"^{QUANTITY.pattern}$"})]
+ChartRepository = Annotated[
+    Text, AfterValidator(chart_repository), Field(json_schema_extra={"pattern": "^(https|oci)://"})
+]
+Cpu = Annotated[Text, AfterValidator(cpu), Field(json_schema_extra={"pattern": f"^{QUANTITY.pattern}$"})]
+Memory = Annotated[Text, AfterValidator(memory), Field(json_schema_extra={"pattern": f"^{QUANTITY.pattern}$"})]
+LogLevels = Annotated[Text, AfterValidator(log_levels), Field(json_schema_extra={"pattern": f"^{LOG_LEVELS.pattern}$"})]
+Variable = Annotated[Text, AfterValidator(variable)]
+VariableValue = Annotated[Text, AfterValidator(variable_value)]
 PemCertificate = Annotated[Text, AfterValidator(pem_certificate)]
 FilePath = Annotated[Text, AfterValidator(file_path)]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.control_plane import ControlPlane
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
-from pulumi_hosted_mesh.spec.fields import ChartVersion, DnsLabel, Domain, FilePath, MeshName, Model, Text
+from pulumi_hosted_mesh.spec.fields import (
+    ChartRepository,
+    ChartVersion,
+    Domain,
+    FilePath,
+    MeshName,
+    Model,
+    Revision,
+    Text,
+)
 from pulumi_hosted_mesh.spec.trust import Trust
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, HTTPS_PORT, namespace_of
 
@@ -20,8 +29,8 @@ ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
 class Charts(Model):
     """Where Istio's Helm charts (base, istiod, gateway) and images come from."""
 
-    repository: Annotated[Text, Field(pattern=r"^(https|oci)://")] = ISTIO_REPOSITORY
-    """Helm repository, https:// or oci://."""
+    repository: ChartRepository = ISTIO_REPOSITORY
+    """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
     version: ChartVersion = "1.31.1"
     """Version of the charts, and of istiod."""
     path: FilePath | None = None
@@ -46,7 +55,7 @@ class Mesh(Model):
 
     name: MeshName
     """The mesh's name; its namespace in both clusters is `mesh-<name>`."""
-    revision: DnsLabel = DEFAULT_REVISION
+    revision: Revision = DEFAULT_REVISION
     """Istio's revision of this control plane."""
     trust_domain: Domain = "cluster.local"
     """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`."""

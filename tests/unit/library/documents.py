@@ -5,6 +5,18 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBIjCByKADAgECAgEBMAoGCCqGSM49BAMCMA8xDTALBgNVBAMMBHRlc3QwIBcN
+MjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMA8xDTALBgNVBAMMBHRlc3Qw
+WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAR5nVQVwy6viA/m7nU753j23yTtiQUo
+Irg4xt3h5dXwxSC9WPmKsJIIuWmsjiKt7CW66uq7TNwpCrgfJZ51Wi2hoxMwETAP
+BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQDQYrY1dot4Mnfhc93t
+4TuFI+BYxhcvcuz3Acl9ey3vkAIhAIO0sOqM32ukN/yD3EIc92AWJdNx9QGJlQW/
+H3OR2yvE
+-----END CERTIFICATE-----
+"""
+"""Of an authority of its own, whose key was thrown away."""
 SMALLEST: dict[str, Any] = {
     "name": "demo",
     "controlPlane": {

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.chart import source
 from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file, read_mesh_text
 
-from tests.unit.library.documents import document
+from tests.unit.library.documents import CERTIFICATE, document
 
 HOST = "controlPlane.host"
 ISTIOD = "controlPlane.istiod"
 EXPOSURE = "controlPlane.exposure"
 RANGES = f"{EXPOSURE}.sourceRanges"
+PEM = "-----BEGIN CERTIFICATE-----\n"
+GARBAGE = f"{PEM}czNjcjN0LXMzY3IzdA==\n-----END CERTIFICATE-----\n"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
     # what is wrong, changes, the field that the error names, words of the rule or the fix
     ("unknown field", {"controlPlane.istiod.replica": 2}, "controlPlane.istiod.replica", "Did you mean replicas?"),
@@ -46,10 +50,39 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("IPv4 address as host", {HOST: "192.0.2.1"}, HOST, "is an IP address"),
     ("IPv6 address as host", {HOST: "2001:db8::1"}, HOST, "is an IP address"),
     ("bracketed address as host", {HOST: "[2001:db8::1]"}, HOST, "is an IP address"),
+    ("mistyped address as host", {HOST: "10.0.0.256"}, HOST, "mistyped IP address"),
+    ("address with zeros as host", {HOST: "010.0.0.1"}, HOST, "mistyped IP address"),
     ("no source ranges", {"controlPlane.exposure.sourceRanges": []}, "controlPlane.exposure", "openToAll: true"),
     ("ranges and open to all", {"controlPlane.exposure.openToAll": True}, "controlPlane.exposure", "contradicts"),
     ("everything as a range", {"controlPlane.exposure.sourceRanges": ["0.0.0.0/0"]}, "sourceRanges[0]", "openToAll"),
     ("host bits in a range", {"controlPlane.exposure.sourceRanges": ["10.0.0.1/8"]}, "sourceRanges[0]", "CIDR"),
+    ("address as a range", {RANGES: ["203.0.113.7"]}, "sourceRanges[0]", "203.0.113.7/32"),
+    ("netmask in a range", {RANGES: ["203.0.113.0/255.255.255.0"]}, "sourceRanges[0]", "CIDR"),
+    ("zone in a range", {RANGES: ["fe80::%1/64"]}, "sourceRanges[0]", "CIDR"),
+    ("everything in two ranges", {RANGES: ["0.0.0.0/1", "128.0.0.0/1"]}, "controlPlane.exposure", "every address"),
+    (
+        "everything of IPv6 in three ranges",
+        {RANGES: ["10.0.0.0/8", "8000::/1", "4000::/2", "::/2"]},
+        "controlPlane.exposure",
+        "openToAll: true",
+    ),
+    ("annotation's key with a space", {f"{EXPOSURE}.annotations": {"a b": "c"}}, "annotations.a b", "Kubernetes name"),
+    ("annotation's key too long", {f"{EXPOSURE}.annotations": {"a" * 64: "c"}}, "a" * 64, "at most 63"),
+    ("annotation's key with two slashes", {f"{EXPOSURE}.annotations": {"a/b/c": "d"}}, "a/b/c", "Kubernetes name"),
+    (
+        "load balancer's class with a colon",
+        {f"{EXPOSURE}.loadBalancerClass": "a:b"},
+        "loadBalancerClass",
+        "example.com/",
+    ),
+    (
+        "load balancer's class in capitals",
+        {f"{EXPOSURE}.loadBalancerClass": "A.b/c"},
+        "loadBalancerClass",
+        "lower case",
+    ),
+    ("network that is no label", {"dataPlane.network": "east 1"}, "dataPlane.network", "Kubernetes label"),
+    ("network too long", {"dataPlane.network": "e" * 64}, "dataPlane.network", "at most 63"),
     (
         "API server at every address",
         {"controlPlane.networkPolicy.apiServerRanges": ["::/0"]},
@@ -91,10 +124,28 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "private key",
     ),
     ("no PEM", {"dataPlane.access.certificateAuthority": "abc"}, "certificateAuthority", "PEM"),
+    ("PEM of nothing", {"dataPlane.access.certificateAuthority": PEM}, "certificateAuthority", "cannot be read"),
+    ("garbage as PEM", {"dataPlane.access.certificateAuthority": GARBAGE}, "certificateAuthority", "cannot be read"),
+    (
+        "second certificate cut off",
+        {"dataPlane.access.certificateAuthority": CERTIFICATE + CERTIFICATE[:200]},
+        "certificateAuthority",
+        "whole file",
+    ),
+    (
+        "certificate with a letter of another script",
+        {"dataPlane.access.certificateAuthority": CERTIFICATE.replace("MII", "\N{GREEK CAPITAL LETTER MU}II")},
+        "certificateAuthority",
+        "cannot be read",
+    ),
     ("chart without remote profile", {"charts.version": "1.23.4"}, "charts.version", "no remote profile"),
     ("chart that wants more rights", {"charts.version": "1.30.9"}, "charts.version", "Use 1.31.0 or later"),
     ("range of chart versions", {"charts.version": "^1.31"}, "charts.version", "one exact version"),
-    ("plain http repository", {"charts.repository": "http://charts.example.com"}, "charts.repository", "must match"),
+    ("plain http repository", {"charts.repository": "http://charts.example.com"}, "charts.repository", "https://"),
+    ("repository without a host", {"charts.repository": "https:/charts"}, "charts.repository", "https://HOST"),
+    ("password in the repository", {"charts.repository": "https://u:p@h/c"}, "charts.repository", "no user, password"),
+    ("token in the repository", {"charts.repository": "https://h/c?sig=x"}, "charts.repository", "no user, password"),
+    ("user of a registry", {"charts.repository": "oci://user@h/c"}, "charts.repository", "no user, password"),
     (
         "renewed after its end",
         {"trust.root": {"lifetimeDays": 9, "renewBeforeDays": 9}},
@@ -130,7 +181,53 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "two gateways of one name",
     ),
     ("bad revision", {"revision": "1.31"}, "revision", "Kubernetes name"),
+    ("revision too long", {"revision": "r" * 57}, "revision", "at most 56 characters"),
     ("bad quantity", {"controlPlane.istiod.resources": {"cpuLimit": "two"}}, "resources.cpuLimit", "quantity"),
+    ("no CPU", {f"{ISTIOD}.resources": {"cpuRequest": "0m"}}, "resources.cpuRequest", "more than zero"),
+    ("no memory", {f"{ISTIOD}.resources": {"memoryLimit": "0.0Gi"}}, "resources.memoryLimit", "more than zero"),
+    (
+        "thousandths of a byte",
+        {f"{ISTIOD}.resources": {"memoryRequest": "512m"}},
+        "memoryRequest",
+        "Write it like 512Mi",
+    ),
+    (
+        "CPU request above the limit",
+        {f"{ISTIOD}.resources": {"cpuRequest": "1500m", "cpuLimit": "1"}},
+        "controlPlane.istiod.resources",
+        "raise cpuLimit",
+    ),
+    (
+        "CPU request above the default limit",
+        {f"{ISTIOD}.resources": {"cpuRequest": "2001m"}},
+        "controlPlane.istiod.resources",
+        "where not given they are 250m and 2",
+    ),
+    (
+        "memory request above the default limit",
+        {f"{ISTIOD}.resources": {"memoryRequest": "2200M"}},
+        "controlPlane.istiod.resources",
+        "raise memoryLimit",
+    ),
+    (
+        "memory limit below the default request",
+        {f"{ISTIOD}.resources": {"memoryLimit": "511Mi"}},
+        "controlPlane.istiod.resources",
+        "Lower memoryRequest",
+    ),
+    ("unknown log level", {f"{ISTIOD}.logLevel": "default:verbose"}, "logLevel", "one of none, error, warn, info"),
+    ("log level in capitals", {f"{ISTIOD}.logLevel": "default:INFO"}, "logLevel", "one of none, error, warn, info"),
+    ("log levels with spaces", {f"{ISTIOD}.logLevel": "a:info, b:info"}, "logLevel", "separated by commas"),
+    ("chart's variable", {f"{ISTIOD}.environment": {"KUBECONFIG": "/x"}}, "environment.KUBECONFIG", "Leave it out"),
+    (
+        "variable that keeps the split",
+        {f"{ISTIOD}.environment": {"USE_REMOTE_CERTS": "true"}},
+        "environment.USE_REMOTE_CERTS",
+        "is set already",
+    ),
+    ("variable with a quote", {f"{ISTIOD}.environment": {"A": 'say "b"'}}, "environment.A", "between quotes"),
+    ("variable of two lines", {f"{ISTIOD}.environment": {"A": "b\nc"}}, "environment.A", "line breaks"),
+    ("variable's name with a space", {f"{ISTIOD}.environment": {"A B": "c"}}, "environment.A B", "Choose another name"),
     ("number for a quantity", {f"{ISTIOD}.resources": {"cpuLimit": 2}}, "cpuLimit", 'in quotes, like cpuLimit: "2".'),
     ("number for a version", {"charts.version": 1.30}, "charts.version", 'in quotes, like version: "...".'),
     ("true for a context", {"dataPlane.cluster": {"kubeconfig": True}}, "kubeconfig", 'like kubeconfig: "...".'),
@@ -205,6 +302,54 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_open_to_all_is_possible_when_said() -> None:
     mesh = read_mesh(document({"controlPlane.exposure": {"openToAll": True}}))
     assert mesh.control_plane.exposure.source_ranges == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {f"{ISTIOD}.logLevel": "debug"},
+        {f"{ISTIOD}.logLevel": "default:none,validationController:debug,ip-autoallocate:fatal"},
+        {f"{ISTIOD}.resources": {"cpuRequest": "2", "cpuLimit": "2000m", "memoryRequest": "1Gi", "memoryLimit": "1Gi"}},
+        {f"{ISTIOD}.environment": {"GOMEMLIMIT": "1GiB", "CA_TRUSTED_NODE_ACCOUNTS": "a/b"}},
+        {RANGES: ["0.0.0.0/1", "128.0.0.0/2", "2001:db8::/32", "203.0.113.7/32"]},
+        {f"{EXPOSURE}.annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "external", "a_B.c": ""}},
+        {f"{EXPOSURE}.loadBalancerClass": "service.k8s.aws/nlb"},
+        {"dataPlane.access.certificateAuthority": CERTIFICATE + CERTIFICATE},
+        {"dataPlane.network": ""},
+        {"dataPlane.network": "East_1.a"},
+        {"revision": "r" * 56},
+        {"charts.repository": "oci://registry.example.com:5000/istio"},
+        {HOST: "istiod.10.example.com"},
+        {"chartValues.controlPlane": {"global": {"nativeNftables": True}, "env": {"A": "b"}, "envVarFrom": []}},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_is_meant_is_accepted(changes: dict[str, Any]) -> None:
+    read_mesh(document(changes))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("charts.repository", "https://user:s3cr3t@charts.example.com"),
+        ("charts.repository", "https://charts.example.com/?token=s3cr3t"),
+        ("dataPlane.access.certificateAuthority", f"{PEM}s3cr3t"),
+        (f"{ISTIOD}.environment", {"PASSWORD": 53124}),
+    ],
+)
+def test_no_error_repeats_a_credential(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_mesh(document({field: value}))
+    assert "s3cr3t" not in str(caught.value)
+    assert "53124" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "wanted"),
+    [("500m", "0.5"), ("2", "2"), ("1.5", "1.5"), ("3k", "3000"), ("1G", "1e9"), ("1Ki", "1024"), ("2Gi", str(2**31))],
+)
+def test_quantities_in_their_base_unit(quantity: str, wanted: str) -> None:
+    assert amount(quantity) == Decimal(wanted)
 
 
 def test_a_part_of_an_authority_keeps_its_other_default() -> None:

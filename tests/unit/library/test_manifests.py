@@ -6,12 +6,13 @@ import pytest
 from pulumi_hosted_mesh import istiod_rights
 from pulumi_hosted_mesh.chart import marked
 from pulumi_hosted_mesh.control_plane import manifests
-from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.control_plane.istiod_values import environment, istiod_values
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
 from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.merge import merged
 from pulumi_hosted_mesh.service_wait import service_wait
+from pulumi_hosted_mesh.spec.control_plane import OUR_ENVIRONMENT
 from pulumi_hosted_mesh.spec.load import read_mesh
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
@@ -39,9 +40,9 @@ def test_the_split_cannot_be_overridden_by_chart_values() -> None:
 
 
 def test_nor_by_the_environment() -> None:
-    values = istiod_values(mesh(controlPlane__istiod={"environment": {"PILOT_ENABLE_GATEWAY_API": "true", "A": "b"}}))
-    assert values["env"]["PILOT_ENABLE_GATEWAY_API"] == "false"
+    values = istiod_values(mesh(controlPlane__istiod={"environment": {"A": "b"}}))
     assert values["env"]["A"] == "b"
+    assert environment(mesh()).keys() == OUR_ENVIRONMENT, "the document refuses these names, so it must know all"
 
 
 def test_plaintext_xds_is_off_and_tls_is_modern() -> None:

@@ -1,0 +1,57 @@
+"""Istio's charts, rendered by helm with the library's values: what a document may not set and cannot undo."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.spec.control_plane import CHARTS_ENVIRONMENT
+from pulumi_hosted_mesh.spec.load import read_mesh
+
+from sandbox.toolchain import Tools
+from tests.unit.library.documents import document
+
+# The chart leaves it out where `env` has it.
+OPTIONAL = {"CA_TRUSTED_NODE_ACCOUNTS"}
+
+
+def rendered(values: dict[str, Any], tools: Tools, directory: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The istiod chart's objects by kind and name."""
+    file = directory / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    command = [
+        str(tools["helm"]),
+        "template",
+        "istiod",
+        str(tools.charts / "istiod"),
+        "-n",
+        "mesh-demo",
+        "-f",
+        str(file),
+    ]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    objects = [item for item in yaml.safe_load_all(output) if item]
+    return {(item["kind"], item["metadata"]["name"]): item for item in objects}
+
+
+def environment(values: dict[str, Any], tools: Tools, directory: Path) -> list[str]:
+    """Names in istiod's environment, in their order."""
+    deployment = rendered(values, tools, directory)["Deployment", "istiod"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return [variable["name"] for variable in container["env"]]
+
+
+def test_the_document_refuses_exactly_what_the_chart_sets(tools: Tools, tmp_path: Path) -> None:
+    values = istiod_values(read_mesh(document()))
+    names = environment(values, tools, tmp_path)
+    assert set(names) - values["env"].keys() - OPTIONAL == CHARTS_ENVIRONMENT
+    assert len(set(names)) == len(names)
+
+
+def test_a_free_variable_is_there_once(tools: Tools, tmp_path: Path) -> None:
+    mine = {"CA_TRUSTED_NODE_ACCOUNTS": "a/b", "MINE": "1"}
+    names = environment(istiod_values(read_mesh(document({"controlPlane.istiod.environment": mine}))), tools, tmp_path)
+    assert [names.count(name) for name in mine] == [1, 1]
