@@ -36,6 +36,9 @@ def required_values(mesh: Mesh) -> dict[str, Any]:
     revision = chart_revision(mesh)
     values: dict[str, Any] = {
         "revision": revision,
+        # Where the chart has other defaults for a remote profile; so nothing in the user's values can choose that one.
+        "istiodRemote": {"enabled": False},
+        "configMap": True,
         "autoscaleEnabled": False,
         "replicaCount": istiod.replicas,
         "resources": {
@@ -69,6 +72,7 @@ def required_values(mesh: Mesh) -> dict[str, Any]:
         "global": {
             "istioNamespace": mesh.namespace,
             "externalIstiod": True,
+            "omitSidecarInjectorConfigMap": False,
             # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the
             # provider's own Pods.
             "operatorManageWebhooks": True,

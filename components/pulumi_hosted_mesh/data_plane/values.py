@@ -15,6 +15,8 @@ def remote_values(mesh: Mesh, endpoint: ControlPlaneEndpoint) -> dict[str, Any]:
     """The istiod chart with the remote profile: no istiod, only the name `istiod` that leads to the provider's."""
     required = {
         "profile": "remote",
+        # As in that profile, said again: values win over a profile, and these two would start an istiod here.
+        "istiodRemote": {"enabled": True, "enabledLocalInjectorIstiod": False},
         "revision": _revision(mesh),
         "global": {
             "istioNamespace": mesh.namespace,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.control_plane import ControlPlane
+from pulumi_hosted_mesh.spec.control_plane import CHARTS_ENVIRONMENT, OUR_ENVIRONMENT, ControlPlane
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.fields import (
     ChartRepository,
@@ -41,13 +41,44 @@ class Charts(Model):
     """Tag of the images; by default the charts' own."""
 
 
+def chosen_profile(values: dict[str, object]) -> dict[str, object]:
+    """Refuses a profile: it decides which side a chart is for. The chart reads it at two places."""
+    settings = values.get("global")
+    if "profile" in values or (isinstance(settings, dict) and "profile" in settings):
+        raise RuleBrokenError(
+            "must not choose a profile: it says whether the chart runs istiod, which the split decides",
+            "Leave profile out, and set the values that you want from it",
+        )
+    return values
+
+
+def environment_once(values: dict[str, object]) -> dict[str, object]:
+    """Refuses in `env` and `envVarFrom` what would be in istiod's environment twice."""
+    env, more = values.get("env"), values.get("envVarFrom")
+    names = set(env) & CHARTS_ENVIRONMENT if isinstance(env, dict) else set()
+    if isinstance(more, list):
+        names |= {str(one.get("name")) for one in more if isinstance(one, dict)} & (
+            CHARTS_ENVIRONMENT | OUR_ENVIRONMENT
+        )
+    if names:
+        raise RuleBrokenError(
+            f"sets {', '.join(sorted(names))} in istiod's environment, which is set already, by the chart or for the "
+            "split",
+            "Leave it out",
+        )
+    return values
+
+
+Values = Annotated[dict[str, object], AfterValidator(chosen_profile)]
+
+
 class ChartValues(Model):
     """An escape hatch: more Helm values, merged under those that the split depends on."""
 
-    control_plane: dict[str, object] = {}
-    """For the istiod chart in the provider's cluster."""
-    data_plane: dict[str, object] = {}
-    """For the istiod chart with the remote profile in the user's cluster."""
+    control_plane: Annotated[Values, AfterValidator(environment_once)] = {}
+    """For the istiod chart in the provider's cluster. No `profile`."""
+    data_plane: Values = {}
+    """For the istiod chart with the remote profile in the user's cluster. No `profile`."""
 
 
 class Mesh(Model):

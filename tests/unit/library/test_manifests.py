@@ -45,6 +45,22 @@ def test_nor_by_the_environment() -> None:
     assert environment(mesh()).keys() == OUR_ENVIRONMENT, "the document refuses these names, so it must know all"
 
 
+def test_nor_by_what_a_profile_would_set() -> None:
+    remote = {
+        "istiodRemote": {"enabled": True},
+        "configMap": False,
+        "global": {"omitSidecarInjectorConfigMap": True},
+    }
+    values = istiod_values(mesh(chartValues={"controlPlane": remote}))
+    assert values["istiodRemote"]["enabled"] is False
+    assert values["configMap"] is True
+    assert values["global"]["omitSidecarInjectorConfigMap"] is False
+    local = {"istiodRemote": {"enabled": False, "enabledLocalInjectorIstiod": True}}
+    hostile = mesh(chartValues={"dataPlane": local})
+    values = remote_values(hostile, endpoint(hostile))
+    assert values["istiodRemote"] == {"enabled": True, "enabledLocalInjectorIstiod": False}
+
+
 def test_plaintext_xds_is_off_and_tls_is_modern() -> None:
     assert istiod_values(mesh())["extraContainerArgs"] == ["--grpcAddr=", "--tls-min-version=1.3"]
 
