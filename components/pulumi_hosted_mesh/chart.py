@@ -83,7 +83,7 @@ def istio_chart(
 def crds_chart(
     resource_name: str, *, mesh: Mesh, cluster: Cluster, values: Mapping[str, Any], parent: pulumi.Resource, keep: bool
 ) -> helm.Chart:
-    """Istio's base chart, reduced to its custom resource definitions, which all meshes of a cluster share.
+    """Istio's base chart, reduced to its custom resource definitions, which are the cluster's and outlive a mesh.
 
     So they carry no mesh's labels, and definitions that are there already are adopted.
     keep: leave them when the stack is destroyed.

@@ -116,7 +116,7 @@ def _rule(operations: list[str], groups: list[str], versions: list[str], resourc
 
 
 def _metadata(endpoint: ControlPlaneEndpoint, name: str) -> Manifest:
-    """Names carry revision and namespace, so that several meshes and revisions live in one cluster."""
+    """Names carry revision and namespace, so that several revisions live in one cluster."""
     revision = "" if endpoint.revision == DEFAULT_REVISION else f"-{endpoint.revision}"
     labels = {**vocabulary.labels(endpoint.name, DATA_PLANE), REVISION_LABEL: endpoint.revision}
     return {"name": f"{name}{revision}-{endpoint.namespace}", "labels": labels}

@@ -52,7 +52,7 @@ class Access(Model):
 
 
 class Crds(Model):
-    """Istio's custom resource definitions, one set per cluster whatever the number of meshes."""
+    """Istio's custom resource definitions, one set per cluster. They are the cluster's, not the mesh's."""
 
     install: Annotated[bool, Field(strict=True)] = True
     """False where somebody else installs them."""
