@@ -57,7 +57,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
         installed = self._install(name, cluster, wanted) if settings.management is WebhookManagement.MANAGED else []
         for gateway in mesh.data_plane.gateways:
             istio_chart(
-                f"{name}-{gateway.name}",
+                f"{name}-gateway-{gateway.name}",
                 mesh=mesh,
                 cluster=cluster,
                 chart="gateway",

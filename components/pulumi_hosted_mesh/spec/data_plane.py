@@ -5,10 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, LabelValue, Model, PemCertificate, Text
+
+LONGEST_RELEASE_NAME = 53
 
 
 class WebhookManagement(StrEnum):
@@ -60,11 +63,26 @@ class Crds(Model):
     """False removes them with the stack, and with them every Istio object in the cluster."""
 
 
+def gateway_name(value: str) -> str:
+    """The gateway chart names a Deployment, a Service and a ServiceAccount by it."""
+    if not value[0].isalpha():
+        raise RuleBrokenError("must begin with a letter, for its Service is named after it", "Choose another name")
+    if len(value) > LONGEST_RELEASE_NAME:
+        rule = f"must have at most {LONGEST_RELEASE_NAME} characters, for it is also the name of a Helm release"
+        raise RuleBrokenError(rule, "Choose a shorter name")
+    # In the mesh's namespace istiod's ServiceAccount is `istiod`, and the Service that leads to it `istiod` or
+    # `istiod-<revision>`. `default` is the ServiceAccount that Kubernetes makes in every namespace.
+    if value in ("istiod", "default") or value.startswith("istiod-"):
+        rule = "is taken: `istiod`, all that begins with `istiod-`, and `default` name other objects of the namespace"
+        raise RuleBrokenError(rule, "Choose another name, for example ingress")
+    return value
+
+
 class Gateway(Model):
     """A gateway in the user's cluster, by Istio's gateway chart. It runs a proxy and nothing of the control plane."""
 
-    name: DnsLabel
-    """Name of the Deployment and Service, unique within the mesh."""
+    name: Annotated[DnsLabel, AfterValidator(gateway_name)]
+    """Name of the Deployment, Service and ServiceAccount, unique within the mesh; not `default` or one of istiod's."""
     namespace: DnsLabel | None = None
     """Its namespace, which must exist; by default the mesh's own."""
     chart_values: dict[str, object] = {}

@@ -174,6 +174,27 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "dataPlane.gateways[0].name",
         "Kubernetes name",
     ),
+    *[
+        (
+            f"gateway name that is taken: {name}",
+            {"dataPlane.gateways": [{"name": name}]},
+            "gateways[0].name",
+            "is taken",
+        )
+        for name in ("istiod", "istiod-canary", "default")
+    ],
+    (
+        "gateway name that begins with a digit",
+        {"dataPlane.gateways": [{"name": "1a"}]},
+        "dataPlane.gateways[0].name",
+        "begin with a letter",
+    ),
+    (
+        "gateway name too long",
+        {"dataPlane.gateways": [{"name": "a" * 54}]},
+        "dataPlane.gateways[0].name",
+        "at most 53 characters",
+    ),
     (
         "gateways of one name",
         {"dataPlane.gateways": [{"name": "a"}, {"name": "a"}]},
