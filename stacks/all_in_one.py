@@ -37,6 +37,11 @@ async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
         after=crds,
     )
     data_plane = RemoteDataPlane(
-        mesh.name, mesh=mesh, cluster=users_cluster, endpoint=control_plane.endpoint, after=[access.namespace]
+        mesh.name,
+        mesh=mesh,
+        cluster=users_cluster,
+        endpoint=control_plane.endpoint,
+        after=[access.namespace],
+        gateways_after=[control_plane],
     )
     return data_plane_stack.outputs(mesh, control_plane.endpoint, data_plane)

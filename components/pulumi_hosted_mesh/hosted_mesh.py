@@ -61,7 +61,15 @@ class HostedMesh(pulumi.ComponentResource):
             opts=own,
         )
         endpoint = control_plane.endpoint
-        RemoteDataPlane(mesh.name, mesh=mesh, cluster=user, endpoint=endpoint, after=[access.namespace], opts=own)
+        RemoteDataPlane(
+            mesh.name,
+            mesh=mesh,
+            cluster=user,
+            endpoint=endpoint,
+            after=[access.namespace],
+            gateways_after=[control_plane],
+            opts=own,
+        )
         self.host = pulumi.Output.from_input(endpoint.host)
         self.namespace = pulumi.Output.from_input(endpoint.namespace)
         self.root_certificate = endpoint.root_certificate

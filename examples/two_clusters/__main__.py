@@ -31,6 +31,13 @@ crds = [DataPlaneCrds(mesh.name, mesh=mesh, cluster=user)] if mesh.data_plane.cr
 control_plane = ExternalControlPlane(
     mesh.name, mesh=mesh, cluster=provider, cacerts=trust.cacerts, credential=access.credential, after=crds
 )
-RemoteDataPlane(mesh.name, mesh=mesh, cluster=user, endpoint=control_plane.endpoint, after=[access.namespace])
+RemoteDataPlane(
+    mesh.name,
+    mesh=mesh,
+    cluster=user,
+    endpoint=control_plane.endpoint,
+    after=[access.namespace],
+    gateways_after=[control_plane],
+)
 
 pulumi.export("label your namespaces with", dict(control_plane.endpoint.injection_labels))

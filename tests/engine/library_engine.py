@@ -117,6 +117,13 @@ class Stack:
         steps: list[dict[str, Any]] = json.loads(self.succeed("preview", "--json").output)["steps"]
         return steps
 
+    def resources(self) -> list[dict[str, Any]]:
+        """What the engine keeps of each resource, secrets encrypted."""
+        done = self.project._call(["stack", "export", "--stack", self.name], self.project.directory)
+        assert done.code == 0, done.text
+        found: list[dict[str, Any]] = json.loads(done.output)["deployment"]["resources"]
+        return found
+
     def outputs(self) -> dict[str, Any]:
         done = self.project._call(
             ["stack", "output", "--json", "--show-secrets", "--stack", self.name], self.project.directory

@@ -24,6 +24,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
     cluster: the user's cluster; the mesh's namespace exists there already (`DataPlaneAccess` makes it).
     endpoint: the control plane's public facts.
     after: what has to exist before, in the same stack: the mesh's namespace.
+    gateways_after: what gateways wait for besides, in the same stack: the control plane, which completes their Pods.
     Outputs: `webhook_manifests`, what was installed, or with `unmanaged` webhooks what an integrator must install.
     Raises: InvalidInputError if the cluster is not a data plane, or the charts cannot be used.
     """
@@ -38,6 +39,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
         cluster: DataPlaneCluster,
         endpoint: ControlPlaneEndpoint,
         after: Sequence[pulumi.Resource] = (),
+        gateways_after: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         require_data_plane(cluster)
@@ -54,7 +56,8 @@ class RemoteDataPlane(pulumi.ComponentResource):
             depends_on=after,
         )
         wanted = webhooks.manifests(endpoint, settings, webhooks.ca_bundle(endpoint.root_certificate))
-        installed = self._install(name, cluster, wanted) if settings.management is WebhookManagement.MANAGED else []
+        managed = settings.management is WebhookManagement.MANAGED
+        installed = self._install(name, cluster, wanted) if managed else []
         for gateway in mesh.data_plane.gateways:
             istio_chart(
                 f"{name}-gateway-{gateway.name}",
@@ -65,9 +68,10 @@ class RemoteDataPlane(pulumi.ComponentResource):
                 namespace=gateway.namespace or mesh.namespace,
                 values=gateway_values(mesh, gateway),
                 parent=self,
-                # A gateway's Pod gets its proxy by injection.
-                depends_on=[*after, *installed],
-                await_ready=mesh.control_plane.istiod.wait_until_ready,
+                # Injection completes a gateway's Pod, once, when it is made. A Pod made too early stays `image: auto`.
+                depends_on=[*after, *installed, *gateways_after],
+                # An integrator's webhooks come after this stack, which says what they are.
+                await_ready=managed and mesh.control_plane.istiod.wait_until_ready,
             )
         self.webhook_manifests = pulumi.Output.from_input(wanted)
         self.register_outputs({"webhook_manifests": self.webhook_manifests})

@@ -1,0 +1,160 @@
+"""Gateways on the real engine and real API servers: what is made in the user's cluster, after what, and what goes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library_engine import Api, Project, Stack
+
+Config = dict[str, Any]
+NAMESPACE = "mesh-demo"
+CHART = "kubernetes:helm.sh/v4:Chart"
+KINDS = "deployments,services,serviceaccounts,horizontalpodautoscalers,poddisruptionbudgets,roles,rolebindings"
+SERVICE = {
+    "type": "LoadBalancer",
+    "ports": [{"name": "https", "port": 8443, "targetPort": 10443, "protocol": "TCP"}],
+    "loadBalancerSourceRanges": ["203.0.113.0/24"],
+    "allocateLoadBalancerNodePorts": False,
+    "externalTrafficPolicy": "Local",
+    "annotations": {"cloud.example.com/internal": "true"},
+}
+EDGE: Config = {
+    "name": "edge",
+    "chartValues": {
+        "service": SERVICE,
+        "autoscaling": {"enabled": False},
+        "replicaCount": 2,
+        "labels": {"team": "shop"},
+        "rbac": {"enabled": True},
+    },
+}
+# Named like the chart beside it, and in a namespace of the user's.
+REMOTE: Config = {"name": "remote", "namespace": "default", "chartValues": {"service": {"type": "ClusterIP"}}}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    return Project.make(tmp_path_factory.mktemp("project"), engine_sandbox, tools)
+
+
+@pytest.fixture(scope="module")
+def user(engine_sandbox: Sandbox, tools: Tools) -> Api:
+    return Api(engine_sandbox.clusters["user"], tools)
+
+
+@pytest.fixture
+def clean(engine_sandbox: Sandbox, tools: Tools) -> Iterator[None]:
+    """Both API servers before and after: whatever a test creates must be gone when its stacks are destroyed."""
+    apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
+    before = [api.everything().keys() for api in apis]
+    yield
+    assert [sorted(api.everything().keys() ^ then) for api, then in zip(apis, before, strict=True)] == [[], []]
+
+
+@pytest.fixture
+def namespace(user: Api) -> Iterator[None]:
+    """The mesh's namespace without the stack that makes it."""
+    assert user.kubectl("create", "namespace", NAMESPACE).code == 0
+    yield
+    assert user.kubectl("delete", "namespace", NAMESPACE).code == 0
+
+
+@pytest.fixture(scope="module")
+def mesh(engine_sandbox: Sandbox, tools: Tools) -> Config:
+    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
+    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
+    document: Config = committed["config"]["hosted-mesh:mesh"]
+    for side in ("controlPlane", "dataPlane"):
+        document[side]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
+    document["controlPlane"]["istiod"]["waitUntilReady"] = False
+    document["dataPlane"] |= {"crds": {"install": False}, "network": "east"}
+    document["charts"] = {"path": str(tools.charts)}
+    return document
+
+
+def with_gateways(mesh: Config, *gateways: Config) -> Config:
+    result = copy.deepcopy(mesh)
+    result["dataPlane"]["gateways"] = list(gateways)
+    return result
+
+
+@pytest.mark.usefixtures("clean")
+def test_life_of_two_gateways(project: Project, mesh: Config, user: Api) -> None:
+    stack = project.stack("gateways", {"stack": "all-in-one", "mesh": with_gateways(mesh, EDGE, REMOTE)})
+    assert stack.up().summary().keys() == {"created"}
+    _as_the_document_says(user)
+    _after_the_control_plane(stack)
+    assert stack.up().summary().keys() == {"unchanged"}
+
+    before = gateways(user)
+    project.stack("gateways", {"stack": "all-in-one", "mesh": with_gateways(mesh, EDGE)}).up()
+    assert before - gateways(user) == {
+        "Deployment default/remote",
+        "HorizontalPodAutoscaler default/remote",
+        "Service default/remote",
+        "ServiceAccount default/remote",
+    }
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean", "namespace")
+def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Project, mesh: Config, user: Api) -> None:
+    """No webhook completes the Pod, and no node would run it: an `up` that waits for it ends in ten minutes."""
+    document = with_gateways(mesh, {"name": "edge"})
+    document["dataPlane"]["webhooks"] = {"management": "unmanaged"}
+    del document["controlPlane"]["istiod"]["waitUntilReady"]
+    # As a user runs it, who is given the root certificate.
+    config = {"stack": "data-plane", "mesh": document, "rootCertificate": "-----BEGIN CERTIFICATE-----\n"}
+    stack = project.stack("unmanaged", config)
+    planned = {step["urn"].rsplit("::", 1)[-1]: step for step in stack.preview() if "apps/v1" in step["urn"]}
+    annotations = planned["demo-gateway-edge:mesh-demo/edge"]["newState"]["inputs"]["metadata"]["annotations"]
+    assert annotations == {"pulumi.com/skipAwait": "true"}
+    stack.up()
+    assert user.get("deployment", "edge", "-n", NAMESPACE)["status"].get("readyReplicas", 0) == 0
+    stack.destroy()
+
+
+def gateways(user: Api) -> set[str]:
+    """What the gateway chart made, as `Service mesh-demo/edge`."""
+    found = user.get(KINDS, "--all-namespaces", "--selector=helm.sh/chart=gateway-1.0.0")["items"]
+    return {f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}" for one in found}
+
+
+def _as_the_document_says(user: Api) -> None:
+    edge = user.get("deployment", "edge", "-n", NAMESPACE)
+    assert edge["spec"]["replicas"] == 2
+    pod = edge["spec"]["template"]
+    assert [container["image"] for container in pod["spec"]["containers"]] == ["auto"]
+    assert pod["metadata"]["annotations"]["inject.istio.io/templates"] == "gateway"
+    labels = {"sidecar.istio.io/inject": "true", "topology.istio.io/network": "east", "team": "shop"}
+    assert pod["metadata"]["labels"].items() >= labels.items()
+    service = user.get("service", "edge", "-n", NAMESPACE)
+    assert service["metadata"]["annotations"].items() >= SERVICE["annotations"].items()
+    asked = {key: value for key, value in SERVICE.items() if key not in ("ports", "annotations")}
+    assert {key: service["spec"].get(key) for key in asked} == asked
+    # Without the cluster's own field, a node port, of which none was allocated.
+    assert service["spec"]["ports"] == SERVICE["ports"]
+    assert user.get("service", "remote", "-n", "default")["spec"]["type"] == "ClusterIP"
+    assert user.get("service", "istiod", "-n", NAMESPACE)["spec"]["type"] == "ExternalName"
+    owner = {"hosted-mesh.io/mesh": "demo", "hosted-mesh.io/role": "data-plane"}
+    for name, namespace in (("edge", NAMESPACE), ("remote", "default")):
+        for kind in ("deployment", "service", "serviceaccount"):
+            assert user.get(kind, name, "-n", namespace)["metadata"]["labels"].items() >= owner.items()
+    assert not {one for one in gateways(user) if one.startswith(("Role", "HorizontalPodAutoscaler mesh-demo"))}
+
+
+def _after_the_control_plane(stack: Stack) -> None:
+    """Both wait for istiod, its exposure and the webhooks: a Pod that is made before stays without its proxy."""
+    needed = {"demo-istiod", "demo-exposed", "demo-injection"}
+    charts = [one for one in stack.resources() if one["type"] == CHART and "::demo-gateway-" in one["urn"]]
+    assert len(charts) == 2
+    for chart in charts:
+        assert {urn.rsplit("::", 1)[-1] for urn in chart["dependencies"]} >= needed
