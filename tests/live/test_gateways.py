@@ -1,0 +1,168 @@
+"""A gateway of the document in the user's cluster: injected, with a certificate from istiod, routing from outside."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from lightkube import ApiError
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.resources.admissionregistration_v1 import MutatingWebhookConfiguration
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import Pod, Service
+
+from sandbox import deployment
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.proof import workloads
+from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.surroundings import STACK
+from sandbox.toolchain import Tools
+from tests.live.test_proof import without_webhooks_of
+
+NAME = "edge"
+PORT = 80
+# Istio's own probe looks every 15 seconds.
+PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
+GATEWAY = {"name": NAME, "chartValues": {"readinessProbe": PROBE}}
+BACKEND = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
+Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
+VirtualService = create_namespaced_resource("networking.istio.io", "v1", "VirtualService", "virtualservices")
+
+
+@pytest.fixture(scope="module")
+def scene(live_sandbox: Sandbox, tools: Tools) -> Scene:
+    return Scene.of(live_sandbox, tools)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The sandbox's own stack with a gateway in its document, the policies on; without it again afterwards."""
+    deployment.engine(scene.sandbox, scene.tools)
+    committed = deployment.config_file(scene.sandbox.state)
+    config = copy.deepcopy(yaml.safe_load(committed.read_text()))
+    config["config"]["hosted-mesh:mesh"]["dataPlane"]["gateways"] = [GATEWAY]
+    file = tmp_path_factory.mktemp("gateways") / "stack.yaml"
+    file.write_text(yaml.safe_dump(config))
+    try:
+        _up(scene, file)
+        yield
+    finally:
+        _up(scene, committed)
+    with pytest.raises(ApiError, match="not found"):
+        scene.user.get(Deployment, NAME, namespace=scene.mesh.namespace)
+
+
+def _up(scene: Scene, config: Path) -> None:
+    ready = deployment.engine(scene.sandbox, scene.tools)
+    command = [ready.program, "up", "--yes", "--skip-preview", "--non-interactive", "--color=never"]
+    command += ["--stack", STACK, "--config-file", config, "--policy-pack", deployment.POLICY_PACK]
+    done = subprocess.run(
+        command,
+        cwd=CHECKOUT,
+        env=dict(ready.environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def route(scene: Scene) -> Iterator[None]:
+    """Everything that arrives at the gateway goes to the sample workload `backend`, which demands mutual TLS."""
+    workloads.deploy(scene)
+    metadata = {"name": NAME, "namespace": workloads.NAMESPACE}
+    server = {"port": {"number": PORT, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
+    backend = {"destination": {"host": BACKEND, "port": {"number": workloads.PORT}}}
+    rules = {"hosts": ["*"], "gateways": [NAME], "http": [{"route": [backend]}]}
+    spec = {"selector": {"istio": NAME}, "servers": [server]}
+    scene.user.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    scene.user.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
+    yield
+    scene.user.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
+    scene.user.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
+
+
+def pods(scene: Scene) -> list[PodModel]:
+    found = scene.user.list(Pod, namespace=scene.mesh.namespace, labels={"app": NAME})
+    return [pod for pod in found if pod.metadata and pod.metadata.deletionTimestamp is None]
+
+
+def images(pod: PodModel) -> list[str]:
+    assert pod.spec is not None
+    return [str(container.image) for container in pod.spec.containers]
+
+
+def is_ready(pod: PodModel) -> bool:
+    conditions = (pod.status.conditions or []) if pod.status else []
+    return any(one.type == "Ready" and one.status == "True" for one in conditions)
+
+
+def answer(scene: Scene) -> dict[str, str]:
+    """The headers that `backend` received of a request that was made in the provider's network, where no mesh is."""
+    service = scene.user.get(Service, NAME, namespace=scene.mesh.namespace)
+    assert service.status is not None
+    assert service.status.loadBalancer is not None
+    (ingress,) = service.status.loadBalancer.ingress or []
+    got = scene.in_network("provider", "http_get.py", f"http://{ingress.ip}:{PORT}/")
+    if got["status"] != 200:
+        raise NotObserved(f"the gateway answered {got['status']}: {got['body'][:120]}")
+    return {name.lower(): value for name, value in json.loads(got["body"])["headers"].items()}
+
+
+def test_it_is_ready_when_up_has_ended(scene: Scene) -> None:
+    (pod,) = pods(scene)
+    assert is_ready(pod)
+    assert ["proxyv2" in image for image in images(pod)] == [True]
+
+
+@pytest.mark.usefixtures("route")
+def test_a_request_from_outside_the_mesh_arrives_with_the_gateways_identity(scene: Scene) -> None:
+    """The backend's proxy saw the gateway's certificate, and verified it by the mesh's root."""
+    headers = eventually(lambda: answer(scene), seconds=30)
+    spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{scene.mesh.namespace}/sa/{NAME}"
+    assert f"URI={spiffe}" in headers["x-forwarded-client-cert"]
+
+
+def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Scene) -> None:
+    """What the documentation tells the integrator who installs the webhooks: the Pod stays as it was made."""
+
+    def the_new_pod(old: PodModel) -> PodModel:
+        for pod in pods(scene):
+            if pod.metadata and old.metadata and pod.metadata.uid != old.metadata.uid:
+                return pod
+        raise NotObserved("no new Pod was made")
+
+    def refused(pod: PodModel) -> None:
+        assert pod.metadata is not None
+        now = scene.user.get(Pod, str(pod.metadata.name), namespace=scene.mesh.namespace)
+        statuses = (now.status.containerStatuses or []) if now.status else []
+        if not any(one.state and one.state.waiting and one.state.waiting.reason == "ErrImagePull" for one in statuses):
+            raise NotObserved("the node has not refused the image yet")
+
+    def healed() -> None:
+        if [is_ready(pod) and "auto" not in images(pod) for pod in pods(scene)] != [True]:
+            raise NotObserved("there is not yet one ready Pod alone")
+
+    (old,) = pods(scene)
+    assert old.metadata is not None
+    with without_webhooks_of(MutatingWebhookConfiguration, scene):
+        scene.user.delete(Pod, str(old.metadata.name), namespace=scene.mesh.namespace, grace_period=0)
+        made = eventually(lambda: the_new_pod(old), seconds=30)
+        assert images(made) == ["auto"]
+        eventually(lambda: refused(made), seconds=30)
+    kubectl, cluster = str(scene.tools["kubectl"]), scene.sandbox.clusters["user"]
+    restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={scene.mesh.namespace}"]
+    subprocess.run(
+        [kubectl, f"--kubeconfig={cluster.kubeconfig}", *restart], check=True, capture_output=True, timeout=60
+    )
+    eventually(healed, seconds=60)
