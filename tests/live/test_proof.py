@@ -30,7 +30,10 @@ DestinationRule = create_namespaced_resource("networking.istio.io", "v1", "Desti
 
 @pytest.fixture(scope="module")
 def scene(live_sandbox, tools) -> Scene:
-    return Scene.of(live_sandbox, tools)
+    """With the sample workloads in it, so that each test can run alone."""
+    made = Scene.of(live_sandbox, tools)
+    workloads.deploy(made)
+    return made
 
 
 def test_every_claim_holds(live_sandbox, tools, progress):
