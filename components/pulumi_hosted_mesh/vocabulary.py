@@ -21,6 +21,8 @@ MANAGED_BY: Final = "hosted-mesh"
 # Annotations.
 KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"
 """On istiod's Pods: SHA-256 of the kubeconfig that they were started with. A hash of a secret, not a secret."""
+ROOT_DIGEST_ANNOTATION: Final = f"{PREFIX}/root-certificate-digest"
+"""On istiod's Pods: SHA-256 of the mesh's root certificate that they were started with."""
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On the exposed Service when the document says that everybody may connect; the policies ask for it."""

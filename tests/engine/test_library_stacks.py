@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -320,7 +321,8 @@ def _comparable(api: Api) -> dict[str, Any]:
             content["spec"].pop("finalizers", None)
         if item["kind"] == "Deployment":
             annotations = content["spec"]["template"]["metadata"]["annotations"]
-            annotations["hosted-mesh.io/kubeconfig-digest"] = len(annotations["hosted-mesh.io/kubeconfig-digest"])
+            for what in ("kubeconfig", "root-certificate"):
+                annotations[f"hosted-mesh.io/{what}-digest"] = len(annotations[f"hosted-mesh.io/{what}-digest"])
         result[key] = content
     assert result
     return result
@@ -358,6 +360,30 @@ def test_a_token_is_replaced_and_istiod_told(
     stale.write_text(old)
     assert user.kubectl("get", "nodes", kubeconfig=stale).code != 0
     assert user.kubectl("get", "nodes", kubeconfig=istiods_kubeconfig(provider, user, tmp_path)).code == 0
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_istiod_starts_anew_with_another_root_certificate_only(project: Project, mesh: Config, provider: Api) -> None:
+    def pods() -> dict[str, str]:
+        template = provider.get("deployment", "istiod", "-n", GROUPED)["spec"]["template"]
+        return dict(template["metadata"]["annotations"])
+
+    def up(**trust: Any) -> Stack:
+        stack = project.stack("roots", {"stack": "all-in-one", "mesh": changed(mesh, **trust)})
+        stack.up()
+        return stack
+
+    up()
+    first, cacerts = pods(), provider.get("secret", "cacerts", "-n", GROUPED)["data"]
+    up(trust__intermediate={"lifetimeDays": 400})
+    assert provider.get("secret", "cacerts", "-n", GROUPED)["data"] != cacerts
+    assert pods() == first
+    stack = up(trust__intermediate={"lifetimeDays": 400}, trust__root={"lifetimeDays": 7300})
+    root = base64.b64decode(provider.get("secret", "cacerts", "-n", GROUPED)["data"]["root-cert.pem"])
+    digest = "hosted-mesh.io/root-certificate-digest"
+    assert pods() == {**first, digest: hashlib.sha256(root).hexdigest()}
+    assert pods()[digest] != first[digest]
     stack.destroy()
 
 

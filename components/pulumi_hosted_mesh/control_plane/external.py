@@ -21,6 +21,7 @@ from pulumi_hosted_mesh.vocabulary import (
     KUBECONFIG_DIGEST_ANNOTATION,
     KUBECONFIG_KEY,
     KUBECONFIG_SECRET,
+    ROOT_DIGEST_ANNOTATION,
     TYPE_EXTERNAL_CONTROL_PLANE,
 )
 
@@ -89,7 +90,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             parent=self,
             depends_on=[quota, network, authority, access, *after],
             await_ready=mesh.control_plane.istiod.wait_until_ready,
-            pod_annotations={KUBECONFIG_DIGEST_ANNOTATION: digest(credential)},
+            pod_annotations=read_at_start(cacerts, credential),
             pod_spec=manifests.without_tokens,
         )
         core.v1.Service(
@@ -102,11 +103,18 @@ class ExternalControlPlane(pulumi.ComponentResource):
         self.register_outputs(self.endpoint.as_output())
 
 
-def digest(credential: IstiodCredential) -> pulumi.Output[str]:
-    """SHA-256 of istiod's kubeconfig, public: a token in it has far too much entropy to be guessed from its hash.
+def read_at_start(cacerts: CaCerts, credential: IstiodCredential) -> dict[str, pulumi.Output[str]]:
+    """Annotations of istiod's Pods that make a rollout of each change that istiod takes only when it starts.
 
-    On the Pods it makes a changed kubeconfig a rollout: istiod reads its kubeconfig only when it starts, while it
-    notices a changed `cacerts` by itself.
+    These are its kubeconfig and the root certificate: a `cacerts` with another root, renewed or new, it ignores as a
+    whole, while another intermediate it notices by itself. SHA-256, public: a token in a kubeconfig has far too much
+    entropy to be guessed from its hash.
     """
-    hashed = credential.kubeconfig.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())
-    return pulumi.Output.unsecret(hashed)
+
+    def digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    return {
+        KUBECONFIG_DIGEST_ANNOTATION: pulumi.Output.unsecret(credential.kubeconfig.apply(digest)),
+        ROOT_DIGEST_ANNOTATION: cacerts.root_certificate.apply(digest),
+    }
