@@ -25,7 +25,8 @@ def observe(scene: Scene) -> str:
     its agent holds a connection to the exposed address."""
     pods = workloads.deploy(scene)
     addresses = exposed_addresses(scene)
-    seen = [eventually(partial(_one, scene, name, pod, addresses), seconds=15) for name, pod in pods.items()]
+    # A proxy whose istiod has just been replaced may take half a minute to connect again.
+    seen = [eventually(partial(_one, scene, name, pod, addresses), seconds=45) for name, pod in pods.items()]
     return f"{', '.join(seen)}; connected to {', '.join(sorted(addresses))}:{scene.mesh.xds_port}"
 
 

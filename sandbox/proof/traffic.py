@@ -36,7 +36,7 @@ def observe(scene: Scene) -> str:
     if f"URI={spiffe}" not in headers.get("x-forwarded-client-cert", ""):
         raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
     with _denied(scene, spiffe):
-        eventually(lambda: answers(403), seconds=30)
+        eventually(lambda: answers(403), seconds=45)
     eventually(lambda: answers(200), seconds=30)
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
 
