@@ -11,6 +11,7 @@ import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.clusters.certificates import new_authority
 from sandbox.toolchain import Tools
 from tests.engine.library_engine import Api, Project, Stack
 
@@ -112,7 +113,8 @@ def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Pro
     document["dataPlane"]["webhooks"] = {"management": "unmanaged"}
     del document["controlPlane"]["istiod"]["waitUntilReady"]
     # As a user runs it, who is given the root certificate.
-    config = {"stack": "data-plane", "mesh": document, "rootCertificate": "-----BEGIN CERTIFICATE-----\n"}
+    root = new_authority("the mesh's root").certificate.decode()
+    config = {"stack": "data-plane", "mesh": document, "rootCertificate": root}
     stack = project.stack("unmanaged", config)
     planned = {step["urn"].rsplit("::", 1)[-1]: step for step in stack.preview() if "apps/v1" in step["urn"]}
     annotations = planned["demo-gateway-edge:mesh-demo/edge"]["newState"]["inputs"]["metadata"]["annotations"]
