@@ -38,7 +38,7 @@ def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, t
     document = yaml.safe_load((CHECKOUT / "examples/two_clusters/mesh.yaml").read_text())
     document["charts"] = {"path": str(tools.charts)}
     document["controlPlane"]["istiod"] = {"waitUntilReady": False}  # no nodes here
-    document["dataPlane"]["crds"] = {"keepOnDestroy": False}
+    document["dataPlane"]["crds"] = {"install": False}
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
     apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
     before = [api.everything().keys() for api in apis]
