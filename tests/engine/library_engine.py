@@ -17,6 +17,7 @@ from sandbox.clusters import Cluster, Sandbox
 from sandbox.surroundings import pulumi_home, with_tools
 from sandbox.toolchain import Tools
 
+EXAMPLE = CHECKOUT / "examples/two_clusters"
 PASSPHRASE = "engine-tests"
 # Written by the cluster itself, now and then.
 VOLATILE = ("events", "leases", "componentstatuses", "nodes", "pods", "replicasets", "endpoints", "endpointslices")
@@ -161,6 +162,14 @@ class Api:
         wanted = [kind for kind in kinds if kind.split(".")[0] not in VOLATILE]
         items = self.get(",".join(wanted), "--all-namespaces", "--ignore-not-found")["items"]
         return {_key(item): item for item in items}
+
+
+def example_document(tools: Tools) -> dict[str, Any]:
+    """The example's mesh document for the pinned charts, and for clusters without nodes: no istiod gets ready there."""
+    document: dict[str, Any] = yaml.safe_load((EXAMPLE / "mesh.yaml").read_text())
+    document["charts"] = {"path": str(tools.charts)}
+    document["controlPlane"]["istiod"] = {"waitUntilReady": False}
+    return document
 
 
 def _key(item: Mapping[str, Any]) -> str:

@@ -11,21 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project, Stack
-
-EXAMPLE = CHECKOUT / "examples/two_clusters"
+from tests.engine.library_engine import EXAMPLE, Api, Project, Stack, example_document
 
 
 def example(directory: Path, sandbox: Sandbox, tools: Tools, change: Callable[[dict[str, Any]], object]) -> Stack:
     """A stack of the example with its document changed for this test: `change` gets the mesh."""
     program = directory / "example"
     shutil.copytree(EXAMPLE, program)
-    document = yaml.safe_load((EXAMPLE / "mesh.yaml").read_text())
-    document["charts"] = {"path": str(tools.charts)}
-    document["controlPlane"]["istiod"] = {"waitUntilReady": False}  # no nodes here
+    document = example_document(tools)
     change(document)
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
     return Project.make(directory / "project", sandbox, tools, program).stack("shop", {})

@@ -10,7 +10,7 @@ import yaml
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project
+from tests.engine.library_engine import Api, Project, example_document
 
 # What an SDK that Pulumi generates does, without one.
 PROGRAM = """
@@ -35,9 +35,7 @@ def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, t
     plugins = {"providers": [{"name": "hosted-mesh", "path": str(package)}]}
     (program / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "package", "runtime": "python", "plugins": plugins}))
     (program / "__main__.py").write_text(PROGRAM)
-    document = yaml.safe_load((CHECKOUT / "examples/two_clusters/mesh.yaml").read_text())
-    document["charts"] = {"path": str(tools.charts)}
-    document["controlPlane"]["istiod"] = {"waitUntilReady": False}  # no nodes here
+    document = example_document(tools)
     document["dataPlane"]["crds"] = {"install": False}
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
     apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
