@@ -21,9 +21,11 @@ from stacks.head_start import head_start
 async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     """Outputs: those of the stack `data-plane`."""
     kubeconfigs = preflight.both(mesh)
+    # Before the providers: the engine starts plug-ins one after the other, and answers nothing else meanwhile.
+    trust = MeshTrust(mesh.name, trust=mesh.trust)
+    await head_start()
     providers_cluster = ControlPlaneCluster(kubeconfigs.control_plane)
     users_cluster = DataPlaneCluster(kubeconfigs.data_plane)
-    trust = MeshTrust(mesh.name, trust=mesh.trust)
     await head_start()
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=users_cluster)
     wanted = mesh.data_plane.crds.install
