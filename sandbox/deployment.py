@@ -103,18 +103,21 @@ class Engine:
     state: Path
     environment: Mapping[str, str]
 
-    def ask(self, *arguments: str, cwd: Path = CHECKOUT) -> subprocess.CompletedProcess[str]:
-        """Runs a short command of the CLI to its end and captures what it prints."""
-        return subprocess.run(
-            [self.program, "--non-interactive", "--color=never", *arguments],
-            cwd=cwd,
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def ask(self, *arguments: str, cwd: Path = CHECKOUT, limit: float = 120) -> subprocess.CompletedProcess[str]:
+        """Runs a command of the CLI and captures what it prints. limit: in seconds. Raises SandboxError beyond it."""
+        try:
+            return subprocess.run(
+                [self.program, "--non-interactive", "--color=never", *arguments],
+                cwd=cwd,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SandboxError(f"`pulumi {arguments[0]}` did not end within {limit:g} seconds.") from None
 
 
 def engine(sandbox: Sandbox, tools: Tools) -> Engine:

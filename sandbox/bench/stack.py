@@ -17,6 +17,7 @@ from sandbox.toolchain import Tools
 
 _PREFIX = "hosted-mesh:"
 _MESH = f"{_PREFIX}mesh"
+_LIMIT = 600  # seconds of one command, on the slowest machine
 
 
 class Stack:
@@ -46,7 +47,7 @@ class Stack:
         return list(state["deployment"].get("resources", ()))
 
     def _ask(self, *arguments: str) -> str:
-        answer = self._engine.ask(*arguments)
+        answer = self._engine.ask(*arguments, limit=_LIMIT)
         if answer.returncode != 0:
             why = answer.stdout + answer.stderr
             raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed while it was measured.", why=why)

@@ -18,7 +18,6 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod, Service
 
 from sandbox import deployment
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
@@ -61,18 +60,8 @@ def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def _up(scene: Scene, config: Path) -> None:
     ready = deployment.engine(scene.sandbox, scene.tools)
-    command = [ready.program, "up", "--yes", "--skip-preview", "--non-interactive", "--color=never"]
-    command += ["--stack", STACK, "--config-file", config, "--policy-pack", deployment.POLICY_PACK]
-    done = subprocess.run(
-        command,
-        cwd=CHECKOUT,
-        env=dict(ready.environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    options = ["--stack", STACK, "--config-file", str(config), "--policy-pack", str(deployment.POLICY_PACK)]
+    done = ready.ask("up", "--yes", "--skip-preview", *options, limit=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
