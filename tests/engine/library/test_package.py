@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project, example_document
+from tests.engine.library.engine import Api, Project, example_document
 
 # What an SDK that Pulumi generates does, without one.
 PROGRAM = """
@@ -24,7 +25,8 @@ pulumi.export("labels", mesh.injectionLabels)
 """
 
 
-def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+@pytest.mark.usefixtures("clean")
+def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api) -> None:
     package, program = tmp_path / "package", tmp_path / "program"
     for directory in (package, program):
         directory.mkdir()
@@ -38,13 +40,10 @@ def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, t
     document = example_document(tools)
     document["dataPlane"]["crds"] = {"install": False}
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
-    apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
-    before = [api.everything().keys() for api in apis]
 
     stack = Project.make(tmp_path / "project", engine_sandbox, tools, program).stack("shop", {})
     stack.up()
     assert stack.outputs() == {"host": "istiod.shop.example.com", "labels": {"istio-injection": "enabled"}}
-    assert apis[0].get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 2
+    assert provider.get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 2
     assert stack.up().summary().keys() == {"unchanged"}
     stack.destroy()
-    assert [api.everything().keys() for api in apis] == before

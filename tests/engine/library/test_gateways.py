@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
-from sandbox.bootstrap import CHECKOUT
-from sandbox.clusters import Sandbox
 from sandbox.clusters.certificates import new_authority
-from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project, Stack
+from tests.engine.library.engine import Api, Project, Stack
 
 Config = dict[str, Any]
 NAMESPACE = "mesh-demo"
@@ -41,25 +37,6 @@ EDGE: Config = {
 REMOTE: Config = {"name": "remote", "namespace": "default", "chartValues": {"service": {"type": "ClusterIP"}}}
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, tools: Tools) -> Project:
-    return Project.make(tmp_path_factory.mktemp("project"), engine_sandbox, tools)
-
-
-@pytest.fixture(scope="module")
-def user(engine_sandbox: Sandbox, tools: Tools) -> Api:
-    return Api(engine_sandbox.clusters["user"], tools)
-
-
-@pytest.fixture
-def clean(engine_sandbox: Sandbox, tools: Tools) -> Iterator[None]:
-    """Both API servers before and after: whatever a test creates must be gone when its stacks are destroyed."""
-    apis = [Api(cluster, tools) for cluster in engine_sandbox.clusters.values()]
-    before = [api.everything().keys() for api in apis]
-    yield
-    assert [sorted(api.everything().keys() ^ then) for api, then in zip(apis, before, strict=True)] == [[], []]
-
-
 @pytest.fixture
 def namespace(user: Api) -> Iterator[None]:
     """The mesh's namespace without the stack that makes it."""
@@ -68,22 +45,9 @@ def namespace(user: Api) -> Iterator[None]:
     assert user.kubectl("delete", "namespace", NAMESPACE).code == 0
 
 
-@pytest.fixture(scope="module")
-def mesh(engine_sandbox: Sandbox, tools: Tools) -> Config:
-    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
-    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
-    document: Config = committed["config"]["hosted-mesh:mesh"]
-    for side in ("controlPlane", "dataPlane"):
-        document[side]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
-    document["controlPlane"]["istiod"]["waitUntilReady"] = False
-    document["dataPlane"] |= {"crds": {"install": False}, "network": "east"}
-    document["charts"] = {"path": str(tools.charts)}
-    return document
-
-
 def with_gateways(mesh: Config, *gateways: Config) -> Config:
     result = copy.deepcopy(mesh)
-    result["dataPlane"]["gateways"] = list(gateways)
+    result["dataPlane"] |= {"network": "east", "gateways": list(gateways)}
     return result
 
 

@@ -6,58 +6,18 @@ import base64
 import copy
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.clusters.certificates import new_authority
-from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project, Run, Stack
+from tests.engine.library.engine import Api, Project, Run, Stack
 
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, tools: Tools) -> Project:
-    return Project.make(tmp_path_factory.mktemp("project"), engine_sandbox, tools)
-
-
-@pytest.fixture(scope="module")
-def provider(engine_sandbox: Sandbox, tools: Tools) -> Api:
-    return Api(engine_sandbox.clusters["provider"], tools)
-
-
-@pytest.fixture(scope="module")
-def user(engine_sandbox: Sandbox, tools: Tools) -> Api:
-    return Api(engine_sandbox.clusters["user"], tools)
-
-
-@pytest.fixture(scope="module")
-def mesh(engine_sandbox: Sandbox, tools: Tools) -> Config:
-    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
-    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
-    document: Config = committed["config"]["hosted-mesh:mesh"]
-    document["controlPlane"]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
-    document["dataPlane"]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
-    document["controlPlane"]["istiod"]["waitUntilReady"] = False
-    document["dataPlane"]["crds"] = {"install": False}
-    document["charts"] = {"path": str(tools.charts)}
-    return document
-
-
-@pytest.fixture
-def clean(project: Project, provider: Api, user: Api) -> Iterator[None]:
-    """Both API servers before and after: whatever a test creates must be gone when its stacks are destroyed."""
-    before = provider.everything().keys(), user.everything().keys()
-    yield
-    after = provider.everything().keys(), user.everything().keys()
-    assert [sorted(now ^ then) for then, now in zip(before, after, strict=True)] == [[], []]
 
 
 def changed(mesh: Config, **changes: Any) -> Config:

@@ -14,8 +14,7 @@ from pulumi_hosted_mesh import kubeconfig
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 
 from sandbox.clusters import Sandbox
-from sandbox.toolchain import Tools
-from tests.engine.library_engine import Api, Project
+from tests.engine.library.engine import Api, Project
 
 NAMESPACES = ("default", "kube-system")
 NEIGHBOUR = "mesh-neighbour"
@@ -48,9 +47,8 @@ def kubeconfig_of_the_user(sandbox: Sandbox) -> str:
     return kubeconfig.read(reference, "dataPlane.cluster").text
 
 
-def test_leftovers(document: Path, tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
-    user = Api(engine_sandbox.clusters["user"], tools)
-    project = Project.make(tmp_path / "project", engine_sandbox, tools)
+@pytest.mark.usefixtures("clean")
+def test_leftovers(document: Path, tmp_path: Path, project: Project, user: Api) -> None:
     certificates = {}
     # A MeshRoot that several meshes share writes what the own root of a mesh of its name does.
     for name in ("gone", "shared"):
@@ -106,8 +104,7 @@ def test_with_a_credential_that_a_program_fetches(document: Path, tmp_path: Path
     assert (found.stdout.splitlines(), found.stderr) == (["0 found"], "")
 
 
-def test_not_while_the_mesh_is_there(document: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
-    user = Api(engine_sandbox.clusters["user"], tools)
+def test_not_while_the_mesh_is_there(document: Path, user: Api) -> None:
     assert user.kubectl("create", "namespace", "mesh-gone").code == 0
     try:
         done = leftovers(document)

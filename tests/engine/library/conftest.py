@@ -1,0 +1,51 @@
+"""The program's stacks on two real API servers, which are left as they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    return Project.make(tmp_path_factory.mktemp("project"), engine_sandbox, tools)
+
+
+@pytest.fixture(scope="session")
+def provider(engine_sandbox: Sandbox, tools: Tools) -> Api:
+    return Api(engine_sandbox.clusters["provider"], tools)
+
+
+@pytest.fixture(scope="session")
+def user(engine_sandbox: Sandbox, tools: Tools) -> Api:
+    return Api(engine_sandbox.clusters["user"], tools)
+
+
+@pytest.fixture
+def clean(provider: Api, user: Api) -> Iterator[None]:
+    """Both API servers before and after: whatever a test creates must be gone when its stacks are destroyed."""
+    before = provider.everything().keys(), user.everything().keys()
+    yield
+    after = provider.everything().keys(), user.everything().keys()
+    assert [sorted(now ^ then) for then, now in zip(before, after, strict=True)] == [[], []]
+
+
+@pytest.fixture(scope="module")
+def mesh(engine_sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
+    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
+    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
+    document: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
+    for side in ("controlPlane", "dataPlane"):
+        document[side]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
+    document["controlPlane"]["istiod"]["waitUntilReady"] = False
+    document["dataPlane"]["crds"] = {"install": False}
+    document["charts"] = {"path": str(tools.charts)}
+    return document
