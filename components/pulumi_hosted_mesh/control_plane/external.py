@@ -80,7 +80,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             string_data={KUBECONFIG_KEY: credential.kubeconfig},
             opts=inside,
         )
-        istiod = istio_chart(
+        istio_chart(
             f"{name}-istiod",
             mesh=mesh,
             cluster=cluster,
@@ -93,11 +93,12 @@ class ExternalControlPlane(pulumi.ComponentResource):
             pod_annotations=read_at_start(cacerts, credential),
             pod_spec=manifests.without_tokens,
         )
+        # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them.
         core.v1.Service(
             f"{name}-exposed",
             metadata=in_mesh(mesh, cluster, "istiod-exposed", manifests.exposed_service_annotations(mesh)),
             spec=manifests.exposed_service_spec(mesh),
-            opts=cluster.options(self, depends_on=[istiod]),
+            opts=inside,
         )
         self.endpoint = ControlPlaneEndpoint.of(mesh, cacerts.root_certificate)
         self.register_outputs(self.endpoint.as_output())

@@ -76,7 +76,18 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
 
     _least_rights(user, istiods_kubeconfig(provider, user, tmp_path))
     _owned(provider, user)
+    _no_wait_for_the_load_balancer(stack)
     stack.destroy()
+
+
+def _no_wait_for_the_load_balancer(stack: Stack) -> None:
+    """A cloud takes minutes for one: istiod starts in them, and neither waits for the other."""
+    needed = {
+        one["urn"].rsplit("::", 1)[-1]: {urn.rsplit("::", 1)[-1] for urn in one.get("dependencies", ())}
+        for one in stack.resources()
+    }
+    assert needed["demo-exposed"] == {"demo-control-plane"}
+    assert needed["demo-istiod"] == {"demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
 
 
 def _least_rights(user: Api, kubeconfig: Path) -> None:
