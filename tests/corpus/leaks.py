@@ -246,17 +246,16 @@ def indirect() -> Iterator[Case]:
         )
         world.secret("dp", "app", {"x": root.output("privateKeyPem")})
 
-    def copy_of_key(world: World) -> pulumi.Output[str]:
+    def by_certificate(world: World, disguise: Callable[[str], str] = str) -> None:
         private = key("serving")
         cert = self_signed("istiod", private)
-        world.secret("cp", "tls", {"tls.key": private.output("privateKeyPem"), "tls.crt": cert.output("certPem")})
-        return cert.output("privateKeyPem")
-
-    def by_certificate(world: World) -> None:
-        world.config_map("dp", "app", {"x": copy_of_key(world)})
+        app = world.config_map("dp", "app", {"x": cert.output("privateKeyPem").apply(disguise)})
+        # Only this shows whose the key is. Without the order the engine may write either first.
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": cert.output("certPem")}
+        world.secret("cp", "tls", pair, after=[app])
 
     def by_certificate_disguised(world: World) -> None:
-        world.config_map("dp", "app", {"x": copy_of_key(world).apply(lambda text: wrap("exclusive-or", text))})
+        by_certificate(world, lambda text: wrap("exclusive-or", text))
 
     def by_secret(world: World) -> None:
         kept = world.secret("cp", "admin", {"password": password("admin").output("result")})
@@ -313,7 +312,7 @@ def indirect() -> Iterator[Case]:
         yield Case(name, "indirect", program, frozenset({FLOW}))
     why = "needs the plug-in of dynamic providers"
     yield Case("a provider that drops marks", "indirect", custom_provider, frozenset({FLOW}), only_rehearsed=why)
-    yield Case("a certificate's copy of its key", "indirect", by_certificate, frozenset({VALUE, SHAPE}), "update")
+    yield Case("a certificate's copy of its key", "indirect", by_certificate, frozenset({SHAPE}), "update")
     disguised = "a certificate's copy of its key, disguised"
     yield Case(disguised, "indirect", by_certificate_disguised, frozenset({UNPROVEN}), "update")
 
