@@ -252,7 +252,7 @@ def indirect() -> Iterator[Case]:
         app = world.config_map("dp", "app", {"x": cert.output("privateKeyPem").apply(disguise)})
         # Only this shows whose the key is. Without the order the engine may write either first.
         pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": cert.output("certPem")}
-        world.secret("cp", "tls", pair, after=[app])
+        world.secret("cp", "tls", pair, depends_on=[app])
 
     def by_certificate_disguised(world: World) -> None:
         by_certificate(world, lambda text: wrap("exclusive-or", text))

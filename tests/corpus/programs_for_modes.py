@@ -28,7 +28,7 @@ def used_before_it_is_kept(world: World) -> None:
     """The user's object does not wait for the provider's: a write may come before the secret is known to be one."""
     found = password("admin")
     leak = world.config_map("dp", "leak", {"x": found.output("result").apply(lambda text: wrap("gzip", text))})
-    world.secret("cp", "admin", {"password": found.output("result")}, after=[leak])
+    world.secret("cp", "admin", {"password": found.output("result")}, depends_on=[leak])
 
 
 def key_in_secret(world: World) -> None:
@@ -53,14 +53,14 @@ def by_certificate(world: World) -> None:
 def known_literal(world: World) -> None:
     text = literals.opaque("mode")
     kept = world.secret("cp", "admin", {"password": pulumi.Output.secret(text)})
-    world.config_map("dp", "leak", {"x": wrap("base64 of gzip of base64", text)}, after=[kept])
+    world.config_map("dp", "leak", {"x": wrap("base64 of gzip of base64", text)}, depends_on=[kept])
 
 
 def literal_first(world: World) -> None:
     """A secret in the program's own text, without a mark, written for the user before the provider's side has it."""
     text = literals.opaque("first")
     leak = world.config_map("dp", "leak", {"x": text})
-    world.secret("cp", "admin", {"password": text}, after=[leak])
+    world.secret("cp", "admin", {"password": text}, depends_on=[leak])
 
 
 def mark_removed(world: World) -> None:

@@ -120,15 +120,15 @@ class World:
             inputs = {k: pulumi.Output.secret(v) if k in {"data", "stringData"} else v for k, v in inputs.items()}
         return Object(token, f"{side}-{name}", {**inputs, "metadata": metadata}, opts, outputs, secret_outputs)
 
-    def config_map(self, side: str, name: str, data: Any, after: Sequence[Object] = (), **metadata: Any) -> Object:
+    def config_map(self, side: str, name: str, data: Any, depends_on: Sequence[Object] = (), **metadata: Any) -> Object:
         body = {"data": data, "metadata": metadata}
-        return self.object(side, "v1:ConfigMap", name, body, depends_on=list(after))
+        return self.object(side, "v1:ConfigMap", name, body, depends_on=list(depends_on))
 
     def secret(
-        self, side: str, name: str, data: Any, kind: str = "Opaque", after: Sequence[Object] = (), **metadata: Any
+        self, side: str, name: str, data: Any, kind: str = "Opaque", depends_on: Sequence[Object] = (), **metadata: Any
     ) -> Object:
         body = {"stringData": data, "type": kind, "metadata": metadata}
-        return self.object(side, "v1:Secret", name, body, depends_on=list(after))
+        return self.object(side, "v1:Secret", name, body, depends_on=list(depends_on))
 
 
 KEPT_NAMES = frozenset({"cacerts", "istio-kubeconfig", "istio-ca-secret"})

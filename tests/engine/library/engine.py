@@ -172,6 +172,11 @@ def example_document(tools: Tools) -> dict[str, Any]:
     return document
 
 
+def name_of(urn: str) -> str:
+    """The name in the program, `demo-istiod:mesh-demo/istiod` for a chart's object."""
+    return urn.rsplit("::", 1)[-1]
+
+
 def _key(item: Mapping[str, Any]) -> str:
     metadata = item["metadata"]
     group = item["apiVersion"].partition("/")[0] if "/" in item["apiVersion"] else "core"

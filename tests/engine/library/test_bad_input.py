@@ -10,30 +10,9 @@ from typing import Any
 import pytest
 
 from sandbox.clusters import Sandbox
-from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
 
 Config = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def mesh(engine_sandbox: Sandbox, tools: Tools) -> Config:
-    kubeconfig = str(engine_sandbox.kubeconfig)
-    return {
-        "name": "bad",
-        "controlPlane": {
-            "cluster": {"kubeconfig": kubeconfig, "context": "provider"},
-            "host": "istiod.bad.sandbox.test",
-            "exposure": {"sourceRanges": ["10.90.0.20/32"]},
-            "istiod": {"waitUntilReady": False},
-        },
-        "dataPlane": {
-            "cluster": {"kubeconfig": kubeconfig, "context": "user"},
-            "access": {"apiServer": "https://api.user.sandbox.test:6443"},
-            "crds": {"install": False},
-        },
-        "charts": {"path": str(tools.charts)},
-    }
 
 
 def not_a_kubeconfig(mesh: Config, sandbox: Sandbox) -> None:

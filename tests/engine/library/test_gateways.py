@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.clusters.certificates import new_authority
-from tests.engine.library.engine import Api, Project, Stack
+from tests.engine.library.engine import Api, Project, Stack, name_of
 
 Config = dict[str, Any]
 NAMESPACE = "mesh-demo"
@@ -80,7 +80,7 @@ def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Pro
     root = new_authority("the mesh's root").certificate.decode()
     config = {"stack": "data-plane", "mesh": document, "rootCertificate": root}
     stack = project.stack("unmanaged", config)
-    planned = {step["urn"].rsplit("::", 1)[-1]: step for step in stack.preview() if "apps/v1" in step["urn"]}
+    planned = {name_of(step["urn"]): step for step in stack.preview() if "apps/v1" in step["urn"]}
     annotations = planned["demo-gateway-edge:mesh-demo/edge"]["newState"]["inputs"]["metadata"]["annotations"]
     assert annotations == {"pulumi.com/skipAwait": "true"}
     stack.up()
@@ -123,4 +123,4 @@ def _after_the_control_plane(stack: Stack) -> None:
     charts = [one for one in stack.resources() if one["type"] == CHART and "::demo-gateway-" in one["urn"]]
     assert len(charts) == 2
     for chart in charts:
-        assert {urn.rsplit("::", 1)[-1] for urn in chart["dependencies"]} >= needed
+        assert {name_of(urn) for urn in chart["dependencies"]} >= needed

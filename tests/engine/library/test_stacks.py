@@ -14,7 +14,7 @@ import yaml
 
 from sandbox.clusters import Sandbox
 from sandbox.clusters.certificates import new_authority
-from tests.engine.library.engine import Api, Project, Run, Stack
+from tests.engine.library.engine import Api, Project, Run, Stack, name_of
 
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
@@ -57,7 +57,7 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
     first = stack.preview()
     assert {step["op"] for step in first} == {"create"}
     # Known at the first preview, for the charts' values are plain.
-    names = {step["urn"].rsplit("::", 1)[-1] for step in first}
+    names = {name_of(step["urn"]) for step in first}
     assert {"demo-istiod:mesh-demo/istiod", "demo-exposed", "demo-injection"} <= names
     assert GROUPED not in {item["metadata"]["name"] for item in user.get("namespaces")["items"]}
 
@@ -82,10 +82,7 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
 
 def _no_wait_for_the_load_balancer(stack: Stack) -> None:
     """A cloud takes minutes for one: istiod starts in them, and neither waits for the other."""
-    needed = {
-        one["urn"].rsplit("::", 1)[-1]: {urn.rsplit("::", 1)[-1] for urn in one.get("dependencies", ())}
-        for one in stack.resources()
-    }
+    needed = {name_of(one["urn"]): set(map(name_of, one.get("dependencies", ()))) for one in stack.resources()}
     assert needed["demo-exposed"] == {"demo-control-plane"}
     assert needed["demo-istiod"] == {"demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
 
@@ -161,7 +158,7 @@ def operations(stack: Stack) -> dict[str, set[str]]:
     result: dict[str, set[str]] = {}
     for step in stack.preview():
         if step["op"] != "same":
-            result.setdefault(step["op"], set()).add(step["urn"].rsplit("::", 1)[-1])
+            result.setdefault(step["op"], set()).add(name_of(step["urn"]))
     return result
 
 
