@@ -6,11 +6,13 @@ import copy
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from sandbox import deployment
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.toolchain import Tools
@@ -21,10 +23,16 @@ _LIMIT = 600  # seconds of one command, on the slowest machine
 
 
 class Stack:
-    """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. All of it may raise SandboxError."""
+    """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: the folder of another program.
 
-    def __init__(self, sandbox: Sandbox, tools: Tools, name: str, config: Mapping[str, Any]) -> None:
+    All of it may raise SandboxError.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, tools: Tools, name: str, config: Mapping[str, Any], *, program: Path = CHECKOUT
+    ) -> None:
         self.name = name
+        self._program = program
         self._engine = deployment.engine(sandbox, tools)
         self._config = sandbox.state / f"Pulumi.{name}.yaml"
         deployment.make_stack(self._engine, name)
@@ -47,7 +55,7 @@ class Stack:
         return list(state["deployment"].get("resources", ()))
 
     def _ask(self, *arguments: str) -> str:
-        answer = self._engine.ask(*arguments, limit=_LIMIT)
+        answer = self._engine.ask(*arguments, cwd=self._program, limit=_LIMIT)
         if answer.returncode != 0:
             why = answer.stdout + answer.stderr
             raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed while it was measured.", why=why)

@@ -17,10 +17,15 @@ def test_every_role_is_measured_with_the_references_of_its_stack_file():
         assert tuple(config.get("hosted-mesh:references", ())) == others, role
 
 
-def test_a_stack_meets_the_goal_by_its_median():
-    found = [roles.Preview("trust", 7, Samples([1.5, 2.0, 9.0])), roles.Preview("access", 9, Samples([1.0, 2.01, 3.0]))]
+def test_a_stack_meets_the_goal_by_its_median_and_is_compared_to_the_floor_of_the_same_round():
+    found = [
+        roles.Preview(roles.FLOOR, 1, Samples([1.0, 1.0, 4.5])),
+        roles.Preview("trust", 7, Samples([1.5, 2.0, 9.0])),
+        roles.Preview("access", 9, Samples([1.0, 2.01, 9.0])),
+    ]
     rows = roles.grid(found).rows
     assert rows == [
-        ["trust", "7", "2.00 s", "1.50 s", "9.00 s", "met"],
-        ["access", "9", "2.01 s", "1.00 s", "3.00 s", "not met"],
+        [roles.FLOOR, "1", "1.00 s", "1.00 s", "4.50 s", "1.00", "-"],
+        ["trust", "7", "2.00 s", "1.50 s", "9.00 s", "2.00", "met"],
+        ["access", "9", "2.01 s", "1.00 s", "9.00 s", "2.00", "not met"],
     ]

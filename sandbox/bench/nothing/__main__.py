@@ -1,0 +1,3 @@
+"""Registers nothing: what a preview of this takes, Pulumi and Python take in each preview."""
+
+import pulumi  # noqa: F401
