@@ -29,7 +29,7 @@ _READS: Final[Mapping[str, tuple[str, ...]]] = {
     "data-plane": ("trust",),
 }
 _NOTHING: Final = Path(__file__).with_name("nothing")
-FLOOR: Final = "floor: empty program"
+FLOOR: Final = "empty program"
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,11 @@ def _name(role: str) -> str:
 def grid(found: list[Preview]) -> Grid:
     """One row per stack: whether it meets the goal, and its ratio to the floor, round by round."""
     floor = next(one.seconds for one in found if one.stack == FLOOR)
+    python = f"Python {platform.python_version()} in {sys.base_prefix}"
     return Grid(
-        f"pulumi preview without changes, one mesh, CRDs apart; Python {platform.python_version()} in {sys.base_prefix}; "
+        f"pulumi preview without changes, one mesh, CRDs apart; {python}; ratio to an {FLOOR}; "
         f"the goal is a median of at most {GOAL:g} s",
-        ["stack", "resources", "median", "least", "most", "ratio to floor", "goal"],
+        ["stack", "resources", "median", "least", "most", "ratio", "goal"],
         [_row(one, floor) for one in found],
     )
 

@@ -23,7 +23,7 @@ _LIMIT = 600  # seconds of one command, on the slowest machine
 
 
 class Stack:
-    """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: the folder of another program.
+    """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: another program's folder.
 
     All of it may raise SandboxError.
     """
