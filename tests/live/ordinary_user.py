@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sandbox.plugins import official
 from sandbox.progress import Progress
 from sandbox.surroundings import pulumi_home
 from sandbox.toolchain import Tools
+from tests.live.inside import all_pids
 
 PROGRAMS = Path(__file__).parent / "user_programs"
 LIMIT = 600.0  # seconds for one command; it ends what hangs, so a slow machine has room
@@ -119,9 +121,18 @@ def _copied(folder: Path, place: Path) -> Path:
     return shutil.copytree(folder, place / folder.name, symlinks=True)
 
 
+def uids_in_use() -> set[int]:
+    """Who runs something on this machine."""
+    found = set()
+    for pid in all_pids():
+        with suppress(FileNotFoundError):  # it has ended meanwhile
+            found.add(Path(f"/proc/{pid}").stat().st_uid)
+    return found
+
+
 def _unused_uid() -> int:
     """A number that no account and no process has."""
-    taken = {entry.pw_uid for entry in pwd.getpwall()} | {path.stat().st_uid for path in Path("/proc").glob("[0-9]*")}
+    taken = {entry.pw_uid for entry in pwd.getpwall()} | uids_in_use()
     return secrets.choice([uid for uid in range(20_000, 60_000) if uid not in taken])
 
 

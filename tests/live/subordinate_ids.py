@@ -16,15 +16,15 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tests.live.ordinary_user import PROGRAMS, SUBORDINATES, OrdinaryUser, Shown
+from tests.live.ordinary_user import PROGRAMS, SUBORDINATES, OrdinaryUser, Shown, uids_in_use
 
 NAME = "ordinary"
-# Where the ranges begin of which each run of the tests takes one: well above the accounts of most machines.
-_STARTS = range(1_000_000, 100_000_000, SUBORDINATES)
+# Each run of the tests takes one of these, well above the accounts of most machines.
+_RANGES = [range(first, first + SUBORDINATES) for first in range(1_000_000, 100_000_000, SUBORDINATES)]
 # The first folder of programs that everything of a sandbox is run with, and empty on most machines.
 FOLDER = Path("/usr/local/sbin")
 _MAPS = {"newuidmap": "uid_map", "newgidmap": "gid_map"}
@@ -36,34 +36,26 @@ def with_subordinates(user: OrdinaryUser) -> Iterator[OrdinaryUser]:
     if user.show is None:
         yield user
         return
-    ids = _unused_ids()
+    user = replace(user, subordinates=_unused_ids())
     etc, programs, place = user.place / "etc", user.place / "programs", user.place / "maps"
-    _copy_etc(etc, user.uid, ids)
+    _copy_etc(etc, user)
     programs.mkdir(mode=0o755)
     for name in _MAPS:
         command = f"{Path(sys.executable).resolve()} -I {PROGRAMS / 'ask_for_map.py'} {place} {name}"
         (programs / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         (programs / name).chmod(0o755)
     shown: tuple[Shown, ...] = ((Path("/etc"), etc, True), (FOLDER, programs, True))
-    with _maps_at(place, user.uid, ids):
-        yield replace(user, show=(*(user.show or ()), *shown), subordinates=ids)
+    with _maps_at(place, user):
+        yield replace(user, show=(*(user.show or ()), *shown))
 
 
 def _unused_ids() -> range:
     """A range of which no process has an id: what runs with one later is this run's, also beside another run."""
-    starts = set(_STARTS)
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(FileNotFoundError):
-            starts.discard(_start_of_range(process.stat().st_uid))
-    first = secrets.choice(sorted(starts))
-    return range(first, first + SUBORDINATES)
+    taken = uids_in_use()
+    return secrets.choice([ids for ids in _RANGES if not any(uid in ids for uid in taken)])
 
 
-def _start_of_range(uid: int) -> int:
-    return uid - (uid - _STARTS.start) % SUBORDINATES
-
-
-def _copy_etc(target: Path, uid: int, ids: range) -> None:
+def _copy_etc(target: Path, user: OrdinaryUser) -> None:
     """What everybody may read of /etc, with one account more."""
 
     def closed(folder: str, names: list[str]) -> list[str]:
@@ -73,19 +65,19 @@ def _copy_etc(target: Path, uid: int, ids: range) -> None:
 
     shutil.copytree("/etc", target, symlinks=True, ignore=closed)
     with (target / "passwd").open("a") as accounts:
-        accounts.write(f"{NAME}:x:{uid}:{uid}::/nonexistent:/bin/sh\n")
+        accounts.write(f"{NAME}:x:{user.uid}:{user.uid}::/nonexistent:/bin/sh\n")
     for table in ("subuid", "subgid"):
-        (target / table).write_text(f"{NAME}:{ids.start}:{SUBORDINATES}\n")
+        (target / table).write_text(f"{NAME}:{user.subordinates.start}:{SUBORDINATES}\n")
 
 
 @contextmanager
-def _maps_at(path: Path, uid: int, ids: range) -> Iterator[None]:
+def _maps_at(path: Path, user: OrdinaryUser) -> Iterator[None]:
     """Answers the programs at a socket as long as the body runs."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
-        os.chown(path, uid, uid)
+        os.chown(path, user.uid, user.uid)
         listener.listen()
-        thread = threading.Thread(target=_answer, args=(listener, uid, ids), daemon=True)
+        thread = threading.Thread(target=_answer, args=(listener, user), daemon=True)
         thread.start()
         try:
             yield
@@ -94,7 +86,7 @@ def _maps_at(path: Path, uid: int, ids: range) -> Iterator[None]:
             thread.join()
 
 
-def _answer(listener: socket.socket, uid: int, ids: range) -> None:
+def _answer(listener: socket.socket, user: OrdinaryUser) -> None:
     """Says nothing when the map is made, else why not."""
     while True:
         try:
@@ -103,18 +95,19 @@ def _answer(listener: socket.socket, uid: int, ids: range) -> None:
             return
         with connection:
             try:
-                _map(connection, uid, ids)
+                _map(connection, user)
             except (OSError, ValueError) as error:
                 connection.sendall(str(error).encode())
 
 
-def _map(connection: socket.socket, uid: int, ids: range) -> None:
+def _map(connection: socket.socket, user: OrdinaryUser) -> None:
     """As the real ones do: the caller's own id, and the caller's subordinate ones. Raises OSError, ValueError."""
     peer = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
     name, pid, *numbers = json.loads(connection.makefile().read())
     rows = [tuple(map(int, numbers[index : index + 3])) for index in range(0, len(numbers), 3)]
     for _, outside, count in rows:
-        own = (outside, count) == (uid, 1)
-        if peer != uid or not (own or (outside in ids and outside + count - 1 in ids)):
+        own = (outside, count) == (user.uid, 1)
+        subordinate = outside in user.subordinates and outside + count - 1 in user.subordinates
+        if peer != user.uid or not (own or subordinate):
             raise ValueError(f"user {peer} may not map {count} ids from {outside}")
     Path(f"/proc/{int(pid)}/{_MAPS[name]}").write_text("".join(f"{a} {b} {c}\n" for a, b, c in rows))
