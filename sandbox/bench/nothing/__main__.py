@@ -1,3 +1,1 @@
 """Registers nothing: what a preview of this takes, Pulumi and Python take in each preview."""
-
-import pulumi  # noqa: F401
