@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters import DataPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.trust import MeshTrust
+from pulumi_hosted_mesh.trust.authorities import MeshTrust
 
 from stacks import data_plane as data_plane_stack
 from stacks.head_start import head_start

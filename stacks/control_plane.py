@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings

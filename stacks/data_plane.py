@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.clusters import DataPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh.credentials import CaCerts, IstiodCredential
+from pulumi_hosted_mesh.boundary.credentials import CaCerts, IstiodCredential
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.stack import StackSettings
 

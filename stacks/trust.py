@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.trust import MeshTrust
+from pulumi_hosted_mesh.trust.authorities import MeshTrust
 
 
 async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:

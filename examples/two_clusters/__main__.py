@@ -8,14 +8,14 @@ A document, kubeconfig or chart that cannot be used ends the run with one messag
 from pathlib import Path
 
 import pulumi
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
 from pulumi_hosted_mesh.spec.load import read_mesh_file
-from pulumi_hosted_mesh.trust import MeshTrust
+from pulumi_hosted_mesh.trust.authorities import MeshTrust
 
 document = pulumi.Config().get("document") or "mesh.yaml"
 mesh = read_mesh_file(Path(__file__).parent / document)

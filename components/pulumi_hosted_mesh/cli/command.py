@@ -1,4 +1,4 @@
-"""`hosted-mesh validate | schema | leftovers | picture | scan`: what can be done with no Pulumi engine."""
+"""`hosted-mesh validate | schema | leftovers | topology | scan`: what can be done with no Pulumi engine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from pulumi_hosted_mesh import exec_credential, kubeconfig, leftovers
-from pulumi_hosted_mesh.api_server import UnreachableError
-from pulumi_hosted_mesh.picture import picture
+from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import UnreachableError
+from pulumi_hosted_mesh.operations import leftovers
+from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
@@ -70,17 +71,17 @@ def list_leftovers(
     print(f"{len(namespaces)} {'removed' if remove else 'found'}")
 
 
-@app.command(name="picture")
+@app.command(name="topology")
 def draw(
     state: Annotated[typer.FileText, typer.Argument(help="Output of `pulumi stack export`; `-` reads it from a pipe.")],
 ) -> None:
-    """Draw what runs where as Mermaid text: pulumi stack export | hosted-mesh picture -"""
+    """Draw what runs where as Mermaid text: pulumi stack export | hosted-mesh topology -"""
     try:
         resources = json.load(state)["deployment"]["resources"]
     except (ValueError, KeyError, TypeError):
         print(f"{state.name}: is not what `pulumi stack export` prints. Pipe its output in", file=sys.stderr)
         raise typer.Exit(1) from None
-    print(picture(resources), end="")
+    print(topology(resources), end="")
 
 
 def _scan_is_elsewhere() -> None:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_kubernetes import core, networking
 
-from pulumi_hosted_mesh.chart import istio_chart
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster, require_control_plane
+from pulumi_hosted_mesh.boundary.credentials import CaCerts, IstiodCredential
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, require_control_plane
+from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
-from pulumi_hosted_mesh.credentials import CaCerts, IstiodCredential
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,

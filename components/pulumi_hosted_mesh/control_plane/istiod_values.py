@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
-from pulumi_hosted_mesh.merge import merged
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, XDS_PORT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from pulumi_hosted_mesh.service_wait import service_wait
+from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,

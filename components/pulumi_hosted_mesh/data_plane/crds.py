@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pulumi
 
-from pulumi_hosted_mesh.chart import crds_chart
-from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.charts.chart import crds_chart
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, require_data_plane
 from pulumi_hosted_mesh.data_plane.values import crds_values
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import TYPE_DATA_PLANE_CRDS

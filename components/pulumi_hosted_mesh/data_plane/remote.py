@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
-from pulumi_hosted_mesh.chart import istio_chart
-from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, require_data_plane
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE

@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 
 from pulumi_hosted_mesh import vocabulary
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.spec.data_plane import Webhooks
 from pulumi_hosted_mesh.vocabulary import DATA_PLANE, DEFAULT_REVISION, INJECTION_LABEL, REVISION_LABEL
 

@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 import pulumi  # noqa: E402
-from pulumi_hosted_mesh.clusters import DataPlaneCluster  # noqa: E402
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster  # noqa: E402
 from pulumi_hosted_mesh.spec.mesh import Mesh  # noqa: E402
 from pulumi_hosted_mesh.spec.stack import StackSettings  # noqa: E402
-from pulumi_hosted_mesh.trust import MeshTrust  # noqa: E402
+from pulumi_hosted_mesh.trust.authorities import MeshTrust  # noqa: E402
 
 from stacks import all_in_one  # noqa: E402
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
 from pulumi_hosted_mesh.data_plane.values import remote_values
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.spec.control_plane import CHARTS_ENVIRONMENT
 from pulumi_hosted_mesh.spec.load import read_mesh
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pulumi_hosted_mesh import kubeconfig
+from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 
 from sandbox.clusters import Sandbox

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.api_server import ApiServer, UnreachableError, kube_system_uid
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig, minimal
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError, kube_system_uid
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, minimal
 
 from sandbox.clusters.certificates import Pair, issue, new_authority
 

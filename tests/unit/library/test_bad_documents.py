@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.chart import source
+from pulumi_hosted_mesh.charts.chart import source
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file, read_mesh_text

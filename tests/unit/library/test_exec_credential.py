@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
-from pulumi_hosted_mesh import kubeconfig
-from pulumi_hosted_mesh.exec_credential import fetched
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.exec_credential import fetched
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 

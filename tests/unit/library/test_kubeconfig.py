@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from pulumi_hosted_mesh import kubeconfig, preflight
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.load import read_mesh

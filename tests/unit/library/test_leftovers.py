@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from pulumi_hosted_mesh.leftovers import roots_in
+from pulumi_hosted_mesh.operations.leftovers import roots_in
 
 
 def authority(common_name: str, organization: str = "hosted-mesh", began_days_ago: int = 1) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from pulumi_hosted_mesh import istiod_rights
-from pulumi_hosted_mesh.chart import marked
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.charts.chart import marked
+from pulumi_hosted_mesh.charts.merge import merged
+from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod_values import environment, istiod_values
-from pulumi_hosted_mesh.data_plane import webhooks
+from pulumi_hosted_mesh.data_plane import istiod_rights, webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
-from pulumi_hosted_mesh.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.merge import merged
-from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.control_plane import OUR_ENVIRONMENT
 from pulumi_hosted_mesh.spec.load import read_mesh
 from pulumi_hosted_mesh.spec.mesh import Mesh

@@ -7,7 +7,7 @@ import sys
 
 import pulumi
 import pytest
-from pulumi_hosted_mesh.guard import BoundaryError
+from pulumi_hosted_mesh.boundary.guard import BoundaryError
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 PROBLEMS = [Problem("a.b", "is too old", "Take a newer one"), Problem("c", "is no name", "Which one?")]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pulumi_hosted_mesh.clusters import (
+from pulumi_hosted_mesh.clusters.cluster import (
     Cluster,
     ControlPlaneCluster,
     DataPlaneCluster,
@@ -19,12 +19,12 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-from pulumi_hosted_mesh.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.trust import MeshTrust
+from pulumi_hosted_mesh.trust.authorities import MeshTrust
 
 
 def swapped(mesh: Mesh, provider: ControlPlaneCluster, user: DataPlaneCluster) -> None:

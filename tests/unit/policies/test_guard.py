@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pulumi
 import pytest
-from pulumi_hosted_mesh import guard
+from pulumi_hosted_mesh.boundary import guard
 from pulumi_hosted_mesh.problems import InvalidInputError
 
 from tests.corpus.rehearsal import run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pulumi_hosted_mesh.picture import box_of, picture
+from pulumi_hosted_mesh.operations.topology import box_of, topology
 
 URN = "urn:pulumi:s::hosted-mesh::"
 
@@ -39,7 +39,7 @@ CRDS = [resource("CustomResourceDefinition", f"crd{number}", "data-plane", names
 
 
 def test_objects_stand_in_their_cluster_and_namespace():
-    lines = picture([KEY, CACERTS, EXPOSURE, WEBHOOK]).splitlines()
+    lines = topology([KEY, CACERTS, EXPOSURE, WEBHOOK]).splitlines()
     control_plane = lines.index('  subgraph control_plane["control plane: the provider\'s cluster"]')
     data_plane = lines.index('  subgraph data_plane["data plane: the user\'s cluster"]')
     secret = next(number for number, line in enumerate(lines) if "<b>Secret</b><br/>cacerts" in line)
@@ -48,7 +48,7 @@ def test_objects_stand_in_their_cluster_and_namespace():
 
 
 def test_arrows_are_what_crosses_and_what_webhooks_call():
-    drawn = picture([KEY, CACERTS, EXPOSURE, WEBHOOK])
+    drawn = topology([KEY, CACERTS, EXPOSURE, WEBHOOK])
     assert "engine_PrivateKey -->|data| control_plane_mesh_demo_Secret" in drawn
     called = "-.->|https://istiod.demo.test:15017| control_plane_mesh_demo_Service"
     assert f"data_plane_MutatingWebhookConfiguration {called}" in drawn
@@ -69,10 +69,10 @@ def test_objects_of_other_clusters_are_left_out():
 
 
 def test_many_of_a_kind_are_counted():
-    assert "<b>CustomResourceDefinition</b><br/>14 of them" in picture(CRDS)
+    assert "<b>CustomResourceDefinition</b><br/>14 of them" in topology(CRDS)
 
 
 def test_no_value_is_shown_and_order_does_not_matter():
     resources = [KEY, CACERTS, EXPOSURE, WEBHOOK, *CRDS]
-    assert "SWORDFISH" not in picture(resources)
-    assert picture(resources) == picture(reversed(resources))
+    assert "SWORDFISH" not in topology(resources)
+    assert topology(resources) == topology(reversed(resources))

@@ -7,9 +7,9 @@ from typing import TypedDict
 import pulumi
 import pulumi_tls as tls
 
-from pulumi_hosted_mesh.credentials import CaCerts
+from pulumi_hosted_mesh.boundary.credentials import CaCerts
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
-from pulumi_hosted_mesh.trust_names import ORGANIZATION, intermediate_common_name, root_common_name
+from pulumi_hosted_mesh.trust.names import ORGANIZATION, intermediate_common_name, root_common_name
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]

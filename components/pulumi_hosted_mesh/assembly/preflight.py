@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pulumi_hosted_mesh import kubeconfig
-from pulumi_hosted_mesh.api_server import kube_system_uid
-from pulumi_hosted_mesh.chart import source
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.charts.chart import source
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import kube_system_uid
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.mesh import Mesh

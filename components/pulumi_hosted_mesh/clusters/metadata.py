@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pulumi_kubernetes import meta
 
 from pulumi_hosted_mesh import vocabulary
-from pulumi_hosted_mesh.clusters import Cluster
+from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 

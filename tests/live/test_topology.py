@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pulumi_hosted_mesh.picture import picture
+from pulumi_hosted_mesh.operations.topology import topology
 
 from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
@@ -12,4 +12,4 @@ def test_the_readme_shows_what_runs_where(live_sandbox, tools):
     _, _, rest = (CHECKOUT / "README.md").read_text().partition("```mermaid\n")
     shown, _, _ = rest.partition("```")
     state = deployment.export(live_sandbox, tools)
-    assert shown == picture(state["deployment"]["resources"])
+    assert shown == topology(state["deployment"]["resources"])

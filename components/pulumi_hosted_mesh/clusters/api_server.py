@@ -11,7 +11,7 @@ import tempfile
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
 TIMEOUT_SECONDS = 2.0
 NOT_FOUND = 404

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pulumi_hosted_mesh.api_server import ApiServer
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.trust_names import ORGANIZATION, root_common_name
+from pulumi_hosted_mesh.trust.names import ORGANIZATION, root_common_name
 from pulumi_hosted_mesh.vocabulary import MESH_LABEL, ROOT_CERTIFICATE_CONFIG_MAP
 
 # The label and the key that istiod gives it (pilot/pkg/serviceregistry/kube/controller/namespacecontroller.go).

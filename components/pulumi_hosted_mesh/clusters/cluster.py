@@ -8,8 +8,8 @@ from typing import ClassVar
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from pulumi_hosted_mesh import guard
-from pulumi_hosted_mesh.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.boundary import guard
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE, DATA_PLANE, PROVIDER_NAME
 

@@ -8,14 +8,14 @@ from typing import TypedDict
 
 import pulumi
 
-from pulumi_hosted_mesh import preflight
-from pulumi_hosted_mesh.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
 from pulumi_hosted_mesh.spec.load import read_mesh_text
-from pulumi_hosted_mesh.trust import MeshTrust
+from pulumi_hosted_mesh.trust.authorities import MeshTrust
 from pulumi_hosted_mesh.vocabulary import PACKAGE
 
 

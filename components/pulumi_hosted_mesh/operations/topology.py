@@ -1,4 +1,4 @@
-"""A picture of what runs where, drawn from an engine's state or from a preview: Mermaid, which Markdown viewers show.
+"""The topology: what runs where, drawn from an engine's state or from a preview: Mermaid, which Markdown viewers show.
 
 Nothing in it is drawn by hand: the boxes are the stack's Kubernetes objects and keys, the solid arrows are the property
 dependencies that cross from one place to another, the dotted ones are the URLs that webhooks call.
@@ -42,7 +42,7 @@ class Box:
         return "_".join(part.replace("-", "_") for part in (self.place, self.namespace, self.kind) if part)
 
 
-def picture(resources: Iterable[Mapping[str, Any]]) -> str:
+def topology(resources: Iterable[Mapping[str, Any]]) -> str:
     """Mermaid text for the resources of a state export (`deployment.resources`), the same for the same resources.
 
     No value is shown but names, kinds, URLs' hosts and ports; secrets cannot be among them.

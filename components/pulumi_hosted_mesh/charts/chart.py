@@ -12,9 +12,9 @@ import yaml
 from pulumi_kubernetes.helm import v4 as helm
 
 from pulumi_hosted_mesh import vocabulary
-from pulumi_hosted_mesh.clusters import Cluster
+from pulumi_hosted_mesh.charts.service_wait import service_wait
+from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
-from pulumi_hosted_mesh.service_wait import service_wait
 from pulumi_hosted_mesh.spec.fields import chart_version
 from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
 

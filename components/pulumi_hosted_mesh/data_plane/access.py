@@ -7,11 +7,11 @@ import base64
 import pulumi
 from pulumi_kubernetes import core, rbac
 
-from pulumi_hosted_mesh import kubeconfig
-from pulumi_hosted_mesh.clusters import DataPlaneCluster, require_data_plane
-from pulumi_hosted_mesh.credentials import IstiodCredential
-from pulumi_hosted_mesh.istiod_rights import Rule, cluster_rules, namespace_rules
-from pulumi_hosted_mesh.metadata import cluster_wide, in_mesh
+from pulumi_hosted_mesh.boundary.credentials import IstiodCredential
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
+from pulumi_hosted_mesh.data_plane.istiod_rights import Rule, cluster_rules, namespace_rules
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import TYPE_DATA_PLANE_ACCESS

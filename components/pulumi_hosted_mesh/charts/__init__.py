@@ -1,0 +1,1 @@
+"""Istio's Helm charts as Pulumi resources."""

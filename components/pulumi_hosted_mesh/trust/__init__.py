@@ -1,0 +1,1 @@
+"""Certificate authorities: the root, and one intermediate per mesh."""
