@@ -1,6 +1,6 @@
 """Policies that keep a control plane's credentials out of its users' clusters.
 
-The rules (`rules/`) and detectors (`detect/`) are pure: they read a `model.Stack` and know nothing of Pulumi. Three
-front ends build that model: `server` (a policy pack on a running engine), `scan` (a state file, a preview's JSON, a
-folder of manifests) and the tests (programs registered against a mock monitor).
+Rooms, each of which knows only those before it: `plan` (what is judged), `detect` (secrets and credentials in it),
+`rules` (what is refused, and the words for it), then the two front ends, `pack` (a running engine) and `scan` (files).
+Everything but the front ends is pure and knows nothing of Pulumi.
 """

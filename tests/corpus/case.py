@@ -42,7 +42,7 @@ class Case:
     moment: Literal["preview", "update"] = "preview"
     before: Program | None = None
     stack: str = "corpus"
-    only_rehearsed: str = ""
+    only_simulated: str = ""
     """Why the real engine cannot run it: an API server refuses such an object by itself, a plug-in is not there."""
 
     @property

@@ -109,7 +109,7 @@ def webhooks() -> Iterator[Case]:
                 "webhook",
                 f"{kind} webhook {name}",
                 lambda world, change=change, kind=kind: objects.webhook(world, kind, **change),
-                only_rehearsed="API servers refuse it" if name in REFUSED_BY_SERVERS else "",
+                only_simulated="API servers refuse it" if name in REFUSED_BY_SERVERS else "",
             )
 
     def unknown(world: World) -> None:

@@ -311,7 +311,7 @@ def indirect() -> Iterator[Case]:
     }.items():
         yield Case(name, "indirect", program, frozenset({FLOW}))
     why = "needs the plug-in of dynamic providers"
-    yield Case("a provider that drops marks", "indirect", custom_provider, frozenset({FLOW}), only_rehearsed=why)
+    yield Case("a provider that drops marks", "indirect", custom_provider, frozenset({FLOW}), only_simulated=why)
     yield Case("a certificate's copy of its key", "indirect", by_certificate, frozenset({SHAPE}), "update")
     disguised = "a certificate's copy of its key, disguised"
     yield Case(disguised, "indirect", by_certificate_disguised, frozenset({UNPROVEN}), "update")

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from .. import vocabulary
-from ..clusters import Clusters
-from ..model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
-from ..tree import UNKNOWN, Path, Tree, leaves
-from .atoms import atoms
+from ..plan.clusters import Clusters
+from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
+from ..plan.tree import UNKNOWN, Path, Tree, leaves
+from .fingerprints import fingerprints
 from .index import Index
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
 from .places import text_of
@@ -143,7 +143,7 @@ class Flow:
             index = self._fingerprints[source.urn] = Index()
             for tree in (source.outputs, source.inputs):
                 for _, value in secret_leaves(source, tree):
-                    index.add(atoms(value), source.urn)
+                    index.add(fingerprints(value), source.urn)
         if not len(index):
             return True
         tree = resource.asked.get(name) if isinstance(resource.asked, dict) else None

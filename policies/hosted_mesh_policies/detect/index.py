@@ -32,28 +32,28 @@ class Index:
     """Fingerprints by window. `origins` names where each came from; hits refer to it by position."""
 
     origins: list[str] = field(default_factory=list)
-    _atoms: list[tuple[bytes, int]] = field(default_factory=list)
+    _fingerprints: list[tuple[bytes, int]] = field(default_factory=list)
     _known: dict[bytes, int] = field(default_factory=dict)
     _windows: dict[int, dict[int, tuple[int, int]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
 
     def __len__(self) -> int:
-        return len(self._atoms)
+        return len(self._fingerprints)
 
-    def add(self, atoms: Iterable[bytes], origin: str) -> None:
+    def add(self, fingerprints: Iterable[bytes], origin: str) -> None:
         """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
         number = -1
-        for atom in atoms:
-            if len(atom) < LEAST_SHORT or atom in self._known or len(set(atom)) < 4:
+        for fingerprint in fingerprints:
+            if len(fingerprint) < LEAST_SHORT or fingerprint in self._known or len(set(fingerprint)) < 4:
                 continue
             if number < 0:
                 number = len(self.origins)
                 self.origins.append(origin)
-            self._known[atom] = number
-            self._atoms.append((atom, number))
-            width = WIDTH if len(atom) >= LEAST_FRAGMENT else SHORT_WIDTH
-            windows, place = self._windows[width], len(self._atoms) - 1
-            for offset in range(len(atom) - width + 1):
-                windows.setdefault(_number(atom[offset : offset + width]), (place, offset))
+            self._known[fingerprint] = number
+            self._fingerprints.append((fingerprint, number))
+            width = WIDTH if len(fingerprint) >= LEAST_FRAGMENT else SHORT_WIDTH
+            windows, place = self._windows[width], len(self._fingerprints) - 1
+            for offset in range(len(fingerprint) - width + 1):
+                windows.setdefault(_number(fingerprint[offset : offset + width]), (place, offset))
 
     def search(self, text: bytes) -> Iterator[Hit]:
         """Every fingerprint, or fragment of one, in the text; one hit per place."""
@@ -71,11 +71,11 @@ class Index:
 
     def _check(self, text: bytes, position: int, width: int) -> Hit | None:
         place, offset = self._windows[width][_number(text[position : position + width])]
-        atom, origin = self._atoms[place]
-        before = _common(text[max(0, position - offset) : position][::-1], atom[:offset][::-1])
-        after = _common(text[position : position + len(atom) - offset], atom[offset:])
+        fingerprint, origin = self._fingerprints[place]
+        before = _common(text[max(0, position - offset) : position][::-1], fingerprint[:offset][::-1])
+        after = _common(text[position : position + len(fingerprint) - offset], fingerprint[offset:])
         length = before + after
-        needed = LEAST_FRAGMENT if width == WIDTH else len(atom)
+        needed = LEAST_FRAGMENT if width == WIDTH else len(fingerprint)
         return Hit(origin, position - before, length) if length >= needed else None
 
 

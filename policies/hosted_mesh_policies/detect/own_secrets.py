@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Iterator
 from typing import Final
 
-from ..model import SECRET_DATA, Resource
-from ..tree import Path, Tree, leaves
+from ..plan.model import SECRET_DATA, Resource
+from ..plan.tree import Path, Tree, leaves
 from .places import as_bytes
 
 ALL_SECRET_TYPES: Final = frozenset(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from ..tree import UNKNOWN, Leaf, Path, Tree, leaves
+from ..plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
 from .unwrap import GAP
 
 LONGEST_PIECE: Final = 64

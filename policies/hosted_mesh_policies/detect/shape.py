@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from .atoms import YAML_LOADER
+from ..plan.decode import YAML_LOADER
 from .der import openssh_numbers, private_numbers
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views

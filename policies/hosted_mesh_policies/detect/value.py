@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..tree import Path
+from ..plan.tree import Path
 from .index import Index
 from .places import Text
 from .shape import may_hold_shape

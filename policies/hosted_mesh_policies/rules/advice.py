@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import vocabulary
-from ..context import Context
 from ..detect.flow import CERTIFICATE_TYPES
-from ..finding import Severity
-from ..model import Resource
-from ..settings import number
-from ..tree import UNKNOWN, at
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at
+from .context import Context
+from .finding import Severity
 from .istiod import discovery_container, pod_of
 from .rule import Place, Rule
+from .settings import number
 
 HOURS: Final = 24
 

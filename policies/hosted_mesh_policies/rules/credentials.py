@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..context import Context
 from ..detect.flow import Hop
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
-from ..finding import Severity
-from ..model import SECRET_DATA, Resource
-from ..settings import strings
-from ..tree import UNKNOWN, Path, at, leaves, show
+from ..plan.model import SECRET_DATA, Resource
+from ..plan.tree import UNKNOWN, Path, at, leaves, show
+from .context import Context
+from .finding import Severity
 from .ownership import covers, declassified, holds_certificate_of_its_key, is_annotated
 from .rule import Place, Rule
+from .settings import strings
 
 CURE_FLOW: Final = (
     "Pass a public fact instead (a certificate, a public key, a host name). If the value is public although it is made "
@@ -139,7 +139,7 @@ def _problem_of_key(context: Context, resource: Resource) -> str:
 def _is_from_user(context: Context, resource: Resource) -> bool:
     """True when the stack shows where the secrets of a resource come from, and that is the user's side."""
     if context.stack.partial:
-        return context.vouched is not None and resource.urn in context.vouched.users
+        return context.evidence is not None and resource.urn in context.evidence.users
     return is_from_users_sources(context, resource)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .. import vocabulary
-from ..context import Context
-from ..finding import Severity
-from ..model import Resource
-from ..tree import UNKNOWN, at, items
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at, items
+from .context import Context
+from .finding import Severity
 from .istiod import discovery_container, is_external, is_istios
 from .ownership import is_annotated
 from .rule import Place, Rule, not_known

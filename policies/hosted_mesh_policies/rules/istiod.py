@@ -6,9 +6,9 @@ import fnmatch
 from typing import Any, Final
 
 from .. import vocabulary
-from ..context import Context
-from ..model import Resource
-from ..tree import UNKNOWN, at, items
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at, items
+from .context import Context
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"})
 

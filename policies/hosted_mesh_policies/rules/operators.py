@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..context import Context
-from ..finding import Severity
-from ..model import Resource
-from ..tree import at, items
+from ..plan.model import Resource
+from ..plan.tree import at, items
+from .context import Context
+from .finding import Severity
 from .rule import Rule
 
 

@@ -6,15 +6,15 @@ import fnmatch
 from collections.abc import Iterator
 from typing import Final
 
-from ..clusters import KUBECONFIG_KEYS, Role
-from ..context import Context
 from ..detect.places import as_bytes, text_of
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
 from ..detect.value import inspect
-from ..finding import Severity
-from ..model import STACK_TYPE, Resource
-from ..tree import Secret, Tree, leaves, show
+from ..plan.clusters import KUBECONFIG_KEYS, Role
+from ..plan.model import STACK_TYPE, Resource
+from ..plan.tree import Secret, Tree, leaves, show
+from .context import Context
+from .finding import Severity
 from .rule import Rule
 
 

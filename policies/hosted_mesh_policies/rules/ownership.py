@@ -10,8 +10,8 @@ from typing import Final, Literal
 from .. import vocabulary
 from ..detect.der import is_certificate_authority
 from ..detect.places import as_bytes
-from ..model import Resource
-from ..tree import at, leaves
+from ..plan.model import Resource
+from ..plan.tree import at, leaves
 
 LEAST_REASON: Final = 8
 """A reason of fewer characters is none."""

@@ -6,13 +6,13 @@ import fnmatch
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..context import Context
-from ..finding import Severity
-from ..model import Resource
-from ..settings import strings
-from ..tree import UNKNOWN, at, items
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at, items
+from .context import Context
+from .finding import Severity
 from .istiod import is_istios
 from .rule import Place, Rule, not_known
+from .settings import strings
 
 ESCALATING_VERBS: Final = frozenset({"bind", "escalate", "impersonate"})
 ESCALATING: Final = {

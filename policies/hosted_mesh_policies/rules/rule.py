@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..context import Context
 from ..detect.unwrap import MOST_UNPACKED, TooMuchError
-from ..finding import Finding, Severity
-from ..model import Resource
+from ..plan.model import Resource
+from .context import Context
+from .finding import Finding, Severity
 
 Place = tuple[str, str]
 """(property path, what is wrong there)"""

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .. import vocabulary
-from ..context import Context
 from ..detect.index import Index
+from ..detect.known import add_secrets_of
 from ..detect.own_secrets import KEY_TYPE
 from ..detect.value import inspect
-from ..finding import Severity
-from ..model import Resource
-from ..secrets_known import add_secrets_of
-from ..settings import strings
-from ..tree import at, show
+from ..plan.model import Resource
+from ..plan.tree import at, show
+from .context import Context
+from .finding import Severity
 from .istiod import discovery_container, environment
 from .rule import Rule
+from .settings import strings
 
 OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
 """Secrets that no two meshes may share. A registry login or a DNS credential may be shared by the provider's choice."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..context import Context
-from ..finding import Severity
-from ..model import SECRET_DATA, Resource
-from ..settings import strings
-from ..tree import UNKNOWN, at, items
+from ..plan.model import SECRET_DATA, Resource
+from ..plan.tree import UNKNOWN, at, items
+from .context import Context
+from .finding import Severity
 from .istiod import discovery_container, environment, is_external, pod_of
 from .rule import Place, Rule, not_known
+from .settings import strings
 
 CACERTS: Final = "cacerts"
 KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"}, {"tls.crt", "tls.key", "ca.crt"})

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..context import Context
-from ..finding import Severity
-from ..model import Resource
-from ..tree import leaves, show
+from ..plan.model import Resource
+from ..plan.tree import leaves, show
+from .context import Context
+from .finding import Severity
 from .ownership import covers, declassified, is_annotated
 from .rule import Place, Rule
 
@@ -24,14 +24,16 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     stack, mode = context.stack, context.settings.without_preview
     if not stack.partial or stack.preview or resource.read_only or not context.clusters.on_data_plane(resource):
         return
-    if context.vouched is None and mode == REFUSE_ALL:
+    if context.evidence is None and mode == REFUSE_ALL:
         yield "", "is written without a preview"
-    if (context.vouched is None and mode != REFUSE_SECRETS) or is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+    if (context.evidence is None and mode != REFUSE_SECRETS) or is_annotated(
+        resource, vocabulary.USER_OWNED_ANNOTATION
+    ):
         return
-    vouched = context.vouched.paths.get(resource.urn, frozenset()) if context.vouched else frozenset()
-    allowed = (*declassified(resource), *vouched)
+    evidence = context.evidence.paths.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    allowed = (*declassified(resource), *evidence)
     why = "a secret, and this run had no preview that could show whose"
-    if context.vouched is not None:
+    if context.evidence is not None:
         why = "a secret, and its preview could not show whose"
     for leaf in leaves(resource.asked):
         path = show(leaf.path)

@@ -7,13 +7,13 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..context import Context
-from ..finding import Severity
-from ..model import Resource
-from ..settings import number, strings
-from ..tree import UNKNOWN, at, items
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at, items
+from .context import Context
+from .finding import Severity
 from .istiod import is_istios
 from .rule import Place, Rule, not_known
+from .settings import number, strings
 
 KINDS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..finding import Finding, Severity
 from ..rules.catalogue import RULES
+from ..rules.finding import Finding, Severity
 from ..rules.rule import Rule
 
 SARIF_LEVELS: Final = {

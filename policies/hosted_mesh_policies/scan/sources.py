@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from ..clusters import Role
-from ..decode import from_plain
-from ..detect.atoms import YAML_LOADER
-from ..model import Provider, Resource, Stack
+from ..plan.clusters import Role
+from ..plan.decode import YAML_LOADER, from_plain
+from ..plan.model import Provider, Resource, Stack
 
 CONTROL_PLANE_PROVIDER = "control-plane-cluster"
 DATA_PLANE_PROVIDER = "data-plane-cluster"

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..clusters import ClusterConfig, Clusters, Role
-from ..model import Stack
-from ..tree import UNKNOWN, leaves
+from ..plan.clusters import ClusterConfig, Clusters, Role
+from ..plan.model import Stack
+from ..plan.tree import UNKNOWN, leaves
 
 _WHERE: Final = {
     Role.CONTROL_PLANE: "control planes",

@@ -16,24 +16,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from hosted_mesh_policies.clusters import Clusters
-from hosted_mesh_policies.model import Resource, Stack
-from hosted_mesh_policies.settings import Settings
-from hosted_mesh_policies.tree import UNKNOWN, plain
+from hosted_mesh_policies.plan.clusters import Clusters
+from hosted_mesh_policies.plan.model import Resource, Stack
+from hosted_mesh_policies.plan.tree import UNKNOWN, plain
+from hosted_mesh_policies.rules.settings import Settings
 
 from sandbox.errors import SandboxError
 from sandbox.progress import Step
 
 # The bench measures on the corpus that the tests prove the policies with. A copy of it here would drift from that one,
 # and a place of its own for both would be a folder of test programs outside tests/. Nothing else of the sandbox does.
-from tests.corpus import rehearsal
+from tests.corpus import simulated_engine
 from tests.corpus.case import Case
 from tests.corpus.cases import CASES, CLEAN, LEAKS, batches
 from tests.corpus.engine import Engine
 
 AT_ONCE: Final = 2
 NAMES: Final = tuple(
-    name for name, case in CASES.items() if (case in LEAKS or case in CLEAN) and not case.only_rehearsed
+    name for name, case in CASES.items() if (case in LEAKS or case in CLEAN) and not case.only_simulated
 )
 FOLDERS: Final = {name: f"case-{number:03}" for number, name in enumerate(NAMES)}
 """Folder names that tell a scanner nothing."""
@@ -156,9 +156,9 @@ def _objects(case: Case) -> tuple[list[Any], list[Any]]:
     """A user's cluster's and the provider's."""
     state: dict[str, Any] = {}
     if case.before:
-        rehearsal.run(case.before, preview=False, state=state, rules=(), stack=case.stack)
-    *_, resources = rehearsal.run(case.program, preview=False, state=state, rules=(), stack=case.stack)
-    servers = {f"{word}Servers": [rehearsal.SERVERS[side]] for word, side in _SIDES}
+        simulated_engine.run(case.before, preview=False, state=state, rules=(), stack=case.stack)
+    *_, resources = simulated_engine.run(case.program, preview=False, state=state, rules=(), stack=case.stack)
+    servers = {f"{word}Servers": [simulated_engine.SERVERS[side]] for word, side in _SIDES}
     clusters = Clusters(Stack(case.stack, tuple(resources)), Settings.read({"": servers}).clusters)
     mine = [resource for resource in resources if resource.is_kubernetes]
     return (

@@ -16,7 +16,7 @@ from typing import Any, Final
 import grpc
 from google.protobuf import struct_pb2
 from google.protobuf.json_format import ParseDict
-from hosted_mesh_policies.decode import SECRET, SIGNATURE
+from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from sandbox.bench.policies.synthetic import Planned, planned

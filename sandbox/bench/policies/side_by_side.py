@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.scan.command import findings_in
 from hosted_mesh_policies.scan.sources import UnreadableError, from_paths
-from hosted_mesh_policies.settings import Settings
 
 from sandbox.bench.grid import Grid
 from sandbox.bench.policies import corpus

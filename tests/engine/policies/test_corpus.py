@@ -1,4 +1,4 @@
-"""The whole corpus on the real engine, and agreement with the rehearsal in one process.
+"""The whole corpus on the real engine, and agreement with the simulated engine in one process.
 
 Programs that are about one object share a stack, fifteen to a preview, each under a component of its own; those that
 are about a whole stack, or about two runs, have one each.
@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hosted_mesh_policies.configuration import BEFORE_WRITE
+from hosted_mesh_policies.rules.configuration import BEFORE_WRITE
 
 from tests.corpus.cases import CASES, batches
 from tests.corpus.engine import Engine, Run
-from tests.corpus.rehearsal import rehearse
+from tests.corpus.simulated_engine import simulate
 
 AT_ONCE = 2
-RUNNABLE = [name for name, case in CASES.items() if not case.only_rehearsed]
+RUNNABLE = [name for name, case in CASES.items() if not case.only_simulated]
 ALONE = [name for name in RUNNABLE if CASES[name].alone]
 
 
@@ -79,15 +79,15 @@ def test_clean_programs_pass(name: str, verdicts: Mapping[str, frozenset[str]]) 
     assert verdicts[name] == frozenset()
 
 
-def test_the_rehearsal_says_the_same(verdicts: Mapping[str, frozenset[str]]) -> None:
+def test_the_simulated_engine_says_the_same(verdicts: Mapping[str, frozenset[str]]) -> None:
     differences = dict(_differences(verdicts))
     assert differences == {}
 
 
 def _differences(verdicts: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, tuple[list[str], list[str]]]]:
     for name in RUNNABLE:
-        rehearsed = rehearse(CASES[name])
-        said = rehearsed.preview if CASES[name].moment == "preview" else rehearsed.before_write
+        simulated = simulate(CASES[name])
+        said = simulated.preview if CASES[name].moment == "preview" else simulated.before_write
         rules = {finding.rule for finding in said}
         if rules != verdicts[name]:
             yield name, (sorted(rules), sorted(verdicts[name]))

@@ -10,7 +10,7 @@ import json
 import zlib
 
 import pytest
-from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.own_secrets import secret_leaves
 from hosted_mesh_policies.detect.unwrap import views
@@ -50,7 +50,7 @@ def _leaked(sandbox: Sandbox, engine: Engine, stack: str) -> list[str]:
             continue  # the user's own
         for tree in (resource.inputs, resource.outputs):
             for _, value in secret_leaves(resource, tree):
-                index.add(atoms(value, certain=resource.type.startswith("random:")), resource.name)
+                index.add(fingerprints(value, certain=resource.type.startswith("random:")), resource.name)
     items = sandbox.clusters["user"].etcd_items()
     return [key.decode() for key, value in items if any(any(index.search(v.data)) for v in views(value))]
 

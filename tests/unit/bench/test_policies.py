@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hosted_mesh_policies.decode import from_struct
-from hosted_mesh_policies.tree import Secret, leaves
+from hosted_mesh_policies.plan.decode import from_struct
+from hosted_mesh_policies.plan.tree import Secret, leaves
 
 from sandbox.bench.grid import Grid
 from sandbox.bench.policies import corpus, messages

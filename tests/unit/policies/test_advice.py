@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.clusters import ClusterConfig
-from hosted_mesh_policies.context import Context
-from hosted_mesh_policies.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.rules.advice import CERTIFICATES, CHART_VERSIONS, DISRUPTION, QUOTAS
+from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.rule import Rule, judge
-from hosted_mesh_policies.settings import Settings
+from hosted_mesh_policies.rules.settings import Settings
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",)))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from hosted_mesh_policies.clusters import ClusterConfig, Clusters, Role, cluster_of, normal_server
-from hosted_mesh_policies.model import Provider, Resource, Stack
-from hosted_mesh_policies.tree import UNKNOWN, Secret
+from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters, Role, cluster_of, normal_server
+from hosted_mesh_policies.plan.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 
 OURS, THEIRS = "https://ours.example.com:6443", "https://theirs.example.com"
 

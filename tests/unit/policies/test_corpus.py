@@ -6,13 +6,13 @@ import pytest
 from hosted_mesh_policies.rules.catalogue import RULES
 
 from tests.corpus.cases import CASES, CLEAN, FAULTS, LEAKS
-from tests.corpus.rehearsal import rehearse
+from tests.corpus.simulated_engine import simulate
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.clean])
 def test_a_leak_or_fault_is_caught_at_the_earliest_moment(name: str) -> None:
     case = CASES[name]
-    verdict = rehearse(case)
+    verdict = simulate(case)
     said = verdict.preview if case.moment == "preview" else verdict.before_write
     assert {finding.rule for finding in said} & case.rules
     assert not any("could not evaluate (" in finding.what for finding in said)
@@ -20,7 +20,7 @@ def test_a_leak_or_fault_is_caught_at_the_earliest_moment(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.clean])
 def test_a_clean_program_passes(name: str) -> None:
-    verdict = rehearse(CASES[name])
+    verdict = simulate(CASES[name])
     assert [*verdict.preview, *verdict.before_write, *verdict.after] == []
 
 

@@ -11,17 +11,17 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pulumi
 import pytest
-from hosted_mesh_policies.configuration import BEFORE_WRITE
-from hosted_mesh_policies.finding import Finding
 from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.configuration import BEFORE_WRITE
 from hosted_mesh_policies.rules.credentials import FLOW
+from hosted_mesh_policies.rules.finding import Finding
 from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 from hosted_mesh_policies.scan.command import app as scan
 from typer.testing import CliRunner
 
 from tests.corpus import literals
-from tests.corpus.rehearsal import SERVERS, run
+from tests.corpus.simulated_engine import SERVERS, run
 from tests.unit.policies.documentation import FOLDER, Block, Example, anchors, pages, read, sections
 
 BY_NAME = {rule.name: rule for rule in RULES}
@@ -55,9 +55,9 @@ def configure() -> None:
 
 
 def _run(
-    block: Block, page: str, *, preview: bool, state: dict[str, Any], vouched: Any = None
+    block: Block, page: str, *, preview: bool, state: dict[str, Any], evidence: Any = None
 ) -> tuple[list[Finding], Any]:
-    """What all rules say about an example, before its writes and at its end; and what its preview vouches for."""
+    """What all rules say about an example, before its writes and at its end; and the evidence of its preview."""
     code = compile(f"{PREAMBLE.text}\n{block.text}", page, "exec")
 
     def in_own_context() -> tuple[list[Finding], Any]:
@@ -66,7 +66,7 @@ def _run(
             lambda _: exec(code, {"__name__": "__main__"}),
             preview=preview,
             state=state,
-            vouched=vouched,
+            evidence=evidence,
             stack=block.settings.get("stack", "corpus"),
             more=_clusters(),
         )
@@ -93,9 +93,9 @@ def test_a_failing_example_is_refused_in_an_update_without_preview_too(name: str
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_cure_passes_its_rule_and_all_mandatory_ones_in_preview_and_update(name: str) -> None:
-    example, state, vouched = EXAMPLES[name], dict[str, Any](), None
+    example, state, evidence = EXAMPLES[name], dict[str, Any](), None
     for preview in (True, False) if _in_preview(example) else (False,):
-        found, vouched = _run(example.cure, example.page, preview=preview, state=state, vouched=vouched)
+        found, evidence = _run(example.cure, example.page, preview=preview, state=state, evidence=evidence)
         assert {rule for rule in _spoke(found) if BY_NAME[rule].mandatory or rule == example.section} == set()
 
 

@@ -10,7 +10,7 @@ import pytest
 from pulumi_hosted_mesh.boundary import guard
 from pulumi_hosted_mesh.problems import InvalidInputError
 
-from tests.corpus.rehearsal import run
+from tests.corpus.simulated_engine import run
 from tests.corpus.world import Box, Object, World, key, password, self_signed
 
 

@@ -7,7 +7,7 @@ from hosted_mesh_policies.detect import unwrap
 from hosted_mesh_policies.rules.catalogue import RULES
 
 from tests.corpus.cases import CASES
-from tests.corpus.rehearsal import rehearse
+from tests.corpus.simulated_engine import simulate
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.mandatory], ids=lambda rule: rule.name)
@@ -19,7 +19,7 @@ def test_without_a_rule_a_leak_is_missed(rule) -> None:
 
 
 def _caught(case, rules) -> bool:
-    verdict = rehearse(case, rules)
+    verdict = simulate(case, rules)
     said = verdict.preview if case.moment == "preview" else verdict.before_write
     return bool({finding.rule for finding in said} & case.rules)
 
@@ -32,4 +32,4 @@ def test_without_a_decoder_a_wrapping_hides_a_secret(decoder: str, monkeypatch: 
     for table in ("TEXT_DECODERS", "BINARY_DECODERS"):
         monkeypatch.setattr(unwrap, table, tuple(row for row in getattr(unwrap, table) if row[0] != decoder))
     wrapped = [case for case in CASES.values() if case.family == "wrapped value"]
-    assert any(not rehearse(case).preview for case in wrapped), f"no wrapping needs {decoder}"
+    assert any(not simulate(case).preview for case in wrapped), f"no wrapping needs {decoder}"

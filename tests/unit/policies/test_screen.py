@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.screen import cleared
 from hosted_mesh_policies.detect.unwrap import BETWEEN, views
@@ -22,7 +22,7 @@ SECRET = literals.opaque("screen")
 
 def index() -> Index:
     found = Index()
-    found.add(atoms(SECRET.encode()), "made here")
+    found.add(fingerprints(SECRET.encode()), "made here")
     return found
 
 

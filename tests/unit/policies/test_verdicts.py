@@ -7,18 +7,18 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.clusters import ClusterConfig
-from hosted_mesh_policies.context import Context
-from hosted_mesh_policies.finding import Finding
-from hosted_mesh_policies.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.context import Context
+from hosted_mesh_policies.rules.finding import Finding
 from hosted_mesh_policies.rules.rule import Rule, judge
-from hosted_mesh_policies.settings import Settings
-from hosted_mesh_policies.tree import UNKNOWN, Secret
+from hosted_mesh_policies.rules.settings import Settings
 
 from tests.corpus import literals
 from tests.corpus.cases import CASES
-from tests.corpus.rehearsal import rehearse
+from tests.corpus.simulated_engine import simulate
 
 SETTINGS = Settings(clusters=ClusterConfig(data_plane_providers=("users",), control_plane_providers=("ours",)))
 USERS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::users", "pulumi:providers:kubernetes", "users", {})
@@ -99,7 +99,7 @@ def test_five_megabytes_are_searched() -> None:
 def test_no_message_holds_a_value_or_a_part_of_one() -> None:
     for name, case in CASES.items():
         if case.family in {"direct", "wrapped value", "odd place", "cut"}:
-            said = " ".join(finding.message for finding in rehearse(case).preview)
+            said = " ".join(finding.message for finding in simulate(case).preview)
             for token in {
                 literals.opaque(n) for n in ("token", "admin", "cut", "key", "binary", "deep", "large", "data")
             }:

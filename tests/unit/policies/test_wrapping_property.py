@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from hosted_mesh_policies.detect.atoms import atoms
+from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.value import inspect
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.corpus.wrappings import WRAPPINGS
 
 SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
-    lambda text: len(set(text)) > 8 and list(atoms(text.encode(), certain=True)) != []
+    lambda text: len(set(text)) > 8 and list(fingerprints(text.encode(), certain=True)) != []
 )
 KEYS = st.text(string.ascii_letters, min_size=1, max_size=10)
 PLAIN = st.one_of(
@@ -47,7 +47,7 @@ def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree:
         wrapped = WRAPPINGS[name](wrapped)
     manifest = _placed(tree, wrapped.decode("latin-1"), lambda n: data.draw(st.integers(0, n - 1)))
     index = Index()
-    index.add(atoms(secret.encode(), certain=True), "the secret")
+    index.add(fingerprints(secret.encode(), certain=True), "the secret")
     assert inspect(text_of(manifest), index).matches
 
 
@@ -57,5 +57,5 @@ def test_nothing_is_found_where_nothing_is(tree: Any, secrets: list[str]) -> Non
     # The manifests hold no capital letters.
     index = Index()
     for secret in secrets:
-        index.add(atoms(secret.encode(), certain=True), "a secret")
+        index.add(fingerprints(secret.encode(), certain=True), "a secret")
     assert not inspect(text_of(tree), index).matches

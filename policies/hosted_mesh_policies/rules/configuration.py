@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from .rules.catalogue import RULES
-from .rules.rule import Rule
+from ..rules.catalogue import RULES
+from ..rules.rule import Rule
 
 BEFORE_WRITE: Final = "-before-write"
 LEVEL: Final = "enforcementLevel"

@@ -1,6 +1,6 @@
 """The rules as policies of Pulumi's own Python policy SDK, for a pack that has others too.
 
-    from hosted_mesh_policies.sdk import policies
+    from hosted_mesh_policies.pack.sdk import policies
     PolicyPack("ours", [*policies(), ...])
 
 The SDK drops the secret marks, so what rests on them is quiet here: use the pack itself (`server`) where it can be
@@ -24,14 +24,14 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
-from .configuration import BEFORE_WRITE
-from .context import Context
-from .model import Provider, Resource, Stack
-from .rules.catalogue import RULES
-from .rules.rule import Rule, judge, judge_resource
-from .rules.unproven import UNPROVEN
-from .settings import Settings
-from .tree import UNKNOWN, Tree
+from ..plan.model import Provider, Resource, Stack
+from ..plan.tree import UNKNOWN, Tree
+from ..rules.catalogue import RULES
+from ..rules.configuration import BEFORE_WRITE
+from ..rules.context import Context
+from ..rules.rule import Rule, judge, judge_resource
+from ..rules.settings import Settings
+from ..rules.unproven import UNPROVEN
 
 
 def policies(settings: Mapping[str, Any] | None = None) -> list[StackValidationPolicy | ResourceValidationPolicy]:

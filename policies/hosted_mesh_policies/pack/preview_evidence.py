@@ -19,20 +19,20 @@ import time
 from pathlib import Path
 from typing import Final
 
-from .context import Context
-from .detect.flow import CERTIFICATE_TYPES
-from .finding import Finding
-from .model import SECRET_DATA, Resource
-from .rules.credentials import FLOW, SHAPE, VALUE, is_from_users_sources
-from .tree import UNKNOWN, Leaf, leaves, show
-from .tree import Path as Place
-from .vouched import Vouched
+from ..detect.flow import CERTIFICATE_TYPES
+from ..plan.evidence import Evidence
+from ..plan.model import SECRET_DATA, Resource
+from ..plan.tree import UNKNOWN, Leaf, leaves, show
+from ..plan.tree import Path as Place
+from ..rules.context import Context
+from ..rules.credentials import FLOW, SHAPE, VALUE, is_from_users_sources
+from ..rules.finding import Finding
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600
 
 
-def vouch(context: Context, findings: list[Finding]) -> Vouched:
-    """What a whole stack's verdict vouches for."""
+def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
+    """What a whole stack's verdict shows for the update."""
     accused = {finding.urn for finding in findings if finding.rule in {FLOW.name, VALUE.name, SHAPE.name}}
     paths: dict[str, frozenset[str]] = {}
     users: set[str] = set()
@@ -55,7 +55,7 @@ def vouch(context: Context, findings: list[Finding]) -> Vouched:
             paths[resource.urn] = frozenset(kept)
             if is_from_users_sources(context, resource):
                 users.add(resource.urn)
-    return Vouched(paths, frozenset(users), foreign)
+    return Evidence(paths, frozenset(users), foreign)
 
 
 def _names(leaf: Leaf) -> list[Place]:
@@ -90,14 +90,14 @@ def note_path(stack: str, project: str) -> Path | None:
     return Path(tempfile.gettempdir()) / f"hosted-mesh-policies-{os.getuid()}" / f"{name}.json"
 
 
-def write_note(path: Path | None, vouched: Vouched) -> None:
+def write_note(path: Path | None, evidence: Evidence) -> None:
     """Keeps a note for the update. Failing to is not an error: the update is then stricter."""
     if path is None:
         return
     content = {
-        "paths": {urn: sorted(found) for urn, found in vouched.paths.items()},
-        "users": sorted(vouched.users),
-        "foreign": {urn: sorted(found) for urn, found in vouched.foreign.items()},
+        "paths": {urn: sorted(found) for urn, found in evidence.paths.items()},
+        "users": sorted(evidence.users),
+        "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
     }
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -114,7 +114,7 @@ def write_note(path: Path | None, vouched: Vouched) -> None:
         temporary.replace(path)
 
 
-def read_note(path: Path | None) -> Vouched | None:
+def read_note(path: Path | None) -> Evidence | None:
     """The note of this run's preview, if there was one. It is used once."""
     if path is None:
         return None
@@ -126,7 +126,7 @@ def read_note(path: Path | None) -> Vouched | None:
         paths, foreign = (
             {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign")
         )
-        return Vouched(paths, frozenset(content["users"]), foreign)
+        return Evidence(paths, frozenset(content["users"]), foreign)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

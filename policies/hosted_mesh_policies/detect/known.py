@@ -6,15 +6,15 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .clusters import KUBECONFIG_KEYS, Clusters, Role
-from .detect.atoms import atoms
-from .detect.flow import CERTIFICATE_TYPES, Flow
-from .detect.index import Index
-from .detect.own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
-from .detect.places import as_bytes
-from .model import SECRET_DATA, Resource, Stack
-from .settings import Settings
-from .tree import Secret, at, leaves, plain, show
+from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
+from ..plan.model import SECRET_DATA, Resource, Stack
+from ..plan.tree import Secret, at, leaves, plain, show
+from ..rules.settings import Settings
+from .fingerprints import fingerprints
+from .flow import CERTIFICATE_TYPES, Flow
+from .index import Index
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
+from .places import as_bytes
 
 PROVIDER_NAMESPACES: Final = [
     "kubernetes:*",
@@ -89,7 +89,7 @@ def _origin_first(resource: Resource) -> tuple[int, str]:
 
 def add(index: Index, users: frozenset[bytes], value: bytes, origin: str, *, certain: bool) -> None:
     """Adds a secret's fingerprints, but not those that are the user's."""
-    index.add((atom for atom in atoms(value, certain=certain) if atom not in users), origin)
+    index.add((fingerprint for fingerprint in fingerprints(value, certain=certain) if fingerprint not in users), origin)
 
 
 def add_secrets_of(
@@ -112,19 +112,23 @@ def _born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             for key in KUBECONFIG_KEYS:
-                yield from atoms(as_bytes(at(provider.inputs, key)))
+                yield from fingerprints(as_bytes(at(provider.inputs, key)))
     for resource in stack.resources:
         if resource.kind == "Secret" and clusters.on_data_plane(resource):
-            asked = set(_data_atoms(resource.inputs)) if resource.inputs is not None else None
+            asked = set(_data_fingerprints(resource.inputs)) if resource.inputs is not None else None
             if asked is not None or resource.read_only:
-                yield from (atom for atom in _data_atoms(resource.outputs) if atom not in (asked or ()))
+                yield from (
+                    fingerprint
+                    for fingerprint in _data_fingerprints(resource.outputs)
+                    if fingerprint not in (asked or ())
+                )
 
 
-def _data_atoms(tree: Any) -> Iterator[bytes]:
+def _data_fingerprints(tree: Any) -> Iterator[bytes]:
     while isinstance(tree, Secret):
         tree = tree.value
     for key in SECRET_DATA:
         found = plain(at(tree, key))
         for leaf in leaves(found if isinstance(found, dict) else {}):
             data = as_bytes(leaf.value)
-            yield from atoms(from_base64(data) if key == "data" else data)
+            yield from fingerprints(from_base64(data) if key == "data" else data)

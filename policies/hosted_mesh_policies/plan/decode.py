@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from google.protobuf.struct_pb2 import ListValue, Struct, Value
 
 from .tree import UNKNOWN, Secret, Tree
@@ -34,6 +35,7 @@ UNKNOWNS: Final = frozenset(
 MASK: Final = "[secret]"
 """What `pulumi preview --json` prints for a secret, with --show-secrets too."""
 LARGEST_ASSET: Final = 64 * 1024 * 1024
+YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def from_struct(struct: Struct) -> dict[str, Tree]:

@@ -1,4 +1,4 @@
-"""What a preview vouches for (see `vouching`); apart from it, because rules read it and vouching runs rules."""
+"""What a preview shows for the update that follows (made by `pack.preview_evidence`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Vouched:
+class Evidence:
     """`paths`: per URN, the properties whose secrets are not the control plane's. `users`: URNs all of whose secrets
     come from the user's own sources. `foreign`: per URN of the provider's cluster, the properties that hold only the
     user's."""

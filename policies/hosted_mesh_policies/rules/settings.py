@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .clusters import ClusterConfig
+from ..plan.clusters import ClusterConfig
 
 
 def strings(description: str, default: tuple[str, ...] = ()) -> dict[str, Any]:

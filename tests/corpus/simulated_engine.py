@@ -18,15 +18,15 @@ import pulumi
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from google.protobuf import empty_pb2, json_format, struct_pb2
-from hosted_mesh_policies.decode import SECRET, SIGNATURE, from_struct
-from hosted_mesh_policies.finding import Finding
-from hosted_mesh_policies.model import Provider, Resource
+from hosted_mesh_policies.pack.session import Session
+from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_struct
+from hosted_mesh_policies.plan.evidence import Evidence
+from hosted_mesh_policies.plan.model import Provider, Resource
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, plain
 from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.rules.finding import Finding
 from hosted_mesh_policies.rules.rule import Rule
-from hosted_mesh_policies.session import Session
-from hosted_mesh_policies.settings import Settings
-from hosted_mesh_policies.tree import UNKNOWN, Secret, plain
-from hosted_mesh_policies.vouched import Vouched
+from hosted_mesh_policies.rules.settings import Settings
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.stack import run_in_stack
@@ -203,17 +203,17 @@ def run(
     preview: bool,
     state: dict[str, Any],
     rules: Iterable[Rule] = RULES,
-    vouched: Vouched | None = None,
+    evidence: Evidence | None = None,
     stack: str = "corpus",
     more: dict[str, Any] | None = None,
-) -> tuple[list[Finding], list[Finding], Vouched, list[Resource]]:
-    """One preview or update: what was refused before a write, what was said at the end, what is vouched for, what is
-    registered."""
+) -> tuple[list[Finding], list[Finding], Evidence, list[Resource]]:
+    """One preview or update: what was refused before a write, what was said at the end, the evidence for the
+    update, what is registered."""
     rules = tuple(rules)
     config = Settings.read(
         {"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}}
     )
-    session = Session(stack, "hosted-mesh-corpus", preview, settings=config, vouched=vouched)
+    session = Session(stack, "hosted-mesh-corpus", preview, settings=config, evidence=evidence)
     monitor = Monitor(session, state, rules)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -239,23 +239,23 @@ def run(
         loop.close()
         pulumi.runtime.settings.ROOT.set(None)
     if monitor.refused:
-        return monitor.refused, [], Vouched(), monitor.found
+        return monitor.refused, [], Evidence(), monitor.found
     said, kept = session.at_end(monitor.found, rules)
     return [], said, kept, monitor.found
 
 
-def rehearse(case: Case, rules: Iterable[Rule] = RULES) -> Verdict:
+def simulate(case: Case, rules: Iterable[Rule] = RULES) -> Verdict:
     """A preview, then, if nothing mandatory was said, the update."""
     rules = tuple(rules)
     mandatory = {rule.name for rule in rules if rule.mandatory}
     state: dict[str, Any] = {}
     if case.before:
         run(case.before, preview=False, state=state, rules=(), stack=case.stack)
-    _, said, vouched, found = run(case.program, preview=True, state=state, rules=rules, stack=case.stack)
+    _, said, evidence, found = run(case.program, preview=True, state=state, rules=rules, stack=case.stack)
     verdict = Verdict(preview=[finding for finding in said if finding.rule in mandatory])
     if not verdict.preview:
         refused, said, _, found = run(
-            case.program, preview=False, state=state, rules=rules, vouched=vouched, stack=case.stack
+            case.program, preview=False, state=state, rules=rules, evidence=evidence, stack=case.stack
         )
         verdict.before_write = [finding for finding in refused if finding.rule in mandatory]
         verdict.after = [finding for finding in said if finding.rule in mandatory]

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .clusters import KUBECONFIG_KEYS, Clusters, Role
-from .context import Context
-from .detect.atoms import atoms
-from .detect.flow import Flow
-from .detect.index import Index
-from .detect.places import as_bytes
-from .finding import Finding
-from .model import Provider, Resource, Stack
-from .rules.rule import Rule, judge, judge_resource
-from .secrets_known import add, add_secrets_of, known_secrets
-from .settings import Settings
-from .tree import at
-from .vouched import Vouched
-from .vouching import vouch
+from ..detect.fingerprints import fingerprints
+from ..detect.flow import Flow
+from ..detect.index import Index
+from ..detect.known import add, add_secrets_of, known_secrets
+from ..detect.places import as_bytes
+from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
+from ..plan.evidence import Evidence
+from ..plan.model import Provider, Resource, Stack
+from ..plan.tree import at
+from ..rules.context import Context
+from ..rules.finding import Finding
+from ..rules.rule import Rule, judge, judge_resource
+from ..rules.settings import Settings
+from .preview_evidence import evidence_of
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Session:
     secret_config_keys: frozenset[str] = frozenset()
     settings: Settings = field(default_factory=Settings)
     ambient: Mapping[str, str] = field(default_factory=dict)
-    vouched: Vouched | None = None
+    evidence: Evidence | None = None
     _inputs: dict[str, Resource] = field(default_factory=dict)
     _providers: dict[str, Resource] = field(default_factory=dict)
     _said: set[Finding] = field(default_factory=set)
@@ -59,22 +59,22 @@ class Session:
             self.settings,
             self.ambient,
             self._gathered(),
-            self.vouched,
+            self.evidence,
         )
         if resource.urn in context.flow.owned and self._index is not None:
-            foreign = self.vouched.foreign.get(resource.urn, frozenset()) if self.vouched else frozenset()
+            foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
             add_secrets_of(resource, self._index, frozenset(self._users), foreign)
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found
 
-    def at_end(self, resources: Sequence[Resource], rules: Sequence[Rule]) -> tuple[list[Finding], Vouched]:
-        """Judges the whole stack, and says what it can vouch for in the update that follows a preview."""
+    def at_end(self, resources: Sequence[Resource], rules: Sequence[Rule]) -> tuple[list[Finding], Evidence]:
+        """Judges the whole stack, and says what evidence it gives to the update that follows a preview."""
         context = Context(
             self._stack(tuple(map(self._complete, resources)), partial=False), self.settings, self.ambient
         )
         found = [finding for rule in rules for finding in judge(rule, context)]
-        return [finding for finding in found if finding not in self._said], vouch(context, found)
+        return [finding for finding in found if finding not in self._said], evidence_of(context, found)
 
     def inputs_are_known(self, urn: str) -> bool:
         return urn in self._inputs
@@ -114,7 +114,7 @@ class Session:
         for key in KUBECONFIG_KEYS:
             data = as_bytes(at(provider.inputs, key))
             if role is Role.DATA_PLANE:
-                self._users.update(atoms(data))
+                self._users.update(fingerprints(data))
             elif role is Role.CONTROL_PLANE:
                 add(self._gathered(), frozenset(self._users), data, f"{provider.urn} {key}", certain=False)
 

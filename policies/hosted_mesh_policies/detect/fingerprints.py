@@ -1,7 +1,7 @@
 """From a secret to its fingerprints: the parts of it that give power, without the parts that are public.
 
 A private key's public half, a kubeconfig's server, a token's header are in certificates, host names and other tokens,
-so they make false alarms. An atom is what must not be found elsewhere, byte for byte.
+so they make false alarms. A fingerprint is what must not be found elsewhere, byte for byte.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import yaml
 
+from ..plan.decode import YAML_LOADER
 from .der import openssh_numbers, private_numbers
 
-LEAST_ATOM: Final = 8
+LEAST_FINGERPRINT: Final = 8
 """A shorter value cannot be told from chance: "admin", "5432"."""
 MOST_DEPTH: Final = 8
 
-YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JWT = re.compile(rb"(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"^[a-z][a-z0-9+.-]*://[^/@:\s]*:([^/@\s]+)@", re.IGNORECASE)
@@ -57,19 +57,19 @@ def is_public_looking(text: str) -> bool:
     return bool(_PUBLIC.match(text))
 
 
-def atoms(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[bytes]:
+def fingerprints(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[bytes]:
     """The fingerprints of a secret.
 
     `certain` says that the value is known to be secret as a whole (a generated password), so that even a value that
     looks like a word is one. Otherwise values that look public are left out.
     """
     value = value.strip()
-    if len(value) < LEAST_ATOM or depth > MOST_DEPTH:
+    if len(value) < LEAST_FINGERPRINT or depth > MOST_DEPTH:
         return
     if b"-----BEGIN" in value:
         yield from _of_pem(value)
         value = _PEM.sub(b"", value).strip()
-        if len(value) < LEAST_ATOM:
+        if len(value) < LEAST_FINGERPRINT:
             return
     if (numbers := private_numbers(value) or openssh_numbers(value)) or (value[:1] == b"\x30" and not _is_text(value)):
         yield from numbers  # DER: a key has private numbers, a certificate has none
@@ -81,14 +81,14 @@ def atoms(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[by
         yield found.group(3)
         return
     if found := _USER_INFO.match(value):
-        yield from atoms(found.group(1), certain=certain, depth=depth + 1)
+        yield from fingerprints(found.group(1), certain=certain, depth=depth + 1)
         return
     if lines := _HTPASSWD.findall(value):
-        yield from (line for line in lines if len(line) >= LEAST_ATOM)
+        yield from (line for line in lines if len(line) >= LEAST_FINGERPRINT)
         return
     if b"\n" in value and (parts := _ASSIGNMENTS.findall(value)):
         for part in parts:
-            yield from atoms(part.strip(b"\"'"), depth=depth + 1)
+            yield from fingerprints(part.strip(b"\"'"), depth=depth + 1)
         return
     inner = list(_of_encoded(value, depth))
     yield from inner
@@ -187,11 +187,11 @@ def _of_structure(tree: Any, depth: int) -> Iterator[bytes]:
             todo.extend((key, v) for v in node)
         elif isinstance(node, str | bytes) and key not in _PUBLIC_KEYS:
             data = node.encode("utf-8", "surrogatepass") if isinstance(node, str) else node
-            yield from atoms(data, depth=depth + 1)
+            yield from fingerprints(data, depth=depth + 1)
 
 
 def _of_encoded(value: bytes, depth: int) -> Iterator[bytes]:
-    """Atoms of what the whole value decodes to: a base64 or hex text is the same secret in other letters."""
+    """Fingerprints of what the whole value decodes to: a base64 or hex text is the same secret in other letters."""
     try:
         if _HEX.fullmatch(value) and len(value) % 2 == 0:
             yield from _opaque(binascii.unhexlify(value), depth)
@@ -213,6 +213,6 @@ def _decodes_to_text(value: bytes) -> bool:
 
 def _opaque(decoded: bytes, depth: int) -> Iterator[bytes]:
     if all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in decoded[:4096]) or decoded[:1] == b"\x30":
-        yield from atoms(decoded, depth=depth + 1)
+        yield from fingerprints(decoded, depth=depth + 1)
     elif len(decoded) >= 12:
         yield decoded

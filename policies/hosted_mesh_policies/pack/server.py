@@ -21,16 +21,16 @@ from google.protobuf import empty_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
-from .configuration import BEFORE_WRITE, UnusableConfigurationError, check
-from .decode import from_struct
-from .finding import Finding, Severity
-from .model import Provider, Resource
+from ..plan.decode import from_struct
+from ..plan.model import Provider, Resource
+from ..rules.catalogue import RULES
+from ..rules.configuration import BEFORE_WRITE, UnusableConfigurationError, check
+from ..rules.finding import Finding, Severity
+from ..rules.rule import Rule
+from ..rules.settings import Settings
+from .preview_evidence import note_path, read_note, write_note
 from .protocol import analyzer_pb2, plugin_pb2
-from .rules.catalogue import RULES
-from .rules.rule import Rule
 from .session import Session
-from .settings import Settings
-from .vouching import note_path, read_note, write_note
 
 PACK: Final = "hosted-mesh"
 VERSION: Final = "0.1.0"
@@ -84,7 +84,7 @@ class Analyzer:
         session.stack, session.project, session.preview = request.stack, request.project, request.dry_run
         session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
         if not session.preview:
-            session.vouched = read_note(note_path(session.stack, session.project))
+            session.evidence = read_note(note_path(session.stack, session.project))
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
@@ -123,10 +123,10 @@ class Analyzer:
                     found += [_undecodable(rule, resource) for rule in rules[:1]]
                 elif resource is not None:
                     resources.append(resource)
-            said, vouched = self.session.at_end(resources, rules)
+            said, evidence = self.session.at_end(resources, rules)
             found += said
             if self.session.preview:
-                write_note(note_path(self.session.stack, self.session.project), vouched)
+                write_note(note_path(self.session.stack, self.session.project), evidence)
             response = analyzer_pb2.AnalyzeResponse()
             response.diagnostics.extend(self._diagnostic(finding, "") for finding in found)
             return response

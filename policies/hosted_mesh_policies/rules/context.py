@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .clusters import Clusters
-from .detect.atoms import LEAST_ATOM
-from .detect.flow import Flow
-from .detect.index import Index
-from .detect.places import Text, text_of
-from .detect.screen import cleared
-from .detect.unwrap import TooMuchError, views
-from .detect.value import Inspection, inspect
-from .model import Resource, Stack
-from .secrets_known import known_secrets
+from ..detect.fingerprints import LEAST_FINGERPRINT
+from ..detect.flow import Flow
+from ..detect.index import Index
+from ..detect.known import known_secrets
+from ..detect.places import Text, text_of
+from ..detect.screen import cleared
+from ..detect.unwrap import TooMuchError, views
+from ..detect.value import Inspection, inspect
+from ..plan.clusters import Clusters
+from ..plan.evidence import Evidence
+from ..plan.model import Resource, Stack
+from ..plan.tree import Path, show
 from .settings import Settings
-from .tree import Path, show
-from .vouched import Vouched
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Context:
     """One stack to judge.
 
     `ambient` is the deployer's environment. `index` is given when fingerprints are gathered elsewhere (before each
-    write, one resource at a time). `vouched` are URNs whose secrets the preview of this same run found to be the
+    write, one resource at a time). `evidence` are URNs whose secrets the preview of this same run found to be the
     user's; None where no preview was seen.
     """
 
@@ -35,7 +35,7 @@ class Context:
     settings: Settings = field(default_factory=Settings)
     ambient: Mapping[str, str] = field(default_factory=dict)
     index: Index | None = None
-    vouched: Vouched | None = None
+    evidence: Evidence | None = None
     _texts: dict[str, Text] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
 
@@ -95,4 +95,4 @@ class Context:
         return show(path, hides=self._is_known_secret)
 
     def _is_known_secret(self, key: str) -> bool:
-        return len(key) >= LEAST_ATOM and any(any(self.known.search(v.data)) for v in views(key.encode()))
+        return len(key) >= LEAST_FINGERPRINT and any(any(self.known.search(v.data)) for v in views(key.encode()))

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import yaml
 
-from . import vocabulary
-from .detect.atoms import YAML_LOADER
+from .. import vocabulary
+from .decode import YAML_LOADER
 from .model import Provider, Resource, Stack
 from .tree import UNKNOWN, at, plain
 
