@@ -15,16 +15,9 @@ from weakref import WeakSet
 
 import pulumi
 
+from pulumi_hosted_mesh.boundary.ownership import SECRET_TYPE, is_certificate, is_control_planes
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.vocabulary import TYPE_EXTERNAL_CONTROL_PLANE, TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
-OWNERS: Final = frozenset({TYPE_MESH_ROOT, TYPE_MESH_TRUST, TYPE_EXTERNAL_CONTROL_PLANE})
-"""Components whose resources' secrets are the control plane's."""
-SECRET: Final = "kubernetes:core/v1:Secret"  # noqa: S105 (a type)
-CERTIFICATES: Final = frozenset(
-    f"tls:index/{name}" for name in ("selfSignedCert:SelfSignedCert", "locallySignedCert:LocallySignedCert")
-)
-STACK_REFERENCE: Final = "pulumi:pulumi:StackReference"
 FIX: Final = (
     "Pass a public fact (a certificate, a host name); a value that is public although made from a secret goes through "
     "guard.declassify with a reason"
@@ -48,7 +41,7 @@ def keep_secrets_out(args: pulumi.ResourceTransformationArgs) -> pulumi.Resource
 
     The registration fails with BoundaryError, which names the property and the secret's source, never a value.
     """
-    kept_secret = {"data", "stringData"} if args.type_ == SECRET else set[str]()
+    kept_secret = {"data", "stringData"} if args.type_ == SECRET_TYPE else set[str]()
     props = {
         name: _guarded(value, name, args.name, always_marked=name in kept_secret) for name, value in args.props.items()
     }
@@ -95,27 +88,11 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
     guilty = [
         urn
         for source, urn in found
-        if (source in _on_control_plane or _is_owned(urn)) and not (always_marked and _type_of(urn) in CERTIFICATES)
+        if (source in _on_control_plane or is_control_planes(urn)) and not (always_marked and is_certificate(urn))
     ]
     if guilty:
         # A value may come from a key and from its certificate; it is the key that people have to look at.
-        origin = min(guilty, key=lambda urn: (_type_of(urn) in CERTIFICATES, urn)).rpartition("::")[2]
+        origin = min(guilty, key=lambda urn: (is_certificate(urn), urn)).rpartition("::")[2]
         problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {origin}", FIX)
         raise BoundaryError([problem], "what the data plane is sent")
     return True
-
-
-def _is_owned(urn: str) -> bool:
-    """By type: another stack's output, or a resource below a component of the control plane's."""
-    types = _types(urn)
-    return types[-1:] == [STACK_REFERENCE] or not OWNERS.isdisjoint(types)
-
-
-def _type_of(urn: str) -> str:
-    return "".join(_types(urn)[-1:])
-
-
-def _types(urn: str) -> list[str]:
-    """The types that a URN repeats: parents' first, the resource's own last."""
-    parts = urn.split("::")
-    return parts[2].split("$") if len(parts) > 3 else []
