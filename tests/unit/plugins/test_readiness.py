@@ -161,7 +161,13 @@ def test_ingresses(address: bool, others: Others, done: bool) -> None:
 
 
 def _workload(kind: str, api_version: str = "apps/v1", **fields: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "generation": 1}, **fields}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "generation": 1}} | fields
+
+
+def _job(*conditions: dict[str, str], **status: Any) -> dict[str, Any]:
+    metadata = {"name": "a", "namespace": "shop"}
+    started = {"startTime": "2026-01-01T00:00:00Z", "conditions": list(conditions), **status}
+    return _workload("Job", "batch/v1", metadata=metadata, status=started)
 
 
 _SET = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "currentReplicas": 2}
@@ -191,8 +197,10 @@ _SET = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "currentRepl
         (_workload("DaemonSet", status={"observedGeneration": 1, "desiredNumberScheduled": 0}), True),
         (_workload("DaemonSet", status={"observedGeneration": 1, "desiredNumberScheduled": 1}), False),
         (_workload("DaemonSet", status={"observedGeneration": 1}), False),
-        (_workload("Job", "batch/v1", status={"conditions": [{"type": "Complete", "status": "True"}]}), True),
-        (_workload("Job", "batch/v1", status={"active": 1}), False),
+        (_job({"type": "Complete", "status": "True"}), True),
+        (_job({"type": "Complete", "status": "False"}), False),
+        (_job({"type": "Complete", "status": "True"}, startTime=None), False),
+        (_job(active=1), False),
         (_workload("Pod", "v1", status={"phase": "Succeeded"}), True),
         (_workload("Pod", "v1", status={"phase": "Pending"}), False),
         (_workload("PersistentVolumeClaim", "v1", spec={}, status={"phase": "Bound"}), True),
@@ -212,12 +220,26 @@ def test_other_kinds(obj: dict[str, Any], done: bool) -> None:
     assert _judge(obj)[0] is done
 
 
-def test_a_job_that_its_controller_gave_up_fails_at_once() -> None:
-    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too often"}
-    job = _workload("Job", "batch/v1", status={"conditions": [failed]})
+@pytest.mark.parametrize(
+    ("reason", "given_up"), [("BackoffLimitExceeded", True), ("DeadlineExceeded", True), ("PodFailurePolicy", False)]
+)
+def test_a_job_that_its_controller_gave_up_fails_at_once(reason: str, given_up: bool) -> None:
+    job = _job({"type": "Failed", "status": "True", "reason": reason, "message": "too often"}, failed=3)
     condition = condition_for(job, job, binds_late=lambda _: False)
     assert condition is not None
-    assert condition.judge(View(job, job)).failed
+    verdict = condition.judge(View(job, job))
+    assert (verdict.done, verdict.failed) == (False, given_up)
+    assert verdict.reasons == ((f"[{reason}] too often",) if given_up else ())
+
+
+def test_a_job_says_how_far_it_is() -> None:
+    job = _job(active=1, succeeded=2)
+    condition = condition_for(job, job, binds_late=lambda _: False)
+    assert condition is not None
+    note = 'Waiting for Job "shop/a" to succeed (Active: 1 | Succeeded: 2 | Failed: 0)'
+    assert condition.judge(View(job, job)).note == note
+    waiting = _job(startTime=None)
+    assert condition.judge(View(waiting, waiting)).note == 'Waiting for Job "shop/a" to start'
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "ServiceAccount", "Namespace", "Secret"])

@@ -22,7 +22,7 @@ def _judge(view: View) -> Verdict:
 
 def pod_verdict(pod: Mapping[str, Any]) -> Verdict:
     """Scheduled, then initialized, then ready; a Pod that has succeeded is ready."""
-    name = f"{namespace_of(pod)}/{name_of(pod)}" if namespace_of(pod) not in ("", "default") else name_of(pod)
+    name = shown_name(pod)
     if get(pod, "status", "phase") == "Succeeded":
         return Verdict(True)
     for kind, word in (("PodScheduled", "scheduled"), ("Initialized", "initialized"), ("Ready", "ready")):
@@ -31,6 +31,11 @@ def pod_verdict(pod: Mapping[str, Any]) -> Verdict:
             continue
         return Verdict(False, f'Waiting for Pod "{name}" to be {word}', tuple(_complaints(name, kind, entry, pod)))
     return Verdict(True)
+
+
+def shown_name(obj: Mapping[str, Any]) -> str:
+    """namespace/name, without the namespace where it is the default one."""
+    return f"{namespace_of(obj)}/{name_of(obj)}" if namespace_of(obj) not in ("", "default") else name_of(obj)
 
 
 def pod_errors(pods: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ class Waiting:
                 if verdict.done:
                     return view.own or target
                 if verdict.failed:
-                    raise NotReady(verdict.note, view.own or target, verdict.reasons)
+                    message = f"Resource '{name_of(target)}' was created but failed to initialize"
+                    raise NotReady(message, view.own or target, verdict.reasons)
                 if self._cancelled.is_set() or time.monotonic() >= deadline:
                     return self._last_look(watching, condition, target)
                 if verdict.note != last_note:

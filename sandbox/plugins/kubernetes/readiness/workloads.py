@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sandbox.plugins.kubernetes.objects import Object, get, is_owned_by, name_of
-from sandbox.plugins.kubernetes.readiness.pods import condition_of, pod_errors
+from sandbox.plugins.kubernetes.objects import Object, get, is_owned_by
+from sandbox.plugins.kubernetes.readiness.pods import condition_of, pod_errors, shown_name
 from sandbox.plugins.kubernetes.readiness.verdict import PODS, Condition, Verdict, View
+
+# A Job that failed for any other reason (a Pod failure policy, say) is waited for until the time is over.
+_JOB_GIVEN_UP: Final = ("BackoffLimitExceeded", "DeadlineExceeded")
 
 
 def _number(obj: Any, *path: str) -> int:
@@ -72,19 +75,22 @@ def _daemon_set(view: View) -> Verdict:
 
 
 def _job(view: View) -> Verdict:
-    """Complete; failed as soon as its controller gives up."""
+    """Started and complete; failed as soon as its controller gives up for one of the two common reasons."""
     own = view.own
     if own is None:
         return Verdict(False, "Waiting for the Job to start")
+    name = shown_name(own)
+    if not get(own, "status", "startTime"):
+        return Verdict(False, f'Waiting for Job "{name}" to start', _own_pod_errors(view))
+    counts = " | ".join(f"{word}: {_number(own, 'status', word.lower())}" for word in ("Active", "Succeeded", "Failed"))
+    note = f'Waiting for Job "{name}" to succeed ({counts})'
     failed = condition_of(own, "Failed")
-    if get(failed, "status") == "True":
+    if get(failed, "status") == "True" and get(failed, "reason") in _JOB_GIVEN_UP:
         reason = f"[{get(failed, 'reason')}] {get(failed, 'message')}"
-        return Verdict(False, reason, (reason, *_own_pod_errors(view)), failed=True)
+        return Verdict(False, note, (reason, *_own_pod_errors(view)), failed=True)
     if get(condition_of(own, "Complete"), "status") == "True":
         return Verdict(True)
-    counts = " | ".join(f"{word}: {_number(own, 'status', word.lower())}" for word in ("Active", "Succeeded", "Failed"))
-    word = "succeed" if get(own, "status", "startTime") else "start"
-    return Verdict(False, f'Waiting for Job "{name_of(own)}" to {word} ({counts})', _own_pod_errors(view))
+    return Verdict(False, note, _own_pod_errors(view))
 
 
 def _replication_controller(view: View) -> Verdict:
