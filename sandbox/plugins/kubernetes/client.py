@@ -106,7 +106,9 @@ class Client:
 
     def stream(self, path: str, query: Mapping[str, str]) -> Any:
         """A response that is read line by line while it comes. The caller closes it. Raises ApiError, Unreachable."""
-        headers = {**self._headers, "Accept": JSON}
+        # Whoever waits for a watch shuts its socket from another thread. A socket that went back to the pool when the
+        # watch ended would by then be another request's.
+        headers = {**self._headers, "Accept": JSON, "Connection": "close"}
         response = self._send("GET", path, query, headers=headers, preload_content=False, timeout=WATCH_TIMEOUT)
         if response.status >= 400:
             try:

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ class Watching:
             self._closed = True
             responses = list(self._responses)
         for response in responses:
-            response.shutdown()  # unblocks the thread that reads it
+            _unblock(response)
 
     def start(self, label: str, path: str, *, name: str = "") -> None:
         """Begins to follow the collection at `path`, or of it only the object `name`."""
@@ -121,6 +122,15 @@ class Watching:
             self._first.setdefault((label, name_of(item)), now)
         self._dirty = True
         self._changed.notify_all()
+
+
+def _unblock(response: Any) -> None:
+    """Makes the thread that reads the response come to its end."""
+    # That thread may close the response at this very moment, because an event or the end of the watch has woken it.
+    # Then there is nothing to unblock, and the response says so in one of four ways. Its socket serves no other
+    # request (`Client.stream`), so whatever the two threads do to it disturbs nobody else.
+    with suppress(OSError, RuntimeError, TypeError, ValueError):
+        response.shutdown()
 
 
 def _items(listing: Object) -> list[Object]:

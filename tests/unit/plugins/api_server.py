@@ -7,14 +7,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from itertools import count
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qs, urlsplit
 
 Object = dict[str, Any]
 
 
+class Request(NamedTuple):
+    """One request that came in. connection: a number of its own for each connection."""
+
+    connection: int
+    is_watch: bool
+
+
 class ApiServer(ThreadingHTTPServer):
-    """answers: what a GET of a path returns, other paths are not found. events: what each watch sends, then ends."""
+    """answers: what a GET of a path returns, other paths are not found. events: what each watch sends, then ends.
+
+    requests: those that came in so far, in order.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -23,6 +34,8 @@ class ApiServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, Object] = {}
         self.events: Callable[[], Iterable[Object]] = list
+        self.requests: list[Request] = []
+        self.connections = count()
 
     @property
     def url(self) -> str:
@@ -40,6 +53,9 @@ class ApiServer(ThreadingHTTPServer):
             }
         )
 
+    def handle_error(self, *_: Any) -> None:
+        """Nothing: who asks may go away at any moment."""
+
     def has_kind(self, api_version: str, kind: str, plural: str) -> None:
         """Makes discovery name the kind, as one that lives in namespaces."""
         group, _, version = api_version.rpartition("/")
@@ -53,10 +69,16 @@ class ApiServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def setup(self) -> None:
+        super().setup()
+        self.connection_number = next(cast("ApiServer", self.server).connections)
+
     def do_GET(self) -> None:
         server = cast("ApiServer", self.server)
         url = urlsplit(self.path)
-        if "watch" in parse_qs(url.query):
+        is_watch = "watch" in parse_qs(url.query)
+        server.requests.append(Request(self.connection_number, is_watch))
+        if is_watch:
             self._stream(server.events())
             return
         answer = server.answers.get(url.path)
