@@ -1,18 +1,21 @@
-"""`test` and `lint`: which programs run over which folders, and one line for each at the end."""
+"""`test` and `lint`: which programs run over which folders, and what came of each at the end."""
 
 from __future__ import annotations
 
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.jobs import wait_gently
 from sandbox.progress import Progress, format_seconds
 from sandbox.surroundings import with_tools
+from sandbox.timings import read, table
 from sandbox.toolchain import ensure
 
 # In this order: what takes seconds comes first, what needs the tool chain and the clusters comes last.
@@ -21,10 +24,14 @@ _TYPED = ("components", "stacks", "policies", "sandbox", "tests", "examples")
 # Bytes. A nested literal given to pulumi_kubernetes' typed dictionaries made mypy take 17 GB; 1 GB is usual.
 _LINT_MEMORY = 6 * 2**30
 _NO_TESTS = 5  # pytest's exit code when it found none
+LINT = "lint"
+WORKERS = 2  # processes; each may have two API servers and an engine, which is some 3 GB
 
 
 def run_tests(arguments: Sequence[str]) -> int:
     """Runs pytest on each folder in turn, and all of them even if one fails; returns 0 only if every one passed.
+
+    Without arguments `lint` comes first, and counts.
 
     arguments: for pytest; paths below tests/ among them limit what is run. A folder without tests is a failure, unless
     a selection (-k, -m, a path) may have left it empty; then at least one folder must have had tests.
@@ -32,17 +39,34 @@ def run_tests(arguments: Sequence[str]) -> int:
     plan = split_by_folder(arguments)
     options = [argument for argument in arguments if not _is_path(argument)]
     results: dict[str, int] = {}
+    taken: dict[str, float] = {}
     began = time.monotonic()
-    for folder, paths in plan.items():
-        if folder != FOLDERS[0]:
-            ensure(progress=Progress())  # here, where its progress is seen: pytest hides what a fixture prints
-        print(f"\n=== {folder}", flush=True)
-        results[folder] = _call([sys.executable, "-m", "pytest", *paths, *options])
+    with tempfile.TemporaryDirectory(prefix="hosted-mesh-reports-") as folder:
+        reports = {name: Path(folder) / f"{number}.xml" for number, name in enumerate(plan)}
+        if not arguments:
+            print("\n=== lint", flush=True)
+            results[LINT], taken[LINT] = _timed(run_lint)
+        for name, paths in plan.items():
+            if name != FOLDERS[0]:
+                ensure(progress=Progress())  # here, where its progress is seen: pytest hides what a fixture prints
+            print(f"\n=== {name}", flush=True)
+            command = [sys.executable, "-m", "pytest", *paths, *side_by_side(paths, options), *options]
+            results[name], taken[name] = _timed(partial(_call, [*command, f"--junit-xml={reports[name]}"]))
+        print(f"\n{table(read(reports.values()))}")
     print(f"\n=== all tests, {format_seconds(time.monotonic() - began)}")
-    selective = bool(arguments)
-    for folder, code in results.items():
-        print(f"{_VERDICTS.get(code, f'FAILED (pytest exit code {code})'):<24} {folder}")
-    return overall(results, selective=selective)
+    for name, code in results.items():
+        verdict = _VERDICTS.get(code, f"FAILED (exit code {code})")
+        print(f"{verdict:<24} {name:<16} {format_seconds(taken[name])}")
+    return overall(results, selective=bool(arguments))
+
+
+def side_by_side(paths: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Options for pytest: whole folders are shared by two processes, each with clusters of its own (tests/conftest.py).
+
+    A chosen file or test is not worth a second pair of clusters; with options (-x, -k, --pdb) one may want to watch.
+    """
+    whole = not options and all((CHECKOUT / path).is_dir() for path in paths)
+    return [f"--numprocesses={WORKERS}", "--dist=loadgroup"] if whole else []
 
 
 _VERDICTS: Mapping[int, str] = {0: "passed", _NO_TESTS: "no tests"}
@@ -88,6 +112,12 @@ def run_lint() -> int:
     for name, code in results.items():
         print(f"{'clean' if code == 0 else 'FAILED':<8} {name}")
     return 0 if all(code == 0 for code in results.values()) else 1
+
+
+def _timed(run: Callable[[], int]) -> tuple[int, float]:
+    """Its exit code, and the seconds that it took."""
+    began = time.monotonic()
+    return run(), time.monotonic() - began
 
 
 def _is_path(argument: str) -> bool:

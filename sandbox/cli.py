@@ -92,7 +92,7 @@ def shell(context: typer.Context) -> None:
 
 @app.command(context_settings=_PASS_ON)
 def test(context: typer.Context) -> None:
-    """Run the tests in order: unit (seconds), engine (real API servers), live (the whole sandbox).
+    """Run the tests in order: lint, unit (seconds), engine (real API servers), live (the whole sandbox).
 
     Arguments go to pytest, for example `test -k webhooks -x`; paths below tests/ choose the folders to run.
     """

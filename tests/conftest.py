@@ -8,9 +8,26 @@ from pathlib import Path
 import pytest
 
 from sandbox import clusters, deployment, toolchain
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of two processes one runs all of a group, in order (pytest-xdist's loadgroup).
+
+    A group is what shares something costly: one process deploys the mesh, a file's fixtures are made once.
+    Engine tests claim names of their own, so each goes to whichever process is free unless its file says otherwise.
+    """
+    for item in items:
+        path = item.path.relative_to(CHECKOUT).as_posix()
+        if item.get_closest_marker("xdist_group"):
+            continue
+        if "live_sandbox" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("mesh"))
+        elif not path.startswith("tests/engine/"):
+            item.add_marker(pytest.mark.xdist_group(path))
 
 
 @pytest.fixture(scope="session")
