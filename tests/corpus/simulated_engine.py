@@ -11,6 +11,7 @@ import asyncio
 import base64
 import secrets
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,6 +217,8 @@ def run(
     session = Session(stack, "hosted-mesh-corpus", preview, settings=config, evidence=evidence)
     monitor = Monitor(session, state, rules)
     loop = asyncio.new_event_loop()
+    # The SDK registers by threads: of two resources that do not wait for each other either could come first.
+    loop.set_default_executor(ThreadPoolExecutor(1))
     asyncio.set_event_loop(loop)
     try:
         settings.reset_options(project="hosted-mesh-corpus", stack=stack, preview=preview)
