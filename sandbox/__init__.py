@@ -1,1 +1,1 @@
-"""The embedded default: two real Kubernetes clusters on one machine, without containers and without a cloud."""
+"""The embedded default: real Kubernetes clusters on one machine, without containers and without a cloud."""

@@ -19,7 +19,7 @@ from sandbox.progress import Progress
 from sandbox.surroundings import state_dir
 
 app = typer.Typer(
-    help="Two real Kubernetes clusters on this machine, and a mesh whose control plane runs in the first one and whose "
+    help="Real Kubernetes clusters on this machine, and a mesh whose control plane runs in the first one and whose "
     "proxies run in the second.\n\nStart with `up`; it ends by saying what to do next. `down` removes it all again.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,8 +41,20 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opti
 
 
 @app.command()
-def up(state: State = None) -> None:
-    """Make everything: tools, two clusters, `pulumi up` of a mesh, and a table that proves what it does.
+def up(
+    state: State = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=24,  # sandbox.clusters.addresses.MOST_CLUSTERS, whose import would slow every command
+            help="How many: contexts provider, user, user-2 and so on. More than there are adds some. Default: those "
+            "that are there, else 2.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Make everything: tools, clusters, `pulumi up` of a mesh, and a table that proves what it does.
 
     Run again, it skips what is done and changes nothing. The first time takes minutes, since Kubernetes, Istio and
     the Pulumi engine are built from their pinned sources; they are kept in the cache for ever after.
@@ -50,7 +62,7 @@ def up(state: State = None) -> None:
     """
     from sandbox.up import run
 
-    if not run(state_dir(state), Progress(), Console()):
+    if not run(state_dir(state), Progress(), Console(), clusters=clusters):
         raise typer.Exit(1)
 
 

@@ -23,21 +23,26 @@ if TYPE_CHECKING:
     from sandbox.toolchain import Tools
 
 
-def run(state: Path, progress: Progress, console: Console) -> bool:
-    """Makes everything that is not there yet, and proves it; returns whether every claim was observed."""
-    from sandbox import clusters, proof
+def run(state: Path, progress: Progress, console: Console, *, clusters: int | None = None) -> bool:
+    """Makes everything that is not there yet, and proves it; returns whether every claim was observed.
+
+    clusters: how many; None: those that are there, else two.
+    """
+    from sandbox import proof
+    from sandbox.clusters import Topology, status
+    from sandbox.clusters import up as start
 
     packages(progress)
     tools = ready_tools(progress)
-    sandbox = clusters.up(state, tools, progress)
-    if line := clusters.status(state).less_real:
+    sandbox = start(state, tools, progress, topology=Topology.of(clusters) if clusters else None)
+    if line := status(state).less_real:
         progress.line(f"     less real here: {line}")
     plugins(tools, progress)
     observations = settled(
         lambda *, refresh: deploy(sandbox, tools, progress, refresh=refresh), lambda: prove(sandbox, tools, progress)
     )
     console.print(proof.render(observations))
-    print(what_next(state, sandbox.kubeconfig, proved=whole(observations)))
+    print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=whole(observations)))
     return whole(observations)
 
 
@@ -177,7 +182,7 @@ def describe(seen: Status, state: Path) -> str:
     return "\n".join(lines)
 
 
-def what_next(state: Path, kubeconfig: Path, *, proved: bool) -> str:
+def what_next(state: Path, kubeconfig: Path, contexts: Sequence[str], *, proved: bool) -> str:
     """What `up` says at its end. proved: whether every claim was observed."""
     chosen = "" if state == state_dir() else f"HOSTED_MESH_STATE={state} "
     repair = (
@@ -191,7 +196,7 @@ def what_next(state: Path, kubeconfig: Path, *, proved: bool) -> str:
     )
     return (
         f"{repair}\nWhat to do next\n"
-        f"  kubectl with both clusters   export KUBECONFIG={kubeconfig}  (contexts provider and user)\n"
+        f"  kubectl with all clusters    export KUBECONFIG={kubeconfig}  (contexts {', '.join(contexts)})\n"
         f"  kubectl, pulumi, istioctl    {chosen}make shell\n"
         f"  what runs                    {chosen}make status\n"
         f"  remove it all                {chosen}make down"

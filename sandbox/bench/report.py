@@ -70,7 +70,7 @@ def _timed_up(state: Path, progress: Progress, console: Console) -> list[StepRes
 
 def first_proxy_ready(sandbox: Sandbox) -> datetime:
     """When the first sample Pod with a sidecar became ready, by its own status (to the second)."""
-    pods = client_of(sandbox.clusters["user"]).list(Pod, namespace=workloads.NAMESPACE)
+    pods = client_of(sandbox.data_plane).list(Pod, namespace=workloads.NAMESPACE)
     return min(_ready_since(pod) for pod in pods if workloads.has_proxy(pod))
 
 

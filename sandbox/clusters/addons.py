@@ -1,4 +1,4 @@
-"""Objects that a cluster's own services need: `python -m sandbox.clusters.addons CLUSTER KUBECONFIG`.
+"""Objects that each cluster's own services need: `python -m sandbox.clusters.addons STATE`, run in the wan's namespace.
 
 RBAC for CoreDNS, for the load-balancer controller and for the API server as a client of nodes; the Service `kube-dns`
 at its fixed address. lightkube applies them: typed objects, one small HTTP client, no kubectl process per object.
@@ -19,7 +19,10 @@ from lightkube.resources.core_v1 import Service
 from lightkube.resources.discovery_v1 import EndpointSlice
 from lightkube.resources.rbac_authorization_v1 import ClusterRole, ClusterRoleBinding
 
-from sandbox.clusters.addresses import ClusterAddresses, named
+from sandbox.clusters.addresses import ClusterAddresses, addresses_of
+from sandbox.clusters.credentials import Credentials
+from sandbox.clusters.namespaces import inside
+from sandbox.clusters.state import Layout, settings
 
 _READ = ["get", "list", "watch"]
 _RBAC = "rbac.authorization.k8s.io"
@@ -89,6 +92,10 @@ def client(kubeconfig: Path, field_manager: str) -> Client:
 
 
 if __name__ == "__main__":
-    api = client(Path(sys.argv[2]), "hosted-mesh-sandbox")
-    for one in objects(named(sys.argv[1])):
-        api.apply(one, force=True)
+    layout = Layout(Path(sys.argv[1]))
+    for name, addresses in addresses_of(settings(layout).topology).items():
+        credentials = Credentials(layout.cluster(name), addresses)
+        with inside(name):
+            api = client(credentials.kubeconfig("controller-manager"), "hosted-mesh-sandbox")
+            for one in objects(addresses):
+                api.apply(one, force=True)

@@ -1,21 +1,23 @@
 """The address plan: who has which address on which network. Constants and pure functions only.
 
-Two node networks and one wide-area network (`wan`) between them:
+Every cluster has a network of its own for Pods; a router, `wan`, joins them and knows only nodes and load balancers:
 
-    provider's Pods 10.88.0.0/16 -- provider-node 10.90.0.10 --+
-                                                               +-- wan 10.90.0.0/24, DNS at 10.90.0.53
-    user's Pods     10.89.0.0/16 -- user-node     10.90.0.20 --+
+    cluster 0: Pods -- node(s) 10.90.0.10, ...  load balancers 10.90.1.1-100 --+
+    cluster 1: Pods -- node(s) 10.90.0.20, ...  load balancers 10.90.2.1-100 --+-- wan 10.90.0.1, DNS 10.90.255.53
+    cluster n: Pods -- node(s) 10.90.0.(n+1)0   load balancers 10.90.(n+1).1-100 --+
+
+So Pod and Service ranges are each cluster's own affair and may overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
-from typing import Literal
+from typing import TYPE_CHECKING
 
-ClusterName = Literal["provider", "user"]
-NetworkName = Literal["provider", "user", "wan"]
+if TYPE_CHECKING:
+    from sandbox.clusters.topology import ClusterSpec, Role, Topology
 
 API_PORT = 6443
 KUBELET_PORT = 10250
@@ -23,32 +25,55 @@ ETCD_PORT = 2379
 CLUSTER_DOMAIN = "cluster.local"
 ZONE = "sandbox.test"  # "test" is reserved (RFC 6761), so no real name is ever shadowed
 
-WAN_BRIDGE = "wan"  # in the supervisor's own namespace
-WAN_LINK = "wan0"  # a node's leg on it
-POD_BRIDGE = "br0"  # in each node's namespace
-WAN_SUBNET = IPv4Network("10.90.0.0/24")
-WAN_GATEWAY = "10.90.0.1"  # the bridge itself; it routes nothing
-WAN_DNS = "10.90.0.53"
+WAN = "wan"  # the network between the clusters: the supervisor's own namespace
+WAN_LINK = "wan0"  # a cluster's leg on it
+POD_BRIDGE = "br0"  # in each cluster's namespace
+WAN_SUBNET = IPv4Network("10.90.0.0/16")
+WAN_ROUTER = "10.90.0.1"  # the same on each of its links
+WAN_DNS = "10.90.255.53"
+MOST_CLUSTERS, MOST_NODES = 24, 10
+_POOL_SIZE = 100
+
+
+@dataclass(frozen=True)
+class NodeAddresses:
+    """One node. address: on the wan, also its InternalIP. pods: the part of the cluster's range that is its own."""
+
+    name: str
+    address: str
+    pods: str
+    zone: str
+    region: str
 
 
 @dataclass(frozen=True)
 class ClusterAddresses:
     """One cluster's part of the plan.
 
-    wan_address: the node's address on the wan, also its InternalIP. gateway: the node's address on its Pods' bridge.
-    pool: first and last address that a Service of type LoadBalancer may get. api_on_wan: whether the API server may
-    be reached from the wan.
+    nodes: all in one namespace, so they share its Pods' bridge. gateway: their address on that bridge. pool: first and
+    last address that a Service of type LoadBalancer may get. api_clients: from where on the wan the API server may be
+    reached.
     """
 
-    name: ClusterName
-    node_name: str
-    wan_address: str
+    name: str
+    role: Role
+    nodes: tuple[NodeAddresses, ...]
     gateway: str
     pod_cidr: str
     service_cidr: str
     dns_address: str
     pool: tuple[str, str]
-    api_on_wan: bool
+    api_clients: tuple[str, ...]
+
+    @property
+    def node_name(self) -> str:
+        """The first node's: kube-proxy is there."""
+        return self.nodes[0].name
+
+    @property
+    def wan_address(self) -> str:
+        """The first node's address: the API server's, and the one by which all Pods leave."""
+        return self.nodes[0].address
 
     @property
     def api_host(self) -> str:
@@ -64,37 +89,55 @@ class ClusterAddresses:
     def pod_prefix_length(self) -> int:
         return IPv4Network(self.pod_cidr).prefixlen
 
+    @property
+    def pool_network(self) -> str:
+        """What the wan's router sends here besides the nodes' own."""
+        return str(IPv4Network(f"{self.pool[0]}/24", strict=False))
+
     def pool_addresses(self) -> Iterator[str]:
         """Every load-balancer address, lowest first."""
         first, last = (int(IPv4Address(end)) for end in self.pool)
         return (str(IPv4Address(number)) for number in range(first, last + 1))
 
 
-PROVIDER = ClusterAddresses(
-    name="provider",
-    node_name="provider-node",
-    wan_address="10.90.0.10",
-    gateway="10.88.0.1",
-    pod_cidr="10.88.0.0/16",
-    service_cidr="10.96.0.0/16",
-    dns_address="10.96.0.10",
-    pool=("10.90.0.100", "10.90.0.149"),
-    api_on_wan=False,
-)
-USER = ClusterAddresses(
-    name="user",
-    node_name="user-node",
-    wan_address="10.90.0.20",
-    gateway="10.89.0.1",
-    pod_cidr="10.89.0.0/16",
-    service_cidr="10.97.0.0/16",
-    dns_address="10.97.0.10",
-    pool=("10.90.0.150", "10.90.0.199"),
-    api_on_wan=True,  # istiod, in the provider's cluster, reads it
-)
-CLUSTERS: Mapping[ClusterName, ClusterAddresses] = {"provider": PROVIDER, "user": USER}
+def addresses_of(topology: Topology) -> dict[str, ClusterAddresses]:
+    """Every cluster's addresses, by its name, in the topology's order.
+
+    A data plane's API server is open to the control plane's nodes, since istiod reads it, and to nobody else.
+    """
+    nodes = [_nodes(spec, place) for place, spec in enumerate(topology.clusters)]
+    readers = tuple(
+        one.address
+        for spec, own in zip(topology.clusters, nodes, strict=True)
+        for one in own
+        if spec.role == "control-plane"
+    )
+    return {
+        spec.name: ClusterAddresses(
+            name=spec.name,
+            role=spec.role,
+            nodes=own,
+            gateway=str(spec.pods[1]),
+            pod_cidr=str(spec.pods),
+            service_cidr=str(spec.services),
+            dns_address=str(spec.services[10]),
+            pool=(str(WAN_SUBNET[256 * (place + 1) + 1]), str(WAN_SUBNET[256 * (place + 1) + _POOL_SIZE])),
+            api_clients=readers if spec.role == "data-plane" else (),
+        )
+        for place, (spec, own) in enumerate(zip(topology.clusters, nodes, strict=True))
+    }
 
 
-def named(name: str) -> ClusterAddresses:
-    """The cluster of this name. Raises KeyError for another."""
-    return {str(key): cluster for key, cluster in CLUSTERS.items()}[name]
+def _nodes(spec: ClusterSpec, place: int) -> tuple[NodeAddresses, ...]:
+    """Each node's part of the Pod range is of equal size: the range halved until there are enough parts."""
+    parts = spec.pods.subnets(prefixlen_diff=(len(spec.zones) - 1).bit_length())
+    return tuple(
+        NodeAddresses(
+            name=f"{spec.name}-node" + (f"-{number + 1}" if number else ""),
+            address=str(WAN_SUBNET[MOST_NODES * (place + 1) + number]),
+            pods=str(part),
+            zone=zone,
+            region=spec.region,
+        )
+        for number, (zone, part) in enumerate(zip(spec.zones, parts, strict=False))
+    )

@@ -1,6 +1,7 @@
-"""The boundary between the two networks, as nftables rules for a node's namespace. Pure text.
+"""The boundary between the clusters' networks, as nftables rules for a cluster's namespace. Pure text.
 
-Each node guards its own leg on the wan, so nothing that the other side does to its own routes or rules opens it.
+Each cluster guards its own leg on the wan, so nothing that another does to its own routes or rules opens it; and the
+wan's router takes from each leg only packets whose source lies there (network.py), so nobody can pass for another.
 """
 
 from __future__ import annotations
@@ -14,26 +15,27 @@ def rules(cluster: ClusterAddresses) -> str:
     """Input for `nft -f -`: replaces the table `inet boundary`.
 
     From the wan only these come in: answers, connections to a load-balancer address that kube-proxy sent on to a Pod,
-    and, if the plan says so, the API server's port. kube-proxy translates every Service address, whichever link a
-    packet came by, so a translated packet is let through only if it was sent to the pool: else the ClusterIPs and
-    node ports of this cluster would be open to the other. What Pods send out gets the node's address, so that it can
-    stand in an allow-list.
+    and calls to the API server's port by those who may, as the plan says. kube-proxy translates every Service address,
+    whichever link a packet came by, so a translated packet is let through only if it was sent to the pool: else the
+    ClusterIPs and node ports of this cluster would be open to the others. What Pods send out gets the first node's
+    address, so that it can stand in an allow-list.
     """
-    pool = "-".join(cluster.pool)
-    api = f"iifname {WAN_LINK} ip daddr {cluster.wan_address} tcp dport {API_PORT} accept" if cluster.api_on_wan else ""
+    pool, nodes = "-".join(cluster.pool), ", ".join(one.address for one in cluster.nodes)
+    readers = ", ".join(cluster.api_clients)
+    to_api = f"iifname {WAN_LINK} ip saddr {{ {readers} }} ip daddr {cluster.wan_address} tcp dport {API_PORT} accept"
     return f"""
 table inet {TABLE}
 delete table inet {TABLE}
 table inet {TABLE} {{
     chain not_ours {{
         type filter hook prerouting priority raw; policy accept;
-        iifname {WAN_LINK} ip daddr != {{ {cluster.wan_address}, {pool} }} drop
+        iifname {WAN_LINK} ip daddr != {{ {nodes}, {pool} }} drop
         iifname {WAN_LINK} meta nfproto ipv6 drop
     }}
     chain to_the_node {{
         type filter hook input priority filter; policy accept;
         iifname {WAN_LINK} ct state established,related accept
-        {api}
+        {to_api if readers else ""}
         iifname {WAN_LINK} drop
     }}
     chain to_pods {{

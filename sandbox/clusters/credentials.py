@@ -40,7 +40,7 @@ def clients(cluster: ClusterAddresses) -> tuple[Client, ...]:
         Client("kube-proxy", "system:kube-proxy"),
         Client("coredns", "system:coredns"),
         Client("load-balancers", "system:load-balancers"),
-        Client("node", f"system:node:{cluster.node_name}", ("system:nodes",)),
+        *(Client(node.name, f"system:node:{node.name}", ("system:nodes",)) for node in cluster.nodes),
     )
 
 
@@ -82,9 +82,9 @@ class Credentials:
         local = ("localhost", "127.0.0.1")
         self._write_pair("etcd-server", issue(authorities["etcd"], "etcd", names=local))
         self._write_pair("etcd-client", issue(authorities["etcd"], "kube-apiserver-etcd-client"))
-        node_names = (*local, self.cluster.node_name, self.cluster.wan_address, self.cluster.gateway)
+        served = {node.name: (node.name, node.address) for node in self.cluster.nodes}
         for client in clients(self.cluster):
-            names = node_names if client.name == "node" else local
+            names = (*local, *served.get(client.name, ()))
             pair = issue(root, client.user, organizations=client.groups, names=names)
             self._write_pair(client.name, pair)
             server = host_server if client.name == "admin" else f"https://127.0.0.1:{API_PORT}"

@@ -5,17 +5,16 @@ Each publisher has a file of its own (`<publisher>.records`) in one directory; C
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from sandbox.clusters.addresses import CLUSTER_DOMAIN, CLUSTERS, WAN_DNS, ZONE, ClusterAddresses
+from sandbox.clusters.addresses import CLUSTER_DOMAIN, WAN_DNS, ZONE, ClusterAddresses
 from sandbox.clusters.state import write
 from sandbox.lock import locked
 
 READY_PORT = 8181  # on loopback
-# A name belongs to the first of these that publishes it: a user's cluster cannot take the provider's names over.
-PRECEDENCE = ("sandbox", "provider", "user")
+SANDBOX = "sandbox"  # as a publisher
 _HOSTS, _ZONE_FILE = "hosts", "empty.zone"
 _TTL = 5  # seconds
 
@@ -64,13 +63,15 @@ def cluster_corefile(cluster: ClusterAddresses, kubeconfig: Path) -> str:
 """
 
 
-def write_configuration(directory: Path, kubeconfig: Callable[[ClusterAddresses], Path]) -> None:
+def write_configuration(
+    directory: Path, clusters: Sequence[ClusterAddresses], kubeconfig: Callable[[ClusterAddresses], Path]
+) -> None:
     """Files of all name servers, and the names that are there from the start. kubeconfig: of a cluster."""
     write(directory / _ZONE_FILE, f"{ZONE}. {_TTL} IN SOA dns.{ZONE}. nobody.{ZONE}. 1 60 60 60 {_TTL}\n")
     write(wan_corefile_path(directory), wan_corefile(directory))
-    for cluster in CLUSTERS.values():
+    for cluster in clusters:
         write(corefile_path(directory, cluster), cluster_corefile(cluster, kubeconfig(cluster)))
-    publish(directory, "sandbox", base_records())
+    publish(directory, SANDBOX, base_records(clusters), precedence(clusters))
 
 
 def wan_corefile_path(directory: Path) -> Path:
@@ -81,9 +82,14 @@ def corefile_path(directory: Path, cluster: ClusterAddresses) -> Path:
     return directory / f"{cluster.name}.corefile"
 
 
-def base_records() -> dict[str, str]:
-    """Names that are there from the start: the API servers that the wan may reach."""
-    return {cluster.api_host: cluster.wan_address for cluster in CLUSTERS.values() if cluster.api_on_wan}
+def base_records(clusters: Iterable[ClusterAddresses]) -> dict[str, str]:
+    """Names that are there from the start: the API servers that somebody on the wan may reach."""
+    return {cluster.api_host: cluster.wan_address for cluster in clusters if cluster.api_clients}
+
+
+def precedence(clusters: Iterable[ClusterAddresses]) -> list[str]:
+    """Publishers, those first whose names nobody can take over: the sandbox, the control plane, the users in order."""
+    return [SANDBOX, *(one.name for one in sorted(clusters, key=lambda one: one.role != "control-plane"))]
 
 
 def in_zone(name: str) -> bool:
@@ -91,12 +97,15 @@ def in_zone(name: str) -> bool:
     return name.endswith(f".{ZONE}")
 
 
-def publish(directory: Path, publisher: str, records: Mapping[str, str]) -> None:
-    """Replaces what `publisher` publishes; CoreDNS notices within 0.2 s. records: host name to IPv4 address."""
+def publish(directory: Path, publisher: str, records: Mapping[str, str], precedence: Iterable[str]) -> None:
+    """Replaces what `publisher` publishes; CoreDNS notices within 0.2 s.
+
+    records: host name to IPv4 address. precedence: a name belongs to the first of these that publishes it.
+    """
     with locked(directory / "lock"):
         write(directory / f"{publisher}.records", _lines(records))
         merged: dict[str, str] = {}
-        for one in PRECEDENCE:
+        for one in precedence:
             for name, address in _parsed(directory / f"{one}.records").items():
                 merged.setdefault(name, address)
         write(directory / _HOSTS, _lines(merged))

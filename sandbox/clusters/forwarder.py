@@ -1,8 +1,8 @@
-"""Lets the host reach an API server in the sandbox: `python -m sandbox.clusters.forwarder FD PORT`.
+"""Lets the host reach the API servers in the sandbox: `python -m sandbox.clusters.forwarder NETWORK:FD...`.
 
 FD is a listening socket that was bound to the host's 127.0.0.1 before the network namespace changed; a socket stays
-in the namespace where it was made. This process runs in the node's namespace and connects each client to
-127.0.0.1:PORT there. Bytes pass as they are, so TLS is end to end.
+in the namespace where it was made. Each client is connected to the API server's port on NETWORK's loopback. Bytes pass
+as they are, so TLS is end to end.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ import asyncio
 import signal
 import socket
 import sys
+from contextlib import AsyncExitStack
+from functools import partial
+
+from sandbox.clusters.addresses import API_PORT
+from sandbox.clusters.namespaces import connect
 
 _CHUNK = 1 << 16
 
@@ -23,10 +28,10 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         target.write_eof()
 
 
-async def _serve(client_in: asyncio.StreamReader, client_out: asyncio.StreamWriter, port: int) -> None:
+async def _serve(network: str, client_in: asyncio.StreamReader, client_out: asyncio.StreamWriter) -> None:
     server_out: asyncio.StreamWriter | None = None
     try:
-        server_in, server_out = await asyncio.open_connection("127.0.0.1", port)
+        server_in, server_out = await asyncio.open_connection(sock=await connect(network, API_PORT), limit=_CHUNK)
         async with asyncio.TaskGroup() as both:
             both.create_task(_copy(client_in, server_out))
             both.create_task(_copy(server_in, client_out))
@@ -38,14 +43,18 @@ async def _serve(client_in: asyncio.StreamReader, client_out: asyncio.StreamWrit
                 writer.close()
 
 
-async def _forward(listener: socket.socket, port: int) -> None:
+async def _forward(listeners: list[str]) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with await asyncio.start_server(lambda r, w: _serve(r, w, port), sock=listener, limit=_CHUNK):
+    async with AsyncExitStack() as open_until_stopped:
+        for one in listeners:
+            network, _, descriptor = one.partition(":")
+            listener = socket.socket(fileno=int(descriptor))
+            listener.setblocking(False)
+            server = await asyncio.start_server(partial(_serve, network), sock=listener, limit=_CHUNK)
+            await open_until_stopped.enter_async_context(server)
         await stop.wait()
 
 
 if __name__ == "__main__":
-    listener = socket.socket(fileno=int(sys.argv[1]))
-    listener.setblocking(False)
-    asyncio.run(_forward(listener, int(sys.argv[2])))
+    asyncio.run(_forward(sys.argv[1:]))

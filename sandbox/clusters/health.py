@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from contextlib import suppress
 
-from sandbox.clusters.addresses import NetworkName
-from sandbox.clusters.namespaces import inside
+from sandbox.clusters.namespaces import connect
 from sandbox.clusters.plan import Probe
 
 _TIMEOUT = 2.0  # seconds
 
 
-async def healthy(probe: Probe, network: NetworkName) -> bool:
+async def healthy(probe: Probe, network: str) -> bool:
     """True when the endpoint answers 200; anything else, no answer included, is False."""
     try:
         async with asyncio.timeout(_TIMEOUT):
@@ -23,15 +21,8 @@ async def healthy(probe: Probe, network: NetworkName) -> bool:
         return False
 
 
-async def _status(probe: Probe, network: NetworkName) -> int:
-    with inside(network):  # the socket belongs to that network for good; connecting needs no further switch
-        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    connection.setblocking(False)
-    try:
-        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", probe.port))
-    except BaseException:
-        connection.close()
-        raise
+async def _status(probe: Probe, network: str) -> int:
+    connection = await connect(network, probe.port)
     tls = ssl.create_default_context(cafile=str(probe.authority)) if probe.authority else None
     reader, writer = await asyncio.open_connection(
         sock=connection, ssl=tls, server_hostname="localhost" if tls else None

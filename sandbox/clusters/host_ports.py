@@ -5,21 +5,19 @@ from __future__ import annotations
 import errno
 import random
 import socket
-from collections.abc import Mapping
-
-from sandbox.clusters.addresses import CLUSTERS, ClusterName
+from collections.abc import Iterable, Mapping
 
 # Below 32768, where the kernel takes ports for outgoing connections from: it could take ours while we restart.
 _RANGE = range(20000, 32000)
 _TRIES = 200
 
 
-def listen(wanted: Mapping[ClusterName, int]) -> dict[ClusterName, socket.socket]:
+def listen(clusters: Iterable[str], wanted: Mapping[str, int]) -> dict[str, socket.socket]:
     """A listening socket on 127.0.0.1 per cluster, on the wanted port if it is free, else on another.
 
     Raises OSError when none of 200 random ports is free.
     """
-    return {name: _listen(wanted.get(name)) for name in CLUSTERS}
+    return {name: _listen(wanted.get(name)) for name in clusters}
 
 
 def _listen(wanted: int | None) -> socket.socket:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox.clusters import uid_maps
-from sandbox.clusters.addresses import CLUSTERS
+from sandbox.clusters.addresses import addresses_of
 from sandbox.clusters.identity import Identity
-from sandbox.clusters.node_config import write_config
-from sandbox.clusters.state import Layout, Mode, Supervisor, write
+from sandbox.clusters.node_config import write_configs
+from sandbox.clusters.state import Layout, Mode, Supervisor, settings, write
 from sandbox.kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -152,8 +152,8 @@ def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
             continue
         identity = Identity.of(pid)
         if nodes:
-            for cluster in CLUSTERS.values():
-                write_config(layout, cluster, bin_dir, way.mode)
+            for cluster in addresses_of(settings(layout).topology).values():
+                write_configs(layout, cluster, bin_dir, way.mode)
         write(
             layout.supervisor,
             Supervisor(

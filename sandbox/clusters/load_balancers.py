@@ -1,4 +1,4 @@
-"""The load-balancer controller: `python -m sandbox.clusters.load_balancers CLUSTER KUBECONFIG RECORDS`, on a node.
+"""The clusters' load-balancer controllers: `python -m sandbox.clusters.load_balancers STATE`, a thread for each.
 
 What a cloud would do for Services of type LoadBalancer: an address of the cluster's pool on the node's wan link, the
 address in the Service's status, the name in its `external-dns.alpha.kubernetes.io/hostname` annotation in the wan's
@@ -7,10 +7,14 @@ DNS. Traffic and source ranges are kube-proxy's, the real one.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Collection
+import traceback
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NoReturn
 
 import httpx2
 from lightkube import ApiError, Client
@@ -20,22 +24,25 @@ from lightkube.types import PatchType
 from pyroute2 import IPRoute  # type: ignore[import-untyped]
 
 from sandbox.clusters.addons import client
-from sandbox.clusters.addresses import WAN_LINK, ClusterAddresses, named
-from sandbox.clusters.dns import in_zone, publish
+from sandbox.clusters.addresses import WAN_LINK, ClusterAddresses, addresses_of
+from sandbox.clusters.credentials import Credentials
+from sandbox.clusters.dns import in_zone, precedence, publish
+from sandbox.clusters.namespaces import inside
 from sandbox.clusters.pool import Balanced, Key, assign, records
+from sandbox.clusters.state import Layout, settings
 
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 _RETRY = 1.0  # seconds
+_FIELD_MANAGER = "hosted-mesh-load-balancers"
 
 
 class Controller:
     """Level-based: every change of a Service makes it look at all of them again."""
 
-    def __init__(self, api: Client, cluster: ClusterAddresses, directory: Path) -> None:
+    def __init__(self, api: Client, pool: Collection[str], publish: Callable[[Mapping[str, str]], None]) -> None:
         self._api = api
-        self._cluster = cluster
-        self._pool = list(cluster.pool_addresses())
-        self._directory = directory
+        self._pool = list(pool)
+        self._publish = publish
         self._services: dict[Key, ServiceModel] = {}
 
     def run(self) -> None:
@@ -55,7 +62,7 @@ class Controller:
         wanted = [balanced(one) for one in oldest_first if is_ours(one)]
         addresses = assign(self._pool, wanted)
         set_addresses(self._pool, addresses.values())
-        publish(self._directory, self._cluster.name, records(wanted, addresses))
+        self._publish(records(wanted, addresses))
         for key, service in self._services.items():
             if (balanced(service).address or None) != addresses.get(key):
                 self._report(key, addresses.get(key))
@@ -114,15 +121,31 @@ def _age(service: ServiceModel) -> tuple[str, Key]:
     return str(service.metadata.creationTimestamp), _key(service)
 
 
-def main(cluster: ClusterAddresses, kubeconfig: Path, directory: Path) -> None:
-    api = client(kubeconfig, "hosted-mesh-load-balancers")
-    while True:
-        try:
-            Controller(api, cluster, directory).run()
-        except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
-            print(f"listing again: {error}", file=sys.stderr, flush=True)
-            time.sleep(_RETRY)
+def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoReturn:
+    """One cluster's controller, in its network, by its own identity there. order: whose names come first."""
+    with inside(cluster.name):
+        api = client(Credentials(layout.cluster(cluster.name), cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
+        while True:
+            try:
+                Controller(
+                    api, [*cluster.pool_addresses()], lambda names: publish(layout.dns, cluster.name, names, order)
+                ).run()
+            except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
+                print(f"{cluster.name}: listing again: {error}", file=sys.stderr, flush=True)
+                time.sleep(_RETRY)
+
+
+def main(layout: Layout) -> NoReturn:
+    """Ends with the first controller that fails; the supervisor starts them all again."""
+    clusters = [*addresses_of(settings(layout).topology).values()]
+    order = precedence(clusters)
+    with ThreadPoolExecutor(len(clusters)) as threads:
+        for ended in as_completed([threads.submit(control, layout, one, order) for one in clusters]):
+            traceback.print_exception(ended.exception())
+            sys.stderr.flush()
+            os._exit(1)  # the others wait for the API server in calls that nothing interrupts
+    raise AssertionError("a topology has clusters")
 
 
 if __name__ == "__main__":
-    main(named(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
+    main(Layout(Path(sys.argv[1])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import socket
@@ -37,6 +38,19 @@ def inside(network: str) -> Iterator[None]:
             setns(before, CLONE_NEWNET, "the first network")
     finally:
         os.close(before)
+
+
+async def connect(network: str, port: int) -> socket.socket:
+    """A TCP connection to 127.0.0.1:port in a named network namespace. Raises OSError."""
+    with inside(network):  # the socket belongs to that network for good; connecting needs no further switch
+        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    connection.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def name_network(name: str, *, new: bool) -> None:

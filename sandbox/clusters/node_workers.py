@@ -1,26 +1,38 @@
-"""Commands of what a cluster with a node needs besides its control plane. Pure: paths in, plan out."""
+"""Commands of what clusters need besides a control plane each: a way in, networks, names, nodes. Pure."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sandbox.clusters import dns
-from sandbox.clusters.addresses import ClusterAddresses
+from sandbox.clusters.addresses import WAN, ClusterAddresses, NodeAddresses
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.plan import Probe, Process
 
-NETWORK = "network"  # the task that makes the networks
-_AGENT_STAGE, _STAGE = 0, 1
+NETWORK, ADDONS = "network", "addons"  # the tasks that make the networks and each cluster's own objects
+_AGENT_STAGE, _STAGE, _FORWARDER_STAGE = 0, 1, 3
 _PROXY_HEALTH_PORT, _PROXY_METRICS_PORT = 10256, 10249
 
 
-def network(nft: Path) -> Process:
+def forwarder(listeners: Mapping[str, int]) -> Process:
+    """Lets the host reach every API server. listeners: descriptor of each cluster's socket on the host."""
+    return Process(
+        name="forwarder",
+        argv=_program("forwarder", *(f"{name}:{listener}" for name, listener in listeners.items())),
+        network=WAN,
+        inherited=list(listeners.values()),
+        stop_stage=_FORWARDER_STAGE,
+    )
+
+
+def network(state: Path, nft: Path) -> Process:
     """Makes bridges, links and rules once."""
     return Process(
         name=NETWORK,
-        argv=_program("network", nft),
-        network="wan",
+        argv=_program("network", state, nft),
+        network=WAN,
         kind="task",
         stop_stage=_STAGE,
     )
@@ -31,20 +43,20 @@ def wan_dns(tool: Path, corefile: Path) -> Process:
     return Process(
         name="wan-dns",
         argv=[str(tool), "-conf", str(corefile)],
-        network="wan",
+        network=WAN,
         after=[NETWORK],
         probe=Probe(port=dns.READY_PORT, path="/ready"),
         stop_stage=_STAGE,
     )
 
 
-def addons(cluster: ClusterAddresses, credentials: Credentials) -> Process:
-    """Writes the objects that the cluster's own services need, once."""
+def addons(state: Path, clusters: Iterable[ClusterAddresses]) -> Process:
+    """Writes the objects that the clusters' own services need, once."""
     return Process(
-        name=_addons_name(cluster),
-        argv=_program("addons", cluster.name, credentials.kubeconfig("controller-manager")),
-        network=cluster.name,
-        after=[f"{cluster.name}-apiserver"],
+        name=ADDONS,
+        argv=_program("addons", state),
+        network=WAN,
+        after=[f"{cluster.name}-apiserver" for cluster in clusters],
         kind="task",
         stop_stage=_STAGE,
     )
@@ -56,7 +68,7 @@ def cluster_dns(tool: Path, cluster: ClusterAddresses, corefile: Path) -> Proces
         name=f"{cluster.name}-dns",
         argv=[str(tool), "-conf", str(corefile)],
         network=cluster.name,
-        after=[NETWORK, _addons_name(cluster)],
+        after=[NETWORK, ADDONS],
         probe=Probe(port=dns.READY_PORT, path="/ready"),
         stop_stage=_STAGE,
     )
@@ -90,31 +102,27 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
     )
 
 
-def load_balancers(cluster: ClusterAddresses, credentials: Credentials, records: Path) -> Process:
-    """Gives Services of type LoadBalancer their addresses and names."""
+def load_balancers(state: Path) -> Process:
+    """Gives the clusters' Services of type LoadBalancer their addresses and names."""
     return Process(
-        name=f"{cluster.name}-load-balancers",
-        argv=_program("load_balancers", cluster.name, credentials.kubeconfig("load-balancers"), records),
-        network=cluster.name,
-        after=[NETWORK, _addons_name(cluster)],
+        name="load-balancers",
+        argv=_program("load_balancers", state),
+        network=WAN,
+        after=[NETWORK, ADDONS],
         stop_stage=_STAGE,
     )
 
 
-def agent(command: list[str], cluster: ClusterAddresses, config: Path) -> Process:
-    """The node agent. Whether its node is ready, the API server says."""
+def agent(command: list[str], cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Process:
+    """A node's agent. Whether its node is ready, the API server says."""
     return Process(
-        name=f"{cluster.name}-node",
+        name=node.name,
         argv=[*command, str(config)],
         network=cluster.name,
         after=[NETWORK, f"{cluster.name}-apiserver"],
         stop_stage=_AGENT_STAGE,
         grace=15.0,  # it stops its Pods
     )
-
-
-def _addons_name(cluster: ClusterAddresses) -> str:
-    return f"{cluster.name}-addons"
 
 
 def _program(module: str, *arguments: str | Path) -> list[str]:

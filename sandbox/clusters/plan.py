@@ -7,8 +7,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sandbox.clusters.addresses import ClusterName, NetworkName
-
 
 class Probe(BaseModel):
     """A health endpoint on loopback: ready when it answers 200.
@@ -36,7 +34,7 @@ class Process(BaseModel):
 
     name: str
     argv: list[str]
-    network: NetworkName
+    network: str
     after: list[str] = []
     kind: Literal["service", "task"] = "service"
     probe: Probe | None = None
@@ -54,6 +52,6 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    networks: list[ClusterName]
+    networks: list[str]
     resolver: str | None
     processes: list[Process]

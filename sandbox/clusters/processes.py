@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from sandbox.clusters import control_plane, dns, node_workers
-from sandbox.clusters.addresses import API_PORT, CLUSTERS, WAN_DNS, ClusterAddresses, ClusterName
+from sandbox.clusters.addresses import WAN_DNS, ClusterAddresses
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.node_config import config_path
 from sandbox.clusters.plan import Plan, Process
 from sandbox.clusters.state import Layout
-
-_FORWARDER_STAGE = 3
 
 
 class Tools(Protocol):
@@ -30,48 +27,50 @@ def credentials_of(layout: Layout, cluster: ClusterAddresses) -> Credentials:
     return Credentials(layout.cluster(cluster.name), cluster)
 
 
-def plan(layout: Layout, tools: Tools, listeners: Mapping[ClusterName, int], node_command: list[str] | None) -> Plan:
+def plan(
+    layout: Layout,
+    tools: Tools,
+    clusters: Sequence[ClusterAddresses],
+    listeners: Mapping[str, int],
+    node_command: list[str] | None,
+) -> Plan:
     """Everything that a sandbox runs.
 
     listeners: file descriptor of each cluster's socket on the host. node_command: program of the node agents, which
     gets the path of its configuration as last argument; None: clusters without nodes, networks and DNS.
     """
-    found = []
-    for cluster in CLUSTERS.values():
-        found += _control_plane(layout, tools, cluster, listeners[cluster.name])
+    found = [node_workers.forwarder(listeners)]
+    for cluster in clusters:
+        found += _control_plane(layout, tools, cluster)
     if node_command:
         found += [
-            node_workers.network(tools["nft"]),
+            node_workers.network(layout.root, tools["nft"]),
             node_workers.wan_dns(tools["coredns"], dns.wan_corefile_path(layout.dns)),
+            node_workers.addons(layout.root, clusters),
+            node_workers.load_balancers(layout.root),
         ]
-        for cluster in CLUSTERS.values():
+        for cluster in clusters:
             found += _node(layout, tools, cluster, node_command)
-    return Plan(networks=list(CLUSTERS), resolver=WAN_DNS if node_command else None, processes=found)
+    return Plan(networks=[one.name for one in clusters], resolver=WAN_DNS if node_command else None, processes=found)
 
 
-def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses, listener: int) -> list[Process]:
+def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
     credentials = credentials_of(layout, cluster)
     return [
         control_plane.etcd(tools["etcd"], cluster, credentials, layout.cluster(cluster.name) / "etcd"),
         control_plane.api_server(tools["kube-apiserver"], cluster, credentials),
         control_plane.controller_manager(tools["kube-controller-manager"], cluster, credentials),
-        Process(
-            name=f"{cluster.name}-forwarder",
-            argv=[sys.executable, "-m", "sandbox.clusters.forwarder", str(listener), str(API_PORT)],
-            network=cluster.name,
-            inherited=[listener],
-            stop_stage=_FORWARDER_STAGE,
-        ),
     ]
 
 
 def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command: list[str]) -> list[Process]:
     credentials = credentials_of(layout, cluster)
+    agents = [
+        node_workers.agent(node_command, cluster, node, config_path(layout, cluster, node)) for node in cluster.nodes
+    ]
     return [
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
-        node_workers.addons(cluster, credentials),
         node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster)),
-        node_workers.load_balancers(cluster, credentials, layout.dns),
-        node_workers.agent(node_command, cluster, config_path(layout, cluster)),
+        *agents,
     ]

@@ -15,18 +15,20 @@ from sandbox.clusters.state import Layout, Processes, ProcessStatus, read
 from sandbox.errors import SandboxError
 
 _POLL = 0.05  # seconds
-_TIMEOUT = 120.0  # seconds: a loaded machine with two slow cores needs 30
+_TIMEOUT = 60.0  # seconds for each cluster: a loaded machine with two slow cores needs 15
 _FAILURES = 5  # of one process in a row before it is given up
 _LOG_LINES = 12
 
 
 def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
-    """Returns when every process is ready, both API servers answer on the host and, if wanted, both nodes are Ready.
+    """Returns when every process is ready, every API server answers on the host and, if wanted, every node is Ready.
 
     note: called with what is still awaited. Raises SandboxError with the end of its log when a process keeps failing.
     """
     layout = Layout(sandbox.state)
-    deadline = time.monotonic() + _TIMEOUT
+    clusters = sandbox.clusters.values()
+    patience = _TIMEOUT * len(clusters)
+    deadline = time.monotonic() + patience
     awaited = ["supervisor"]
     while time.monotonic() < deadline:
         if not sandbox.supervisor.identity.alive():
@@ -36,12 +38,12 @@ def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
                 if process.failures >= _FAILURES and not is_well(process):
                     raise _failed(layout, process.name, f"{process.name} keeps ending ({process.last_exit}).")
             awaited = [process.name for process in report.processes if not is_well(process)]
-            awaited = awaited or [what for cluster in sandbox.clusters.values() for what in missing(sandbox, cluster)]
+            awaited = awaited or [what for cluster in clusters for what in missing(sandbox, cluster)]
             if not awaited:
                 return
         note("waiting for " + ", ".join(awaited))
         time.sleep(_POLL)
-    raise _failed(layout, awaited[0], f"Not ready after {_TIMEOUT:.0f} s: {', '.join(awaited)}.")
+    raise _failed(layout, awaited[0], f"Not ready after {patience:.0f} s: {', '.join(awaited)}.")
 
 
 def is_well(process: ProcessStatus) -> bool:
@@ -55,10 +57,10 @@ def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
         return [f"{cluster.name}'s API server"]
     if _get(cluster, "/api/v1/namespaces/default/serviceaccounts/default") is None:
         found.append(f"{cluster.name}'s default ServiceAccount")  # without it no Pod can be made
-    if sandbox.supervisor.nodes:
-        node = _get(cluster, f"/api/v1/nodes/{cluster.addresses.node_name}")
+    for own in cluster.addresses.nodes if sandbox.supervisor.nodes else ():
+        node = _get(cluster, f"/api/v1/nodes/{own.name}")
         if node is None or not node_ready(node, since=sandbox.supervisor.started):
-            found.append(f"{cluster.name}-node")
+            found.append(own.name)
     return found
 
 

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.clusters.addresses import API_PORT, CLUSTERS, ClusterAddresses, ClusterName, NetworkName
+from sandbox.clusters.addresses import API_PORT, ClusterAddresses, addresses_of
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.namespaces import NETNS
-from sandbox.clusters.state import Layout, Mode, Settings, Supervisor, read, running
+from sandbox.clusters.state import Layout, Mode, Supervisor, running, settings
+from sandbox.clusters.topology import Role, Topology
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Two clusters that run. Programs inside see the sandbox's own DNS, mounts and processes."""
+    """Clusters that run. Programs inside see the sandbox's own DNS, mounts and processes."""
 
     state: Path
     mode: Mode
@@ -34,24 +35,44 @@ class Sandbox:
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig with the contexts `provider` and `user`, both as administrator, mode 0600."""
+        """A kubeconfig with a context for each cluster, named as it is, as administrator, mode 0600."""
         return Layout(self.state).kubeconfig
 
     @property
-    def clusters(self) -> Mapping[ClusterName, Cluster]:
-        ports = settings(Layout(self.state)).ports
-        return {name: Cluster(self, addresses, ports[name]) for name, addresses in CLUSTERS.items()}
+    def topology(self) -> Topology:
+        return settings(Layout(self.state)).topology
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        """All of them by name, in the topology's order."""
+        known = settings(Layout(self.state))
+        return {name: Cluster(self, one, known.ports[name]) for name, one in addresses_of(known.topology).items()}
+
+    @property
+    def control_plane(self) -> Cluster:
+        """The provider's cluster."""
+        return next(one for one in self.clusters.values() if one.role == "control-plane")
+
+    @property
+    def data_planes(self) -> Sequence[Cluster]:
+        """The users' clusters."""
+        return [one for one in self.clusters.values() if one.role == "data-plane"]
+
+    @property
+    def data_plane(self) -> Cluster:
+        """The first user's cluster, for whoever needs one. Raises IndexError when the topology has none."""
+        return self.data_planes[0]
 
     def run(
-        self, network: NetworkName, argv: Sequence[str | Path], *, cwd: Path | None = None, **options: Any
+        self, network: str, argv: Sequence[str | Path], *, cwd: Path | None = None, **options: Any
     ) -> subprocess.CompletedProcess[Any]:
-        """`subprocess.run` inside a node's network (`provider`, `user`) or between them (`wan`), as its root.
+        """`subprocess.run` inside a cluster's network, by its name, or between them (`wan`), as its root.
 
         cwd: working directory, default `/`. options: those of subprocess.run. Raises what that raises.
         """
         return subprocess.run([*self.enter(network, cwd), *map(str, argv)], **options)
 
-    def enter(self, network: NetworkName, cwd: Path | None = None) -> list[str]:
+    def enter(self, network: str, cwd: Path | None = None) -> list[str]:
         """The command prefix that `run` uses, for callers that need Popen."""
         pid = self.supervisor.identity.pid
         prefix = ["nsenter", f"--target={pid}"]
@@ -64,15 +85,19 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One of the two clusters."""
+    """One of the clusters."""
 
     sandbox: Sandbox
     addresses: ClusterAddresses
     port: int  # on the host's 127.0.0.1
 
     @property
-    def name(self) -> ClusterName:
+    def name(self) -> str:
         return self.addresses.name
+
+    @property
+    def role(self) -> Role:
+        return self.addresses.role
 
     @property
     def context(self) -> str:
@@ -91,8 +116,8 @@ class Cluster:
 
     @property
     def wan_server(self) -> str | None:
-        """URL of the API server from the other network; None when it is closed there."""
-        return f"https://{self.addresses.api_host}:{API_PORT}" if self.addresses.api_on_wan else None
+        """URL of the API server from the control plane's network; None when it is closed there."""
+        return f"https://{self.addresses.api_host}:{API_PORT}" if self.addresses.api_clients else None
 
     @property
     def certificate_authority(self) -> Path:
@@ -134,14 +159,6 @@ class Cluster:
     @property
     def _credentials(self) -> Credentials:
         return Credentials(Layout(self.sandbox.state).cluster(self.name), self.addresses)
-
-
-def settings(layout: Layout) -> Settings:
-    """Raises OSError when a running sandbox has lost them."""
-    found = read(layout.settings, Settings)
-    if found is None:
-        raise OSError(f"{layout.settings} is missing or unreadable: run `down`, then `up`")
-    return found
 
 
 def server_url(port: int) -> str:

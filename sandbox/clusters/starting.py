@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from sandbox.clusters import dns
-from sandbox.clusters.addresses import CLUSTERS
+from sandbox.clusters.addresses import addresses_of
 from sandbox.clusters.certificates import Pair
 from sandbox.clusters.credentials import kubeconfig
 from sandbox.clusters.environment import program_environment
@@ -15,28 +15,32 @@ from sandbox.clusters.launch import NOT_ALLOWED
 from sandbox.clusters.processes import Tools, credentials_of, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
+from sandbox.clusters.topology import Topology
 from sandbox.errors import SandboxError
 
 _LARGE_LOG = 8 << 20  # bytes
 
 
-def start(layout: Layout, tools: Tools, node_command: list[str] | None) -> None:
+def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[str] | None) -> None:
     """Writes credentials and plan, and launches the supervisor. Returns when it is recorded, not when it is ready."""
     layout.processes.unlink(missing_ok=True)
     _set_old_logs_aside(layout)
     before = read(layout.settings, Settings)
-    listeners = listen(before.ports if before else {})
+    clusters = addresses_of(topology)
+    listeners = listen(clusters, before.ports if before else {})
     ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
-    write(layout.settings, Settings(ports=ports))
+    write(layout.settings, Settings(topology=topology, ports=ports))
     contexts: dict[str, tuple[str, bytes, Pair]] = {}
-    for name, cluster in CLUSTERS.items():
+    for name, cluster in clusters.items():
         credentials = credentials_of(layout, cluster)
         credentials.write(server_url(ports[name]))
         contexts[name] = credentials.context(server_url(ports[name]))
     write(layout.kubeconfig, kubeconfig(contexts))
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
-    write(layout.plan, plan(layout, tools, descriptors, node_command))
-    dns.write_configuration(layout.dns, lambda cluster: credentials_of(layout, cluster).kubeconfig("coredns"))
+    write(layout.plan, plan(layout, tools, [*clusters.values()], descriptors, node_command))
+    dns.write_configuration(
+        layout.dns, [*clusters.values()], lambda cluster: credentials_of(layout, cluster).kubeconfig("coredns")
+    )
     arguments = ["--nodes"] if node_command else []
     launched = subprocess.run(
         [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), str(tools.bin_dir), *arguments],

@@ -1,13 +1,13 @@
 """The state directory: where everything of a running sandbox lies, and which supervisor runs it.
 
-<state>/kubeconfig                 both contexts, for people
+<state>/kubeconfig                 a context for each cluster, for people
 <state>/clusters/                  this room's own; `down` removes it
     lock, settings.json, plan.json, supervisor.json, processes.json
     logs/<process>.log
     dns/                           Corefiles and records
     <cluster>/                     certificates, keys, kubeconfigs
     <cluster>/etcd/                the cluster's data
-    <cluster>/node/                the node agent's own
+    <cluster>/<node>/              a node agent's own
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sandbox.clusters.addresses import ClusterName
 from sandbox.clusters.identity import Identity
+from sandbox.clusters.topology import Topology
 
 Mode = Literal["root", "rootless"]
 Phase = Literal["waiting", "starting", "ready", "done", "backing off", "failed", "stopping", "stopped"]
@@ -51,7 +51,8 @@ class Supervisor(_Record):
 class Settings(_Record):
     """What must survive a restart of the sandbox. ports: on the host's 127.0.0.1, by cluster."""
 
-    ports: dict[ClusterName, int]
+    topology: Topology
+    ports: dict[str, int]
 
 
 class ProcessStatus(_Record):
@@ -117,7 +118,7 @@ class Layout:
     def log(self, process: str) -> Path:
         return self.own / "logs" / f"{process}.log"
 
-    def cluster(self, name: ClusterName) -> Path:
+    def cluster(self, name: str) -> Path:
         return self.own / name
 
     def make(self) -> None:
@@ -143,6 +144,14 @@ def read(path: Path, model: type[_M]) -> _M | None:
         return model.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValidationError):
         return None
+
+
+def settings(layout: Layout) -> Settings:
+    """Raises OSError when a running sandbox has lost them."""
+    found = read(layout.settings, Settings)
+    if found is None:
+        raise OSError(f"{layout.settings} is missing or unreadable: run `down`, then `up`")
+    return found
 
 
 def running(layout: Layout) -> Supervisor | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sandbox.clusters.addresses import ClusterName
 from sandbox.clusters.readiness import answers
 from sandbox.clusters.running import Sandbox
 from sandbox.clusters.state import Layout, Mode, Processes, ProcessStatus, read
@@ -26,7 +25,7 @@ class Status:
     nodes: bool = False
     less_real: str = ""
     refused: tuple[str, ...] = ()
-    answering: Mapping[ClusterName, bool] | None = None
+    answering: Mapping[str, bool] | None = None
     processes: tuple[ProcessStatus, ...] = ()
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
+from sandbox.clusters.addresses import WAN
 from sandbox.clusters.child import Child
 from sandbox.clusters.namespaces import NETNS, name_network
 from sandbox.clusters.plan import Plan
@@ -30,7 +31,7 @@ def prepare(plan: Plan) -> None:
     resolver = _RESOLVER.resolve()  # before /run is covered: it often is a link to there
     mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m")
     NETNS.mkdir(mode=0o755)
-    name_network("wan", new=False)
+    name_network(WAN, new=False)
     for name in plan.networks:
         name_network(name, new=True)
     if plan.resolver:

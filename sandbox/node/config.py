@@ -12,7 +12,8 @@ class NodeConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     node_name: str
-    cluster: str = Field(description="provider or user; for log lines only")
+    labels: dict[str, str] = Field(default={}, description="of the Node besides its own: zone and region")
+    cluster: str = Field(description="for log lines only")
     kubeconfig: Path = Field(description="identity system:node:<node_name>, group system:nodes")
     state: Path = Field(description="directory of this node alone: volumes and logs")
     bin_dir: Path = Field(description="directory with the tools by name")

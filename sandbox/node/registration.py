@@ -134,6 +134,7 @@ class Registration:
             if error.status.code != 404:
                 raise
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": _architecture()}
+        labels |= self._config.labels
         cidr = str(self._config.pod_cidr)
         return await self._client.create(
             Node(metadata=ObjectMeta(name=name, labels=labels), spec=NodeSpec(podCIDR=cidr, podCIDRs=[cidr]))

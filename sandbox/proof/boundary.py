@@ -5,7 +5,7 @@ from __future__ import annotations
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
-from sandbox.clusters.addresses import API_PORT, KUBELET_PORT, PROVIDER
+from sandbox.clusters.addresses import API_PORT, KUBELET_PORT
 from sandbox.proof import istiod, workloads
 from sandbox.proof.identity import AGENT, exposed_addresses
 from sandbox.proof.scene import NotObserved, Scene
@@ -22,17 +22,18 @@ def observe(scene: Scene) -> str:
     """
     pod = istiod.live_pod(scene)
     addresses = exposed_addresses(scene)
-    alive = scene.in_network("provider", "connect.py", ROOT, *private_targets(pod))
+    control_plane, data_plane = scene.sandbox.control_plane, scene.sandbox.data_plane
+    alive = scene.in_network(control_plane.name, "connect.py", ROOT, *private_targets(scene, pod))
     dead = [target for target, answer in alive.items() if answer != "open" and not target.endswith((":15010", ":8080"))]
     if dead:
         raise NotObserved(f"not even the provider's own network reaches {', '.join(dead)}, so nothing is proven")
 
     exposed = {f"{address}:{port}" for address in addresses for port in exposed_ports(scene)}
-    closed = {*private_targets(pod), *outside_targets(scene, addresses)} - exposed
+    closed = {*private_targets(scene, pod), *outside_targets(scene, addresses)} - exposed
     # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
     caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
     for place, answers in (
-        ("the user's node", scene.in_network("user", "connect.py", ROOT, *exposed, *closed)),
+        ("the user's node", scene.in_network(data_plane.name, "connect.py", ROOT, *exposed, *closed)),
         ("a user's Pod", scene.in_network_of(caller, "connect.py", PROXY_USER, *exposed, *closed)),
     ):
         leaks = sorted(target for target in closed if answers[target] == "open")
@@ -48,16 +49,18 @@ def exposed_ports(scene: Scene) -> tuple[int, int]:
     return scene.mesh.xds_port, scene.mesh.webhook_port
 
 
-def private_targets(pod: PodModel) -> list[str]:
+def private_targets(scene: Scene, pod: PodModel) -> list[str]:
     """What lives in the provider's network: its API server, its kubelet, every port of istiod's Pod."""
     assert pod.status is not None
-    node = [f"{PROVIDER.gateway}:{API_PORT}", f"{PROVIDER.wan_address}:{KUBELET_PORT}"]
+    provider = scene.sandbox.control_plane.addresses
+    node = [f"{provider.gateway}:{API_PORT}", f"{provider.wan_address}:{KUBELET_PORT}"]
     return [*node, *(f"{pod.status.podIP}:{port}" for port in ISTIOD_PORTS)]
 
 
 def outside_targets(scene: Scene, addresses: set[str]) -> list[str]:
     """The same by the addresses that the two networks share: the node, the load balancers, ClusterIPs, NodePorts."""
-    targets = [f"{PROVIDER.wan_address}:{port}" for port in (API_PORT, KUBELET_PORT, *ISTIOD_PORTS)]
+    provider = scene.sandbox.control_plane.addresses
+    targets = [f"{provider.wan_address}:{port}" for port in (API_PORT, KUBELET_PORT, *ISTIOD_PORTS)]
     targets += [f"{address}:{port}" for address in addresses for port in (443, API_PORT, KUBELET_PORT, *ISTIOD_PORTS)]
     for service in scene.provider.list(Service, namespace="*"):
         assert service.spec is not None
@@ -69,7 +72,7 @@ def outside_targets(scene: Scene, addresses: set[str]) -> list[str]:
             ):
                 targets.append(f"{service.spec.clusterIP}:{port.port}")
             if port.nodePort:
-                targets.append(f"{PROVIDER.wan_address}:{port.nodePort}")
+                targets.append(f"{provider.wan_address}:{port.nodePort}")
     return targets
 
 

@@ -23,7 +23,6 @@ from sandbox.proof.processes import Process, find
 
 if TYPE_CHECKING:
     from sandbox.clusters import Cluster, Sandbox
-    from sandbox.clusters.addresses import NetworkName
     from sandbox.toolchain import Tools
 
 T = TypeVar("T")
@@ -70,11 +69,11 @@ class Scene:
 
     @cached_property
     def provider(self) -> Client:
-        return client_of(self.sandbox.clusters["provider"])
+        return client_of(self.sandbox.control_plane)
 
     @cached_property
     def user(self) -> Client:
-        return client_of(self.sandbox.clusters["user"])
+        return client_of(self.sandbox.data_plane)
 
     def program_of(self, pod: PodModel, program: str) -> Process:
         """The process that runs `program` for this Pod, found by the Pod's own name in its environment."""
@@ -110,8 +109,8 @@ class Scene:
         enter.append("--net")
         return _json_of(subprocess.run([*enter, *_script(script, *args)], capture_output=True, timeout=60))
 
-    def in_network(self, network: NetworkName, script: str, *args: str) -> Any:
-        """The same from a cluster's own node: `provider` or `user`."""
+    def in_network(self, network: str, script: str, *args: str) -> Any:
+        """The same from a cluster's own node. network: the cluster's name."""
         return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))
 
 

@@ -35,7 +35,7 @@ def observe(scene: Scene) -> str:
     search = searcher({**secrets, CONTROL: scene.mesh.root_certificate.encode()})
     size = items = 0
     found: dict[str, str] = {}
-    for key, value in scene.sandbox.clusters["user"].etcd_items():
+    for key, value in scene.sandbox.data_plane.etcd_items():
         stored = key + b"\n" + value
         items, size = items + 1, size + len(stored)
         # Latin-1 maps each byte to one character, which is all that the automaton asks for.
@@ -107,7 +107,7 @@ def control_plane_secrets(scene: Scene) -> Iterator[tuple[str, bytes]]:
 
 def _files(scene: Scene) -> Iterator[tuple[str, bytes]]:
     """Private keys of the provider's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
-    for path in scene.sandbox.clusters["provider"].secret_files():
+    for path in scene.sandbox.control_plane.secret_files():
         if path.suffix == ".key":  # the kubeconfigs beside them hold the same keys
             yield f"provider's file {path.name}", path.read_bytes()
 

@@ -74,7 +74,7 @@ def _calls(scene: Scene, names: set[str]) -> int:
     """How often the user's API server has called the webhooks with an answer, by its own metrics."""
     total = 0.0
     metric = re.compile(r"^apiserver_admission_webhook_request_total\{(.*)\} (\S+)$", re.MULTILINE)
-    for labels, value in metric.findall(get_text(scene.sandbox.clusters["user"], "/metrics")):
+    for labels, value in metric.findall(get_text(scene.sandbox.data_plane, "/metrics")):
         if any(f'name="{name}"' in labels for name in names) and 'code="200"' in labels:
             total += float(value)
     return int(total)

@@ -75,7 +75,7 @@ class Engine:
         for foreign in ("PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK"):
             environment.pop(foreign, None)
         state.mkdir(parents=True, exist_ok=True)
-        provider, user = sandbox.clusters["provider"], sandbox.clusters["user"]
+        provider, user = sandbox.control_plane, sandbox.data_plane
         return cls(
             tools["pulumi"],
             environment | dict(settings or {}),

@@ -1,4 +1,4 @@
-"""Running clusters for real: reached, guarded, named, searched. No Pods: those are test_node.py's."""
+"""Four running clusters for real: reached, guarded, named, searched, with nodes in zones. Pods: test_node.py."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from lightkube import ApiError, Client, KubeConfig
 from lightkube.models.core_v1 import ServicePort, ServiceSpec
 from lightkube.models.discovery_v1 import Endpoint, EndpointConditions, EndpointPort
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Namespace, Secret, Service
+from lightkube.resources.core_v1 import Namespace, Node, Secret, Service
 from lightkube.resources.discovery_v1 import EndpointSlice
 
 from sandbox import clusters
-from sandbox.clusters import Sandbox
-from sandbox.clusters.addresses import API_PORT, CLUSTERS, PROVIDER, USER, ClusterAddresses, NetworkName
+from sandbox.clusters import ClusterSpec, Sandbox, Topology
+from sandbox.clusters.addresses import API_PORT, WAN_ROUTER, ClusterAddresses, addresses_of
 from sandbox.clusters.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
 PROGRAMS = Path(__file__).parent / "clusters_programs"
-AGENT = [sys.executable, str(PROGRAMS / "registered_node.py")]
-STRANGER = "10.90.0.66"
-POD = {"provider": "10.88.9.9", "user": "10.89.9.9"}
+STRANGER = "10.90.0.251"
 PORT = 8080
+# The last one has the provider's own ranges, the second and third each other's.
+ZONED = ClusterSpec(name="zoned", pods="10.88.0.0/16", services="10.96.0.0/16", zones=("a", "b"), region="here")
+TOPOLOGY = Topology(clusters=(*Topology.of(3).clusters, ZONED))
+CLUSTERS = addresses_of(TOPOLOGY)
+PROVIDER, USER, OTHER, LAST = CLUSTERS.values()
+USERS = (USER, OTHER, LAST)
+POD = {name: one.gateway.removesuffix(".0.1") + ".9.9" for name, one in CLUSTERS.items()}
+CLOSED = {"timeout", "refused", "[Errno 113] No route to host", "[Errno 101] Network is unreachable"}
 Balancer = Service | EndpointSlice
 
 
@@ -38,7 +44,7 @@ Balancer = Service | EndpointSlice
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
     state = tmp_path_factory.mktemp("clusters") / "state"
     try:
-        yield clusters.up(state, tools, progress, node_command=AGENT)
+        yield clusters.up(state, tools, progress, topology=TOPOLOGY)
     finally:
         clusters.down(state)
 
@@ -53,17 +59,17 @@ def peer(address: str, bridge: str, gateway: str, *command: str) -> list[str]:
 
 def pod(cluster: ClusterAddresses, *command: str) -> list[str]:
     """Something with a Pod's address on a node's bridge."""
-    return peer(f"{POD[cluster.name]}/16", "br0", cluster.gateway, *command)
+    return peer(POD[cluster.name], "br0", cluster.gateway, *command)
 
 
-def reach(sandbox: Sandbox, network: NetworkName, argv: list[str]) -> dict[str, str]:
+def reach(sandbox: Sandbox, network: str, argv: list[str]) -> dict[str, str]:
     done = sandbox.run(network, argv, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     answers: dict[str, str] = json.loads(done.stdout)
     return answers
 
 
-def from_node(sandbox: Sandbox, network: NetworkName, *targets: str) -> dict[str, str]:
+def from_node(sandbox: Sandbox, network: str, *targets: str) -> dict[str, str]:
     return reach(sandbox, network, peer("-", "-", "-", "connect", *targets))
 
 
@@ -72,8 +78,8 @@ def from_pod(sandbox: Sandbox, cluster: ClusterAddresses, *targets: str) -> dict
 
 
 def from_stranger(sandbox: Sandbox, gateway: str, *targets: str) -> dict[str, str]:
-    """From another machine on the wan that sends everything by way of `gateway`."""
-    return reach(sandbox, "wan", peer(f"{STRANGER}/24", "wan", gateway, "connect", *targets))
+    """From another machine on the wan, whose router sends everything of this one by way of `gateway`."""
+    return reach(sandbox, "wan", peer(STRANGER, "wan", gateway, "connect", *targets))
 
 
 @contextmanager
@@ -140,12 +146,16 @@ def address_of(client: Client, name: str) -> str | None:
     return ingress[0].ip if ingress else None
 
 
-def test_both_clusters_answer_on_the_host_and_are_adopted_by_a_second_up(sandbox: Sandbox, tools: Tools) -> None:
+def test_all_clusters_answer_on_the_host_and_are_adopted_by_a_second_up(sandbox: Sandbox, tools: Tools) -> None:
     for name in CLUSTERS:
         assert {str(one.metadata.name) for one in api(sandbox, name).list(Namespace) if one.metadata} >= {"default"}
     again = clusters.up(sandbox.state, tools, Progress.silent())
     assert again.supervisor == sandbox.supervisor
-    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "both answer")
+    eventually(lambda: all_answer(sandbox), "all answer")
+
+
+def all_answer(sandbox: Sandbox) -> bool:
+    return clusters.status(sandbox.state).answering == dict.fromkeys(CLUSTERS, True)
 
 
 def test_keys_and_state_are_private(sandbox: Sandbox) -> None:
@@ -172,13 +182,64 @@ def test_nothing_of_the_provider_is_reachable_from_the_users_network(sandbox: Sa
 
         eventually(alive, "the provider's own node reaches all of it")
         for answers in (
-            from_node(sandbox, "user", *targets, *unused),
+            from_node(sandbox, USER.name, *targets, *unused),
             from_pod(sandbox, USER, *targets, *unused),
-            from_stranger(sandbox, "10.90.0.1", *targets, *unused),
-            # A machine that routes straight to the provider's node, as a user with root on their node could.
-            from_stranger(sandbox, PROVIDER.wan_address, *targets, *unused),
+            from_node(sandbox, OTHER.name, *targets, *unused),
+            from_pod(sandbox, OTHER, *targets, *unused),
+            from_stranger(sandbox, WAN_ROUTER, *targets, *unused),
         ):
-            assert set(answers.values()) == {"timeout"}, answers
+            assert set(answers.values()) <= CLOSED, answers
+        # Where every packet is sent to the provider's node, it is that node which drops it.
+        straight = from_stranger(sandbox, PROVIDER.wan_address, *targets, *unused)
+        assert set(straight.values()) == {"timeout"}, straight
+
+
+def test_no_user_reaches_another_users_api_server_and_all_reach_load_balancers(sandbox: Sandbox) -> None:
+    """Although both users' Pods have the same address, here 10.89.9.9."""
+    echo = load_balancer(USER, "echo", ranges=["0.0.0.0/0"], host="echo.user.sandbox.test")
+    with listening_pod(sandbox, USER), applied(api(sandbox, USER.name), echo):
+        named = f"echo.user.sandbox.test:{PORT}"
+        open_to = [one for one in CLUSTERS.values() if one is not USER]
+        for cluster in open_to:
+            eventually(
+                lambda: from_node(sandbox, cluster.name, named)[named] == cluster.wan_address,  # noqa: B023
+                f"{cluster.name} gets through by name",
+            )
+            direct = f"{USER.pool[0]}:{PORT}"
+            assert from_pod(sandbox, cluster, direct) == {direct: cluster.wan_address}
+        for cluster in USERS:
+            others = [one for one in CLUSTERS.values() if one is not cluster]
+            targets = [f"{one.wan_address}:{port}" for one in others for port in (API_PORT, 53, 2379, 10250)]
+            for answers in (from_node(sandbox, cluster.name, *targets), from_pod(sandbox, cluster, *targets)):
+                assert set(answers.values()) <= CLOSED, answers
+    apis = [f"{one.wan_address}:{API_PORT}" for one in USERS]
+    assert from_pod(sandbox, PROVIDER, *apis) == dict.fromkeys(apis, "open")
+
+
+def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> None:
+    """What the provider may, a user would get by its address: to call another user's API server, for one."""
+
+    def refused() -> int:
+        """Packets that the wan's router dropped since their source does not lie where they came from."""
+        table = sandbox.run("wan", ["cat", "/proc/net/netstat"], capture_output=True, text=True).stdout.splitlines()
+        return int(dict(zip(table[0].split(), table[1].split(), strict=True))["IPReversePathFilter"])
+
+    before, target = refused(), f"{OTHER.wan_address}:{API_PORT}"
+    # Its own node would give a Pod's packets the node's address; the node itself may send what it likes.
+    program = [sys.executable, str(PROGRAMS / "pass_for.py"), PROVIDER.wan_address, target]
+    assert sandbox.run(USER.name, program, capture_output=True, text=True, timeout=60).stdout.strip() == "timeout"
+    assert refused() > before
+
+
+def test_nodes_stand_in_their_zones(sandbox: Sandbox) -> None:
+    found = {
+        str(one.metadata.name): one.metadata.labels or {} for one in api(sandbox, "zoned").list(Node) if one.metadata
+    }
+    labels = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+    assert {name: tuple(one[label] for label in labels) for name, one in found.items()} == {
+        "zoned-node": ("a", "here"),
+        "zoned-node-2": ("b", "here"),
+    }
 
 
 def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sandbox) -> None:
@@ -195,14 +256,16 @@ def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sand
         assert node_port
         nodes = [f"{PROVIDER.wan_address}:{node_port[0].nodePort}", f"{PROVIDER.gateway}:{node_port[0].nodePort}"]
         named = f"{host}:{PORT}"
-        eventually(lambda: from_node(sandbox, "user", named)[named] == USER.wan_address, "the user's node gets through")
+        eventually(
+            lambda: from_node(sandbox, USER.name, named)[named] == USER.wan_address, "the user's node gets through"
+        )
         assert from_pod(sandbox, USER, f"{address}:{PORT}") == {f"{address}:{PORT}": USER.wan_address}
         others = [f"{address}:{port}" for port in (443, API_PORT, 10250, 15010)]
         for closed in (
             from_node(sandbox, "user", *others, *nodes),
             from_stranger(sandbox, PROVIDER.wan_address, f"{address}:{PORT}", *others, *nodes),
         ):
-            assert set(closed.values()) <= {"timeout", "refused"}, closed
+            assert set(closed.values()) <= CLOSED, closed
 
     def gone() -> bool:
         links = sandbox.run("provider", ["cat", "/proc/net/fib_trie"], capture_output=True, text=True).stdout
@@ -219,14 +282,15 @@ def test_a_user_cannot_take_over_a_name_of_the_provider(sandbox: Sandbox) -> Non
     everyone = ["0.0.0.0/0"]
     provider, user = api(sandbox, "provider"), api(sandbox, "user")
 
-    def lookup() -> str:
-        found = sandbox.run("wan", ["getent", "hosts", host], capture_output=True, text=True).stdout.split()
+    def lookup(name: str = host) -> str:
+        found = sandbox.run("wan", ["getent", "hosts", name], capture_output=True, text=True).stdout.split()
         return found[0] if found else ""
 
-    with applied(user, load_balancer(USER, "thief", ranges=everyone, host=f"{host},api.user.sandbox.test")):
+    with applied(user, load_balancer(USER, "thief", ranges=everyone, host=f"{host},{OTHER.api_host}")):
         eventually(lambda: lookup() == USER.pool[0], "a free name is published")
         with applied(provider, load_balancer(PROVIDER, "istiod", ranges=everyone, host=host)):
             eventually(lambda: lookup() == PROVIDER.pool[0], "the provider has its name")
+            eventually(lambda: lookup(OTHER.api_host) == OTHER.wan_address, "and another user its API server's")
 
 
 def test_the_users_api_server_is_reached_by_name_and_nothing_else_of_that_node(sandbox: Sandbox) -> None:
@@ -238,14 +302,14 @@ def test_the_users_api_server_is_reached_by_name_and_nothing_else_of_that_node(s
     inner = [f"{USER.first_service_address}:443", f"{USER.gateway}:{API_PORT}"]
     answers = from_pod(sandbox, PROVIDER, direct, *others, *inner)
     assert answers.pop(direct) == "open"
-    assert set(answers.values()) == {"timeout"}, answers
+    assert set(answers.values()) <= CLOSED, answers
 
 
 def test_the_cluster_dns_answers_at_its_service_address(sandbox: Sandbox) -> None:
     for cluster in CLUSTERS.values():
         for name, expected in (
             ("kubernetes.default.svc.cluster.local", cluster.first_service_address),
-            (USER.api_host, USER.wan_address),
+            *((one.api_host, one.wan_address) for one in USERS),
         ):
             eventually(lambda: dns_answer(sandbox, cluster, name) == expected, f"{name} is {expected}")  # noqa: B023
 
@@ -256,7 +320,7 @@ def dns_answer(sandbox: Sandbox, cluster: ClusterAddresses, name: str) -> str:
 
 
 def test_etcd_is_searched_with_its_history(sandbox: Sandbox) -> None:
-    user, cluster = api(sandbox, "user"), sandbox.clusters["user"]
+    user, cluster = api(sandbox, "user"), sandbox.data_plane
     user.create(Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"}))
     user.delete(Secret, "needle", namespace="default")
     items = list(cluster.etcd_items())
@@ -273,7 +337,7 @@ def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox)
     eventually(lambda: process("user-apiserver").restarts == before.restarts + 1, "a restart is counted")
     assert process("user-apiserver").last_exit == "killed by SIGKILL"
     eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again", 120)
-    eventually(lambda: clusters.status(sandbox.state).answering == {"provider": True, "user": True}, "it answers", 120)
+    eventually(lambda: all_answer(sandbox), "it answers", 120)
 
 
 def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> None:
@@ -285,5 +349,5 @@ def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> 
 
 def _at(config: KubeConfig, sandbox: Sandbox) -> KubeConfig:
     for cluster in config.clusters.values():
-        cluster.server = sandbox.clusters["user"].server
+        cluster.server = sandbox.data_plane.server
     return config

@@ -1,4 +1,4 @@
-"""The life of a sandbox for real: killed, interrupted, started twice, started again on old data, removed."""
+"""The life of a sandbox for real: killed, interrupted, started twice, copied, enlarged, removed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap
 
 from sandbox import clusters
-from sandbox.clusters import Sandbox
-from sandbox.clusters.addresses import CLUSTERS
+from sandbox.clusters import Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.live.inside import Inside
@@ -40,11 +39,11 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
     state = tmp_path / "state"
     try:
         first = clusters.up(state, tools, progress, nodes=False)
-        for name in CLUSTERS:
+        for name in first.clusters:
             api(first, name).create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
         kept_kubeconfig = first.kubeconfig.read_text()
         inside = Inside.of(first)
-        assert len(inside.processes) >= 9
+        assert len(inside.processes) >= 8
         assert len(inside.networks()) == 3
         os.kill(first.supervisor.identity.pid, signal.SIGKILL)
         eventually(lambda: not inside.left(), "the kernel ends everything")
@@ -56,7 +55,7 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
             name: one.server for name, one in second.clusters.items()
         }
         state.joinpath("old").write_text(kept_kubeconfig)  # one that somebody kept from before
-        for name in CLUSTERS:
+        for name in first.clusters:
             client = Client(config=KubeConfig.from_file(state / "old").get(context_name=name), trust_env=False)
             client.get(ConfigMap, "kept", namespace="default")
         (state / "old").unlink()
@@ -66,6 +65,36 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
     assert inside.left() == []
     assert not state.exists()
     clusters.down(state)  # once more changes nothing
+
+
+def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
+    tmp_path: Path, tools: Tools, progress: Progress
+) -> None:
+    state, other = tmp_path / "state", tmp_path / "other"
+    try:
+        first = clusters.up(state, tools, progress, nodes=False)
+        with pytest.raises(clusters.SandboxError, match="runs, so it cannot be copied"):
+            clusters.copy(state, other)
+        api(first, "user").create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+        inside = Inside.of(first)
+        clusters.stop(state)
+        assert inside.left() == []
+        clusters.copy(state, other)
+
+        larger = clusters.up(state, tools, progress, nodes=False, topology=Topology.of(3))
+        copied = clusters.up(other, tools, progress, nodes=False)
+        assert [*larger.clusters] == ["provider", "user", "user-2"]
+        assert [*copied.clusters] == ["provider", "user"]
+        assert not {one.port for one in larger.clusters.values()} & {one.port for one in copied.clusters.values()}
+        for one in (larger, copied):
+            api(one, "user").get(ConfigMap, "kept", namespace="default")
+        api(copied, "user").delete(ConfigMap, "kept", namespace="default")
+        api(larger, "user").get(ConfigMap, "kept", namespace="default")  # it is a copy, not the same
+        again = clusters.up(state, tools, progress, nodes=False, topology=Topology.of(2))  # fewer than there are
+        assert again.supervisor == larger.supervisor
+    finally:
+        clusters.down(state)
+        clusters.down(other)
 
 
 def test_down_after_a_crash_removes_the_files(tmp_path: Path, tools: Tools, progress: Progress) -> None:

@@ -102,7 +102,7 @@ def answer(scene: Scene) -> dict[str, str]:
     assert service.status is not None
     assert service.status.loadBalancer is not None
     (ingress,) = service.status.loadBalancer.ingress or []
-    got = scene.in_network("provider", "http_get.py", f"http://{ingress.ip}:{PORT}/")
+    got = scene.in_network(scene.sandbox.control_plane.name, "http_get.py", f"http://{ingress.ip}:{PORT}/")
     if got["status"] != 200:
         raise NotObserved(f"the gateway answered {got['status']}: {got['body'][:120]}")
     return {name.lower(): value for name, value in json.loads(got["body"])["headers"].items()}
@@ -149,7 +149,7 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Sce
         made = eventually(lambda: the_new_pod(old), seconds=30)
         assert images(made) == ["auto"]
         eventually(lambda: refused(made), seconds=30)
-    kubectl, cluster = str(scene.tools["kubectl"]), scene.sandbox.clusters["user"]
+    kubectl, cluster = str(scene.tools["kubectl"]), scene.sandbox.data_plane
     restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={scene.mesh.namespace}"]
     subprocess.run(
         [kubectl, f"--kubeconfig={cluster.kubeconfig}", *restart], check=True, capture_output=True, timeout=60

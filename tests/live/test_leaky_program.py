@@ -41,7 +41,7 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
     assert ("no-credentials-on-data-plane" if leak == "provider" else "is a control-plane secret") in told
     assert "PRIVATE KEY-----" not in told
     assert "unhandled exception" not in told
-    keys = [key for key, _ in live_sandbox.clusters["user"].etcd_items()]
+    keys = [key for key, _ in live_sandbox.data_plane.etcd_items()]
     assert b"/registry/configmaps/default/leak" not in keys
 
 

@@ -20,7 +20,7 @@ from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
 T = TypeVar("T")
-NODE: Final = "user"
+NODE: Final = "user-node"
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=5).read().decode())"
 READY = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
 
@@ -38,7 +38,7 @@ class Kubectl:
     """kubectl as the user's administrator."""
 
     def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
-        cluster = sandbox.clusters[NODE]
+        cluster = sandbox.data_plane
         self._command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", f"--context={cluster.context}"]
 
     def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -94,7 +94,8 @@ def is_ready(kubectl: Kubectl, name: str) -> bool:
 
 def fetch(sandbox: Sandbox, url: str) -> Any:
     """GET from the node; None while nothing answers."""
-    done = sandbox.run(NODE, [sys.executable, "-I", "-c", FETCH, url], capture_output=True, text=True, timeout=20)
+    fetch_it = [sys.executable, "-I", "-c", FETCH, url]
+    done = sandbox.run(sandbox.data_plane.name, fetch_it, capture_output=True, text=True, timeout=20)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
@@ -139,7 +140,7 @@ def test_a_deployment_answers_through_its_service_and_reaches_itself_there(sandb
 
 
 def test_the_node_says_what_it_is(kubectl: Kubectl) -> None:
-    status = kubectl.get("node", "user-node")["status"]
+    status = kubectl.get("node", NODE)["status"]
     assert status["nodeInfo"]["containerRuntimeVersion"].startswith("process://")
     assert status["nodeInfo"]["kubeletVersion"].endswith("-sandbox")
     kubectl.apply(pod("named", {}))
@@ -185,7 +186,8 @@ def test_a_secret_appears_changes_live_and_never_reaches_the_disk(sandbox: Sandb
     assert kubectl("exec", "holder", "--", "cat", "/s/key") == values[0]
     kubectl.apply({**secret, "stringData": {"key": values[1]}})
     eventually(lambda: kubectl("exec", "holder", "--", "cat", "/s/key") == values[1])
-    node_files = [path for path in (sandbox.state / "clusters" / NODE / "node").rglob("*") if path.is_file()]
+    directory = sandbox.state / "clusters" / sandbox.data_plane.name / NODE
+    node_files = [path for path in directory.rglob("*") if path.is_file()]
     assert node_files  # logs at least
     assert not [path for path in node_files for value in values if value.encode() in path.read_bytes()]
 
@@ -286,7 +288,7 @@ def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox
     # Seen by the API server, not just by the kernel: the next agent knows of the first run by nothing else.
     eventually(lambda: container_of(kubectl, "survivor").get("state", {}).get("running"))
     before = processes(marker)
-    config = f"{sandbox.state}/clusters/{NODE}/node.json"
+    config = f"{sandbox.state}/clusters/{sandbox.data_plane.name}/{NODE}.json"
     agents = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _runs(entry, config)]
     os.kill(min(agents), signal.SIGKILL)
     eventually(lambda: not set(before) & set(processes(marker)), seconds=10)

@@ -21,12 +21,12 @@ def project(tmp_path_factory: pytest.TempPathFactory, engine_sandbox: Sandbox, t
 
 @pytest.fixture(scope="session")
 def provider(engine_sandbox: Sandbox, tools: Tools) -> Api:
-    return Api(engine_sandbox.clusters["provider"], tools)
+    return Api(engine_sandbox.control_plane, tools)
 
 
 @pytest.fixture(scope="session")
 def user(engine_sandbox: Sandbox, tools: Tools) -> Api:
-    return Api(engine_sandbox.clusters["user"], tools)
+    return Api(engine_sandbox.data_plane, tools)
 
 
 @pytest.fixture

@@ -23,16 +23,14 @@ def not_a_kubeconfig(mesh: Config, sandbox: Sandbox) -> None:
 
 def swapped(mesh: Config, sandbox: Sandbox) -> None:
     for side, context in (("controlPlane", "provider"), ("dataPlane", "user")):
-        mesh[side]["cluster"]["server"] = sandbox.clusters[context].server  # type: ignore[index]
+        mesh[side]["cluster"]["server"] = sandbox.clusters[context].server
     mesh["controlPlane"]["cluster"]["context"], mesh["dataPlane"]["cluster"]["context"] = "user", "provider"
 
 
 def other_address(mesh: Config, sandbox: Sandbox) -> None:
     """The provider's cluster a second time, as localhost instead of 127.0.0.1."""
     path: Path = sandbox.state / "same-cluster"
-    path.write_text(
-        sandbox.clusters["provider"].kubeconfig.read_text().replace("https://127.0.0.1:", "https://localhost:")
-    )
+    path.write_text(sandbox.control_plane.kubeconfig.read_text().replace("https://127.0.0.1:", "https://localhost:"))
     mesh["dataPlane"]["cluster"]["kubeconfig"] = str(path)
     mesh["dataPlane"]["cluster"]["context"] = "provider"
 

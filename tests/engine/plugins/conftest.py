@@ -22,7 +22,7 @@ from tests.engine.plugins.stack import Stack
 
 @pytest.fixture(scope="session")
 def cluster(engine_sandbox: Sandbox) -> Cluster:
-    return engine_sandbox.clusters["user"]
+    return engine_sandbox.data_plane
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,7 @@ def _leaked(sandbox: Sandbox, engine: Engine, stack: str) -> list[str]:
         for tree in (resource.inputs, resource.outputs):
             for _, value in secret_leaves(resource, tree):
                 index.add(fingerprints(value, certain=resource.type.startswith("random:")), resource.name)
-    items = sandbox.clusters["user"].etcd_items()
+    items = sandbox.data_plane.etcd_items()
     return [key.decode() for key, value in items if any(any(index.search(v.data)) for v in views(value))]
 
 
@@ -80,7 +80,7 @@ def _prefix(*words: str) -> str:
 def _written(sandbox: Sandbox, prefix: str) -> list[str]:
     """The leak's own object, whatever is in it (a disguise hides a secret from any search)."""
     leak = f"/{prefix}leak".encode()
-    return [key.decode() for key, _ in sandbox.clusters["user"].etcd_items() if key.endswith(leak)]
+    return [key.decode() for key, _ in sandbox.data_plane.etcd_items() if key.endswith(leak)]
 
 
 @pytest.mark.parametrize("program", WITHOUT_MARK)

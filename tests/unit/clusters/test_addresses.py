@@ -1,34 +1,66 @@
-"""The address plan holds together."""
+"""The address plan holds together for any number of clusters."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from sandbox.clusters.addresses import CLUSTERS, PROVIDER, USER, WAN_DNS, WAN_GATEWAY, WAN_SUBNET, named
+import pytest
+
+from sandbox.clusters.addresses import MOST_CLUSTERS, MOST_NODES, WAN_DNS, WAN_ROUTER, WAN_SUBNET, addresses_of
+from sandbox.clusters.topology import ClusterSpec, Topology
+
+NUMBERS = [*range(1, 6), MOST_CLUSTERS]
 
 
-def test_no_two_networks_overlap() -> None:
-    networks = [IPv4Network(one) for c in CLUSTERS.values() for one in (c.pod_cidr, c.service_cidr)] + [WAN_SUBNET]
-    assert [(a, b) for a, b in combinations(networks, 2) if a.overlaps(b)] == []
-
-
-def test_every_address_on_the_wan_has_one_owner() -> None:
-    owned = [WAN_GATEWAY, WAN_DNS]
-    for cluster in CLUSTERS.values():
-        owned += [cluster.wan_address, *cluster.pool_addresses()]
-    assert len(owned) == len(set(owned)) == 2 + 2 * 51
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("nodes", [1, 3, MOST_NODES])
+def test_every_address_on_the_wan_has_one_owner(number: int, nodes: int) -> None:
+    specs = (one.model_copy(update={"zones": ("a",) * nodes}) for one in Topology.of(number).clusters)
+    owned = [WAN_ROUTER, WAN_DNS]
+    for cluster in addresses_of(Topology(clusters=tuple(specs))).values():
+        owned += [*(node.address for node in cluster.nodes), *cluster.pool_addresses()]
+    assert len(owned) == len(set(owned)) == 2 + number * (100 + nodes)
     assert all(IPv4Address(one) in WAN_SUBNET for one in owned)
 
 
-def test_addresses_lie_in_their_own_networks() -> None:
-    for cluster in CLUSTERS.values():
-        assert IPv4Address(cluster.gateway) in IPv4Network(cluster.pod_cidr)
-        assert IPv4Address(cluster.dns_address) in IPv4Network(cluster.service_cidr)
-        assert named(cluster.name) is cluster
-    assert PROVIDER.first_service_address == "10.96.0.1"
-    assert (USER.api_host, USER.pod_prefix_length) == ("api.user.sandbox.test", 16)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_addresses_lie_in_their_own_networks(number: int) -> None:
+    for cluster in addresses_of(Topology.of(number)).values():
+        pods, services = IPv4Network(cluster.pod_cidr), IPv4Network(cluster.service_cidr)
+        assert IPv4Address(cluster.gateway) in pods
+        assert IPv4Address(cluster.dns_address) in services
+        assert not any(one.overlaps(other) for one, other in combinations((pods, services, WAN_SUBNET), 2))
 
 
-def test_only_the_users_api_server_is_on_the_wan() -> None:
-    assert [one.name for one in CLUSTERS.values() if one.api_on_wan] == ["user"]
+def test_of_two_the_addresses_are_these() -> None:
+    found = addresses_of(Topology.of(2))
+    provider, user = found["provider"], found["user"]
+    assert (provider.wan_address, provider.first_service_address) == ("10.90.0.10", "10.96.0.1")
+    assert (user.wan_address, user.api_host, user.pod_prefix_length) == ("10.90.0.20", "api.user.sandbox.test", 16)
+    assert user.pool == ("10.90.2.1", "10.90.2.100")
+
+
+def test_a_cluster_keeps_its_addresses_when_others_are_added() -> None:
+    two, five = addresses_of(Topology.of(2)), addresses_of(Topology.of(5))
+    assert all(five[name] == cluster for name, cluster in two.items())
+    assert [*five] == ["provider", "user", "user-2", "user-3", "user-4"]
+    assert len({five[name].pod_cidr for name in ("user", "user-2", "user-3", "user-4")}) == 1
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_only_the_control_plane_may_call_a_users_api_server(number: int) -> None:
+    for cluster in addresses_of(Topology.of(number)).values():
+        assert cluster.api_clients == (() if cluster.role == "control-plane" else ("10.90.0.10",))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, MOST_NODES])
+def test_nodes_of_a_cluster_have_parts_of_its_pod_range_and_their_zones(number: int) -> None:
+    zones = tuple(f"zone-{count}" for count in range(number))
+    spec = ClusterSpec(name="p", role="control-plane", zones=zones, region="here")
+    nodes = addresses_of(Topology(clusters=(spec,)))["p"].nodes
+    parts = [IPv4Network(node.pods) for node in nodes]
+    assert not any(one.overlaps(other) for one, other in combinations(parts, 2))
+    assert all(part.subnet_of(spec.pods) for part in parts)
+    assert [(node.zone, node.region) for node in nodes] == [(zone, "here") for zone in zones]
+    assert [node.name for node in nodes] == ["p-node", *(f"p-node-{count}" for count in range(2, number + 1))]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from sandbox.clusters.addresses import PROVIDER, USER
+import pytest
+
+from sandbox.clusters.addresses import ClusterAddresses, addresses_of
 from sandbox.clusters.boundary import rules
+from sandbox.clusters.topology import ClusterSpec, Topology
+
+CLUSTERS = addresses_of(Topology.of(5))
+PROVIDER, USER = CLUSTERS["provider"], CLUSTERS["user"]
 
 
 def chain(text: str, name: str) -> list[str]:
@@ -11,23 +17,30 @@ def chain(text: str, name: str) -> list[str]:
     return [line.strip() for line in body.splitlines() if line.strip()]
 
 
-def test_the_users_api_port_is_open_and_the_providers_is_not() -> None:
-    opened = "iifname wan0 ip daddr 10.90.0.20 tcp dport 6443 accept"
-    assert opened in chain(rules(USER), "to_the_node")
+def test_a_users_api_port_is_open_to_the_control_plane_alone_and_the_providers_to_nobody() -> None:
+    opened = "iifname wan0 ip saddr { 10.90.0.10 } ip daddr 10.90.0.30 tcp dport 6443 accept"
+    assert [line for line in chain(rules(CLUSTERS["user-2"]), "to_the_node") if "6443" in line] == [opened]
     assert "6443" not in rules(PROVIDER)
 
 
-def test_every_chain_for_what_comes_in_ends_in_a_drop() -> None:
-    for cluster in (PROVIDER, USER):
-        for name in ("to_the_node", "to_pods"):
-            assert chain(rules(cluster), name)[-1] == "iifname wan0 drop"
+@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
+def test_every_chain_for_what_comes_in_ends_in_a_drop(cluster: ClusterAddresses) -> None:
+    for name in ("to_the_node", "to_pods"):
+        assert chain(rules(cluster), name)[-1] == "iifname wan0 drop"
+
+
+def test_all_nodes_of_a_cluster_are_let_through_to_a_user_and_guarded() -> None:
+    provider = ClusterSpec(name="p", role="control-plane", zones=("a", "b"))
+    found = addresses_of(Topology(clusters=(provider, ClusterSpec(name="u"))))
+    assert "ip saddr { 10.90.0.10, 10.90.0.11 } ip daddr 10.90.0.20" in rules(found["u"])
+    assert "ip daddr != { 10.90.0.10, 10.90.0.11, 10.90.1.1-10.90.1.100 } drop" in rules(found["p"])
 
 
 def test_a_translated_packet_comes_in_only_if_it_was_sent_to_the_pool() -> None:
     accepted = [line for line in chain(rules(PROVIDER), "to_pods") if line.endswith("accept")]
     assert accepted == [
         "iifname wan0 ct state established,related accept",
-        "iifname wan0 ct status dnat ct original ip daddr 10.90.0.100-10.90.0.149 accept",
+        "iifname wan0 ct status dnat ct original ip daddr 10.90.1.1-10.90.1.100 accept",
     ]
 
 

@@ -14,9 +14,12 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
-from sandbox.clusters.addresses import PROVIDER, USER
+from sandbox.clusters.addresses import addresses_of
 from sandbox.clusters.certificates import issue, new_authority
 from sandbox.clusters.credentials import Credentials, api_server_names, kubeconfig
+from sandbox.clusters.topology import Topology
+
+PROVIDER, USER = addresses_of(Topology.of(2)).values()
 
 
 def loaded(pem: bytes) -> x509.Certificate:

@@ -8,9 +8,13 @@ from lightkube.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Se
 from lightkube.models.core_v1 import Service as ServiceModel
 from lightkube.models.meta_v1 import ObjectMeta
 
-from sandbox.clusters.addresses import PROVIDER, USER
-from sandbox.clusters.dns import base_records, cluster_corefile, in_zone, publish, wan_corefile
+from sandbox.clusters.addresses import addresses_of
+from sandbox.clusters.dns import SANDBOX, base_records, cluster_corefile, in_zone, precedence, publish, wan_corefile
 from sandbox.clusters.load_balancers import HOSTNAME, balanced, is_ours
+from sandbox.clusters.topology import Topology
+
+CLUSTERS = addresses_of(Topology.of(3))
+ORDER = precedence(CLUSTERS.values())
 
 
 def hosts(directory: Path) -> dict[str, str]:
@@ -19,13 +23,19 @@ def hosts(directory: Path) -> dict[str, str]:
 
 
 def test_a_user_cannot_take_names_over(tmp_path: Path) -> None:
-    publish(tmp_path, "user", {"istiod.sandbox.test": "10.90.0.150", "api.user.sandbox.test": "10.90.0.150"})
-    publish(tmp_path, "sandbox", base_records())
-    assert hosts(tmp_path) == {"istiod.sandbox.test": "10.90.0.150", "api.user.sandbox.test": "10.90.0.20"}
-    publish(tmp_path, "provider", {"istiod.sandbox.test": "10.90.0.100"})
-    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.0.100"
-    publish(tmp_path, "provider", {})
-    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.0.150"
+    publish(tmp_path, "user", {"istiod.sandbox.test": "10.90.2.1", "api.user-2.sandbox.test": "10.90.2.1"}, ORDER)
+    publish(tmp_path, SANDBOX, base_records(CLUSTERS.values()), ORDER)
+    apis = {"api.user.sandbox.test": "10.90.0.20", "api.user-2.sandbox.test": "10.90.0.30"}
+    assert hosts(tmp_path) == {"istiod.sandbox.test": "10.90.2.1", **apis}
+    publish(tmp_path, "provider", {"istiod.sandbox.test": "10.90.1.1"}, ORDER)
+    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.1.1"
+    publish(tmp_path, "provider", {}, ORDER)
+    assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.2.1"
+
+
+def test_the_control_plane_goes_before_users_wherever_it_stands_in_the_topology() -> None:
+    turned = Topology(clusters=tuple(reversed(Topology.of(3).clusters)))
+    assert precedence(addresses_of(turned).values()) == [SANDBOX, "provider", "user-2", "user"]
 
 
 def test_only_names_of_the_zone_are_published() -> None:
@@ -54,9 +64,9 @@ def test_services_of_other_controllers_are_left_alone() -> None:
 
 
 def test_name_servers_listen_where_the_plan_says(tmp_path: Path) -> None:
-    assert "bind 10.90.0.53" in wan_corefile(tmp_path)
-    user = cluster_corefile(USER, tmp_path / "k")
+    assert "bind 10.90.255.53" in wan_corefile(tmp_path)
+    user = cluster_corefile(CLUSTERS["user"], tmp_path / "k")
     assert "bind 10.90.0.20" in user
     assert f"kubeconfig {tmp_path / 'k'}" in user
-    assert "forward . 10.90.0.53" in user
-    assert "bind 10.90.0.10" in cluster_corefile(PROVIDER, tmp_path / "k")
+    assert "forward . 10.90.255.53" in user
+    assert "bind 10.90.0.10" in cluster_corefile(CLUSTERS["provider"], tmp_path / "k")

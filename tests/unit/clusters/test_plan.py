@@ -1,19 +1,23 @@
-"""The table of processes: complete, in order, each cluster to itself."""
+"""The table of processes: complete, in order, each cluster to itself, for any number of clusters."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+import pytest
 from lightkube.resources.core_v1 import Service
 from lightkube.resources.discovery_v1 import EndpointSlice
 
 from sandbox.clusters.addons import objects
-from sandbox.clusters.addresses import CLUSTERS, PROVIDER, USER
+from sandbox.clusters.addresses import addresses_of
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.plan import Plan, Process
 from sandbox.clusters.processes import plan
 from sandbox.clusters.state import Layout
+from sandbox.clusters.topology import ClusterSpec, Topology
+
+NUMBERS = range(1, 6)
 
 
 class Tools:
@@ -23,37 +27,57 @@ class Tools:
         return self.bin_dir / name
 
 
-def made(*, nodes: bool) -> Plan:
-    return plan(Layout(Path("/state")), Tools(), {"provider": 7, "user": 8}, ["agent"] if nodes else None)
+def made(topology: Topology | None = None, *, nodes: bool) -> Plan:
+    clusters = addresses_of(topology or Topology.of(2))
+    listeners = {name: 7 + place for place, name in enumerate(clusters)}
+    return plan(Layout(Path("/state")), Tools(), [*clusters.values()], listeners, ["agent"] if nodes else None)
 
 
 def by_name(found: Plan) -> dict[str, Process]:
     return {process.name: process for process in found.processes}
 
 
-def test_names_are_unique_and_what_is_waited_for_exists() -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_names_are_unique_and_what_is_waited_for_exists(number: int) -> None:
     for nodes in (False, True):
-        found = made(nodes=nodes)
+        found = made(Topology.of(number), nodes=nodes)
         processes = by_name(found)
-        assert len(processes) == len(found.processes) == (22 if nodes else 8)
+        assert len(processes) == len(found.processes) == (5 + 7 * number if nodes else 1 + 3 * number)
         assert {name for one in found.processes for name in one.after} <= set(processes)
+        assert found.networks == [*addresses_of(Topology.of(number))]
+
+
+def test_a_cluster_of_several_zones_has_an_agent_for_each_node_and_one_of_the_rest() -> None:
+    zoned = Topology(clusters=(*Topology.of(1).clusters, ClusterSpec(name="user", zones=("a", "b", "b"))))
+    more, fewer = set(by_name(made(zoned, nodes=True))), set(by_name(made(nodes=True)))
+    assert more - fewer == {"user-node-2", "user-node-3"}
+
+
+def test_the_host_reaches_each_cluster_by_its_own_socket() -> None:
+    forwarder = by_name(made(Topology.of(3), nodes=False))["forwarder"]
+    assert forwarder.argv[-3:] == ["provider:7", "user:8", "user-2:9"]
+    assert forwarder.inherited == [7, 8, 9]
 
 
 def test_agents_stop_first_then_api_servers_and_etcd_last() -> None:
     stages = {name: process.stop_stage for name, process in by_name(made(nodes=True)).items()}
-    for cluster in CLUSTERS:
+    for cluster in ("provider", "user"):
         own = {name.removeprefix(f"{cluster}-"): stage for name, stage in stages.items() if name.startswith(cluster)}
         assert own["node"] == min(stages.values())
         assert own["node"] < own["kube-proxy"] < own["controller-manager"] < own["apiserver"] < own["etcd"]
         assert own["etcd"] == max(stages.values())
 
 
-def test_no_process_of_one_cluster_is_told_of_a_file_or_network_of_the_other() -> None:
-    for name, process in by_name(made(nodes=True)).items():
-        for own, other in (("provider", "user"), ("user", "provider")):
-            if name.startswith(own):
-                assert process.network == own
-                assert not any(f"/state/clusters/{other}/" in word for word in process.argv)
+def test_no_process_of_one_cluster_is_told_of_a_file_or_network_of_another() -> None:
+    clusters = addresses_of(Topology.of(4))
+    shared = {"forwarder", "network", "wan-dns", "addons", "load-balancers"}
+    for name, process in by_name(made(Topology.of(4), nodes=True)).items():
+        if name in shared:
+            assert process.network == "wan"
+        else:
+            assert name.startswith(process.network)
+            others = clusters.keys() - {process.network}
+            assert not any(f"/state/clusters/{other}/" in word for word in process.argv for other in others)
 
 
 def test_the_api_server_is_as_agreed() -> None:
@@ -70,7 +94,7 @@ def test_the_api_server_is_as_agreed() -> None:
 
 def test_without_nodes_the_hosts_resolver_stays() -> None:
     assert made(nodes=False).resolver is None
-    assert made(nodes=True).resolver == "10.90.0.53"
+    assert made(nodes=True).resolver == "10.90.255.53"
 
 
 def test_a_plan_survives_its_file() -> None:
@@ -85,7 +109,7 @@ def test_nothing_of_the_callers_secrets_or_proxies_gets_inside() -> None:
 
 
 def test_the_dns_service_is_at_its_fixed_address_and_backed_by_the_node() -> None:
-    for cluster in (PROVIDER, USER):
+    for cluster in addresses_of(Topology.of(2)).values():
         (service,) = (one for one in objects(cluster) if isinstance(one, Service))
         (endpoints,) = (one for one in objects(cluster) if isinstance(one, EndpointSlice))
         assert service.spec
