@@ -16,7 +16,7 @@ from stacks.head_start import head_start
 
 async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     """Outputs: `kubeconfig` (secret, for `control-plane`)."""
-    cluster = DataPlaneCluster(preflight.data_plane(mesh))
+    cluster = DataPlaneCluster.from_config(preflight.data_plane(mesh))
     await head_start()
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=cluster)
     if mesh.data_plane.crds.install:

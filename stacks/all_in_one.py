@@ -24,8 +24,8 @@ async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
     # Before the providers: the engine starts plug-ins one after the other, and answers nothing else meanwhile.
     trust = MeshTrust(mesh.name, trust=mesh.trust)
     await head_start()
-    providers_cluster = ControlPlaneCluster(kubeconfigs.control_plane)
-    users_cluster = DataPlaneCluster(kubeconfigs.data_plane)
+    providers_cluster = ControlPlaneCluster.from_config(kubeconfigs.control_plane)
+    users_cluster = DataPlaneCluster.from_config(kubeconfigs.data_plane)
     await head_start()
     access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=users_cluster)
     wanted = mesh.data_plane.crds.install

@@ -19,7 +19,7 @@ async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     kubeconfig = preflight.control_plane(mesh)
     # References before the provider: the engine reads other stacks in the background, but waits for a plug-in to start.
     cacerts, credential = references.cacerts(settings), references.credential(settings)
-    cluster = ControlPlaneCluster(kubeconfig)
+    cluster = ControlPlaneCluster.from_config(kubeconfig)
     await head_start()
     control_plane = ExternalControlPlane(
         mesh.name,

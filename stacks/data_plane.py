@@ -21,7 +21,7 @@ async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
     kubeconfig = preflight.data_plane(mesh)
     # The reference before the provider: the engine reads a stack in the background, but waits for a plug-in to start.
     endpoint = ControlPlaneEndpoint.of(mesh, references.root_certificate(settings))
-    cluster = DataPlaneCluster(kubeconfig)
+    cluster = DataPlaneCluster.from_config(kubeconfig)
     await head_start()
     data_plane = RemoteDataPlane(mesh.name, mesh=mesh, cluster=cluster, endpoint=endpoint)
     return outputs(mesh, endpoint, data_plane)

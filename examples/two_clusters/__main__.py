@@ -20,7 +20,8 @@ from pulumi_hosted_mesh.trust.authorities import MeshTrust
 document = pulumi.Config().get("document") or "mesh.yaml"
 mesh = read_mesh_file(Path(__file__).parent / document)
 kubeconfigs = preflight.both(mesh)
-provider, user = ControlPlaneCluster(kubeconfigs.control_plane), DataPlaneCluster(kubeconfigs.data_plane)
+provider = ControlPlaneCluster.from_config(kubeconfigs.control_plane)
+user = DataPlaneCluster.from_config(kubeconfigs.data_plane)
 
 # The user's side gives istiod an account with few rights; the trust stays on the provider's side.
 trust = MeshTrust(mesh.name, trust=mesh.trust)

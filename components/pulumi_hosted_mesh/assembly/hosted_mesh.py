@@ -44,8 +44,8 @@ class HostedMesh(pulumi.ComponentResource):
         kubeconfigs = preflight.both(mesh)
         super().__init__(f"{PACKAGE}:index:HostedMesh", name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)
-        provider = ControlPlaneCluster(kubeconfigs.control_plane, name=f"{name}-control-plane-cluster", parent=self)
-        user = DataPlaneCluster(kubeconfigs.data_plane, name=f"{name}-data-plane-cluster", parent=self)
+        provider = ControlPlaneCluster.from_config(kubeconfigs.control_plane, name=name, parent=self)
+        user = DataPlaneCluster.from_config(kubeconfigs.data_plane, name=name, parent=self)
 
         trust = MeshTrust(mesh.name, trust=mesh.trust, opts=own)
         access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=user, opts=own)

@@ -2,40 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
 from pulumi_hosted_mesh.boundary import guard
-from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters.arguments import Arguments
+from pulumi_hosted_mesh.clusters.distinct import Facts, refuse_same_cluster
+from pulumi_hosted_mesh.clusters.fields import ClientSettings, ClusterFields
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, from_content, from_file, require_server
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE, DATA_PLANE, PROVIDER_NAME
 
+if TYPE_CHECKING:
+    # The fields are for the component host; a Python program has them as arguments, not as attributes.
+    _Fields = object
+else:
+    _Fields = ClusterFields
 
-class Cluster:
+
+class Cluster(_Fields):
     """A cluster in one role; use `ControlPlaneCluster` or `DataPlaneCluster`.
 
-    config: one context of a kubeconfig, see `preflight` and `kubeconfig.read`.
-    name: of the provider resource; by default it is named after the role.
-    Attributes, all of them plain facts: `server` (address of the API server), `certificate_authority` (PEM or None),
-    `context`. The credential is in the provider alone, as a secret.
+    name: of the wrapper, for two of one role in a program: the provider resource is `<name>-<role>-cluster`.
+    Where it is, one of:
+      kubeconfig: the content of a kubeconfig, YAML or JSON, or an Output of it (a cluster that this program makes,
+        another stack's output, an environment of secrets). It is a secret from here on.
+      kubeconfig_file: the path of one; `~` and environment variables are expanded.
+      provider: a Kubernetes provider that exists; `server` must be stated then, and is believed.
+    context: the context to use; by default the kubeconfig's current one. Nothing but it leaves the kubeconfig.
+    server: the API server that the kubeconfig must point at, `https://HOST[:PORT]`.
+    identity: what the cluster is called in the stack's state. While it stays, objects are updated in place; when it
+      changes, all of them are replaced. Default: a hash of the kubeconfig's authorities; for one that is an Output, the
+      wrapper's name.
+    client: how fast, and how patiently, the provider calls the API server.
+    parent: of the provider resource.
+    Attributes: `name`, `identity`; `server`, text if it is plain, else an Output; `certificate_authority`, PEM or None,
+    or an Output of it (None for an existing provider); `config`, what the kubeconfig says, or None while that is an
+    Output; `known`, whether it is plain.
+    Raises: InvalidInputError for arguments that do not fit each other, or a kubeconfig that cannot be used: at once if
+    it is plain, else when it is known, before the first object is written.
     """
 
-    role: ClassVar[str]
+    # No annotation: the component host would take it for a field.
+    role = ""
 
-    def __init__(self, config: Kubeconfig, *, name: str | None = None, parent: pulumi.Resource | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        kubeconfig: pulumi.Input[str] | None = None,
+        kubeconfig_file: str | None = None,
+        context: str | None = None,
+        server: pulumi.Input[str] | None = None,
+        identity: str | None = None,
+        client: ClientSettings | None = None,
+        provider: kubernetes.Provider | None = None,
+        parent: pulumi.Resource | None = None,
+    ) -> None:
         if type(self) is Cluster:
             raise TypeError("a cluster has a role: use ControlPlaneCluster or DataPlaneCluster")
-        self.server = config.server
-        self.certificate_authority = config.certificate_authority
-        self.context = config.context
-        self._config = config
-        self._name = name or PROVIDER_NAME[self.role]
-        self._parent = parent
-        self._provider = self._make_provider(self._name)
+        self.name, self.identity = name, identity
+        given = Arguments(self.called, kubeconfig, kubeconfig_file, context, server, identity, client, provider)
+        given.check()
+        self._client, self._parent = given.client_settings(), parent
+        self._given_provider = provider
+        self._made_provider: kubernetes.Provider | None = None
         self._adopting: kubernetes.Provider | None = None
+        self._checks: list[pulumi.Output[Any]] = []
+        self.config: Kubeconfig | None = None
+        self._config: pulumi.Output[Kubeconfig] | None = None
+        asked = given.asked()
+        if kubeconfig_file is not None:
+            self.config = from_file(kubeconfig_file, asked)
+        elif isinstance(kubeconfig, str | Mapping):
+            self.config = from_content(kubeconfig, asked)
+        elif kubeconfig is not None:
+            content: pulumi.Output[Any] = pulumi.Output.secret(cast(Any, kubeconfig))
+            self._config = content.apply(lambda found: from_content(found, asked))
+        self.server = self._server(server)
+        self.certificate_authority = self._certificate_authority()
+        if provider is None and server is not None and not isinstance(server, str):
+            pair = pulumi.Output.all(self._whole(), server)
+            self._checks.append(pair.apply(lambda it: require_server(it[0].server, replace(asked, server=it[1]))))
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Kubeconfig,
+        *,
+        name: str | None = None,
+        client: ClientSettings | None = None,
+        parent: pulumi.Resource | None = None,
+    ) -> Self:
+        """The cluster of a kubeconfig that has been read already (see `kubeconfig.read`)."""
+        return cls(name, kubeconfig=config.text, identity=config.identity, client=client, parent=parent)
+
+    @classmethod
+    def of(cls, value: object, *, name: str, parent: pulumi.Resource | None = None) -> Self:
+        """The cluster that a component was given: a wrapper of this role as it is, or one made from a mapping of the
+        constructor's arguments, as a program in another language gives it.
+
+        name: of the component. Raises: InvalidInputError, with the name of the field.
+        """
+        if isinstance(value, Mapping):
+            found = Arguments.named(value, f"{cls.__name__} of {name}")
+            return cls(name, parent=parent, **found)
+        _require(value, cls)
+        assert isinstance(value, cls)
+        return value
+
+    @property
+    def known(self) -> bool:
+        """Whether the kubeconfig is plain, and so has been checked already."""
+        return self.config is not None
+
+    @property
+    def called(self) -> str:
+        """What errors call the cluster."""
+        return f"{type(self).__name__} {self.name}" if self.name else type(self).__name__
 
     def options(
         self,
@@ -47,30 +135,93 @@ class Cluster:
     ) -> pulumi.ResourceOptions:
         """The options of a resource in this cluster; every object is sent with these, so a check here sees them all.
 
-        adopt: take over an object that exists already, instead of failing.
+        adopt: take over an object that exists already, instead of failing; an existing provider does as it is set up.
         """
-        if adopt and self._adopting is None:
-            self._adopting = self._make_provider(f"{self._name}-adopting", adopt=True)
         return pulumi.ResourceOptions(
             parent=parent,
-            provider=self._adopting if adopt else self._provider,
+            provider=self._provider(adopt=adopt),
             depends_on=list(depends_on),
             additional_secret_outputs=list(secret_outputs) or None,
             transformations=[self._watch],
         )
 
+    def distinct_from(self, other: Cluster) -> None:
+        """Refuses two wrappers of one cluster; call it before the first object is made in either.
+
+        Raises: InvalidInputError, at once if both are known; else the run ends with it when they are, before a cluster
+        that is an Output is written to.
+        """
+        mine, others = self._facts(), other._facts()
+        if isinstance(mine, Facts) and isinstance(others, Facts):
+            refuse_same_cluster(mine, others, "the program's clusters")
+            return
+        check = pulumi.Output.all(mine, others).apply(
+            lambda pair: refuse_same_cluster(pair[0], pair[1], "the program's clusters")
+        )
+        # A cluster that is known does not wait for one that is not: what belongs to it can be previewed.
+        open_ones = [cluster for cluster in (self, other) if not cluster._is_in_use()]
+        for cluster in [one for one in open_ones if not one.known] or open_ones:
+            cluster._checks.append(check)
+
     def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """Sees each object before it is registered (see `guard`)."""
         raise NotImplementedError
 
-    def _make_provider(self, name: str, *, adopt: bool = False) -> kubernetes.Provider:
+    def _whole(self) -> pulumi.Output[Kubeconfig | None]:
+        """What the kubeconfig says, as a secret; None for an existing provider."""
+        return self._config if self._config is not None else pulumi.Output.secret(self.config)
+
+    def _server(self, stated: pulumi.Input[str] | None) -> str | pulumi.Output[str]:
+        if self.config is not None:
+            return self.config.server
+        if isinstance(stated, str):
+            return stated.rstrip("/")
+        if self._config is not None:
+            return pulumi.Output.unsecret(self._config.apply(lambda config: config.server))
+        return pulumi.Output.from_input(stated or "")
+
+    def _certificate_authority(self) -> str | pulumi.Output[str | None] | None:
+        if self._config is not None:
+            return pulumi.Output.unsecret(self._config.apply(lambda config: config.certificate_authority))
+        return self.config.certificate_authority if self.config is not None else None
+
+    def _facts(self) -> Facts | pulumi.Output[Facts]:
+        if self.config is not None:
+            return Facts.of(self.config, self.called)
+        if self._config is not None:
+            return self._config.apply(lambda config: Facts.of(config, self.called))
+        if isinstance(self.server, str):
+            return Facts(self.called, self.server, self.identity)
+        return self.server.apply(lambda server: Facts(self.called, server, self.identity))
+
+    def _is_in_use(self) -> bool:
+        return bool(self._given_provider or self._made_provider or self._adopting)
+
+    def _provider(self, *, adopt: bool) -> kubernetes.Provider:
+        """The provider, made when it is first used: by then it is known what has to be checked before."""
+        if self._given_provider is not None:
+            return self._given_provider
+        named = f"{self.name}-{PROVIDER_NAME[self.role]}" if self.name else PROVIDER_NAME[self.role]
+        if adopt:
+            self._adopting = self._adopting or self._make_provider(f"{named}-adopting", adopt=True)
+            return self._adopting
+        self._made_provider = self._made_provider or self._make_provider(named)
+        return self._made_provider
+
+    def _make_provider(self, named: str, *, adopt: bool = False) -> kubernetes.Provider:
+        identifier = self.config.identifier if self.config is not None else self.identity or self.name or "cluster"
         return kubernetes.Provider(
-            name,
-            # The provider does not treat a kubeconfig as secret by itself.
-            kubeconfig=pulumi.Output.secret(self._config.text),
+            named,
+            # With the checks inside the kubeconfig nothing can be written before they have passed. The provider does
+            # not treat a kubeconfig as secret by itself.
+            kubeconfig=pulumi.Output.all(self._whole(), *self._checks).apply(lambda found: found[0].text),
             # While it stays, another kubeconfig updates the provider; without it, or with another, every object of the
             # cluster is replaced.
-            cluster_identifier=f"{self.role}-{self._config.identifier}",
+            cluster_identifier=f"{self.role}-{identifier}",
+            # A rotated Secret changes in place: deleted and made anew, it would be missing if the run died between.
+            enable_secret_mutable=True,
+            enable_config_map_mutable=True,
+            kube_client_settings=self._client,
             upsert_existing_objects=adopt or None,
             opts=pulumi.ResourceOptions(parent=self._parent),
         )

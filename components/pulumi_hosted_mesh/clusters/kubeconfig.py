@@ -1,4 +1,4 @@
-"""Kubeconfigs: reading one context out of a file, and writing the one that istiod reads the data plane with."""
+"""Kubeconfigs: one context is taken out of a file or a text, and the one that istiod gets is written."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ import binascii
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.clusters import address
+from pulumi_hosted_mesh.clusters.referenced_files import why_unreadable, with_content
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-
-# As os.path.expandvars finds them.
-VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """One context of a kubeconfig file.
+    """One context of a kubeconfig.
 
     server: the API server's address, `https://HOST:PORT`; a plain fact.
     certificate_authority: PEM that verifies it, public; None if the system's authorities do.
@@ -51,51 +48,115 @@ class Kubeconfig:
         return hashlib.sha256(known_by.strip().encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a kubeconfig, and how errors name it.
+
+    context: the context to use; None for the current one.
+    server: the API server that it must point at, in any spelling; None if any will do.
+    identity: what the cluster is called.
+    field: where the kubeconfig stands, such as `dataPlane.cluster.kubeconfig`; the other two stand beside it.
+    source: what the field belongs to.
+    """
+
+    context: str | None = None
+    server: str | None = None
+    identity: str | None = None
+    field: str = "kubeconfig"
+    source: str = "the mesh document"
+
+    def refuse(self, part: str, rule: str, fix: str) -> InvalidInputError:
+        """The error about the kubeconfig itself, or about the field of that name beside it."""
+        beside = self.field.rpartition(".")
+        where = self.field if part == "kubeconfig" else f"{beside[0]}{beside[1]}{part}"
+        return InvalidInputError([Problem(where, rule, fix)], self.source)
+
+
 def read(reference: ClusterReference, field: str) -> Kubeconfig:
     """The context that a document's cluster reference names.
 
     field: where the reference stands in the document, for errors.
+    Raises: InvalidInputError as `from_file`.
+    """
+    asked = Asked(reference.context, reference.server, reference.identity, f"{field}.kubeconfig")
+    return from_file(reference.kubeconfig, asked)
+
+
+def from_file(written: str, asked: Asked) -> Kubeconfig:
+    """The context that is asked for, of a file; `~` and environment variables in its path are expanded.
+
     Raises: InvalidInputError if the file cannot be read, is no kubeconfig, lacks the context, or names another server
     or one without https.
     """
-
-    def refuse(part: str, rule: str, fix: str) -> InvalidInputError:
-        return InvalidInputError([Problem(f"{field}.{part}", rule, fix)])
-
-    path = Path(os.path.expandvars(reference.kubeconfig)).expanduser()
+    path = Path(os.path.expandvars(written)).expanduser()
     try:
-        parsed = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise refuse("kubeconfig", *_why_unreadable(reference.kubeconfig, error)) from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
-    if not isinstance(parsed, Mapping) or not isinstance(parsed.get("clusters"), list):
-        raise refuse("kubeconfig", "is not a kubeconfig: it has no list of clusters", "Give another file")
+        raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
+    except UnicodeDecodeError:
+        raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
+    return _chosen(_parsed(text, asked), asked, path.parent)
 
-    name = reference.context or str(parsed.get("current-context") or "")
+
+def from_content(content: object, asked: Asked) -> Kubeconfig:
+    """The context that is asked for, of a kubeconfig as text (YAML or JSON) or as the mapping that it parses to.
+
+    Files that it refers to must be named by their whole path.
+    Raises: InvalidInputError as `from_file`; never with the content in its message.
+    """
+    return _chosen(_parsed(content, asked) if isinstance(content, str) else content, asked, None)
+
+
+def _parsed(text: str, asked: Asked) -> object:
+    try:
+        parsed: object = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise asked.refuse("kubeconfig", "is not YAML", "Give a kubeconfig, or a file of one by its path") from None
+    return parsed
+
+
+def _chosen(parsed: object, asked: Asked, directory: Path | None) -> Kubeconfig:
+    """The one context. directory: of the file, which its relative paths start at; None if there is no file."""
+    if not isinstance(parsed, Mapping) or not isinstance(parsed.get("clusters"), list):
+        fix = "Give another file" if directory else "Give the content of a kubeconfig; a path goes into kubeconfig_file"
+        raise asked.refuse("kubeconfig", "is not a kubeconfig: it has no list of clusters", fix)
+    name = asked.context or str(parsed.get("current-context") or "")
     if not name:
-        raise refuse("context", "is not given, and the file has no current context", "Name a context")
+        raise asked.refuse("context", "is not given, and the kubeconfig has no current context", "Name a context")
     context = _entry(parsed, "contexts", "context", name)
     cluster = _entry(parsed, "clusters", "cluster", str((context or {}).get("cluster", "")))
     user = _entry(parsed, "users", "user", str((context or {}).get("user", "")))
     if context is None:
-        raise refuse("context", f"there is no context {name!r} in the file", "`kubectl config get-contexts` lists them")
+        rule = f"there is no context {name!r} in the kubeconfig"
+        raise asked.refuse("context", rule, "`kubectl config get-contexts` lists them")
     if cluster is None or user is None or not isinstance(cluster.get("server"), str):
-        raise refuse("kubeconfig", f"context {name!r} lacks its cluster, server or user", "Repair the file")
+        raise asked.refuse("kubeconfig", f"context {name!r} lacks its cluster, server or user", "Repair the file")
+    if "auth-provider" in user:
+        rule = f"context {name!r} logs in by an auth-provider, which Kubernetes has no more"
+        raise asked.refuse("kubeconfig", rule, "Make it anew with your cloud's command line, which writes `exec`")
 
     server = str(cluster["server"]).rstrip("/")
-    if not _is_https(server):
+    if not address.is_https(server):
         rule = f"context {name!r} has a server that is not https://HOST[:PORT]: others could read its credential"
-        raise refuse("kubeconfig", rule, "Give the API server's https address")
-    if reference.server and server != reference.server:
-        raise refuse("server", f"context {name!r} points at another API server", "Correct the context or the server")
+        raise asked.refuse("kubeconfig", rule, "Give the API server's https address")
+    if asked.server is not None:
+        require_server(server, asked)
     try:
-        cluster, user = _with_content(cluster, path.parent), _with_content(user, path.parent)
+        cluster, user = with_content(cluster, directory), with_content(user, directory)
         authority = _decoded(cluster.get("certificate-authority-data"))
+    except RuleBrokenError as broken:
+        raise asked.refuse("kubeconfig", str(broken), broken.fix) from None
     except (OSError, ValueError):
-        raise refuse("kubeconfig", "refers to a certificate that cannot be read", "Repair the file") from None
+        raise asked.refuse("kubeconfig", "refers to a certificate that cannot be read", "Repair the file") from None
     text = minimal(name, cluster, user, context.get("namespace"))
-    return Kubeconfig(name, server, authority, text, reference.identity)
+    return Kubeconfig(name, server, authority, text, asked.identity)
+
+
+def require_server(server: str, asked: Asked) -> None:
+    """Raises InvalidInputError unless the address is the one that is asked for."""
+    if address.normal(server) != address.normal(str(asked.server)):
+        rule = f"context {asked.context!r}" if asked.context else "the current context"
+        raise asked.refuse("server", f"{rule} points at another API server", "Correct the context or the server")
 
 
 def minimal(name: str, cluster: Mapping[str, Any], user: Mapping[str, Any], namespace: str | None = None) -> str:
@@ -118,46 +179,11 @@ def for_istiod(cluster_name: str, server: str, certificate_authority: str, token
     return minimal(cluster_name, {"server": server, "certificate-authority-data": authority}, {"token": token})
 
 
-def _why_unreadable(written: str, error: OSError) -> tuple[str, str]:
-    """What is wrong with a path as the document has it, and the fix."""
-    for variable in VARIABLE.finditer(written):
-        name = variable.group(1) or variable.group(2)
-        if not os.environ.get(name):
-            rule = f"environment variable {name} is not set"
-            return rule, f"Set it to the path of a kubeconfig, or write the path in place of {variable.group()}"
-    if os.pathsep in os.path.expandvars(written):
-        rule = f"{written} lists several files, but only one is read"
-        return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
-    return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
-
-
-def _is_https(server: str) -> bool:
-    try:
-        url = urlsplit(server)
-        return url.scheme == "https" and bool(url.hostname) and url.port != 0
-    except ValueError:
-        return False
-
-
 def _entry(kubeconfig: Mapping[str, Any], kind: str, key: str, name: str) -> dict[str, Any] | None:
     for entry in kubeconfig.get(kind) or []:
         if isinstance(entry, Mapping) and entry.get("name") == name and isinstance(entry.get(key), Mapping):
             return dict(entry[key])
     return None
-
-
-def _with_content(entry: Mapping[str, Any], directory: Path) -> dict[str, Any]:
-    """The entry with files replaced by their content: what leaves here must mean the same in another directory."""
-    result = dict(entry)
-    for key in ("certificate-authority", "client-certificate", "client-key"):
-        if path := result.pop(key, None):
-            result.setdefault(f"{key}-data", base64.b64encode((directory / path).read_bytes()).decode())
-    if path := result.pop("tokenFile", None):
-        result.setdefault("token", (directory / path).read_text(encoding="utf-8").strip())
-    plugin = result.get("exec")
-    if isinstance(plugin, Mapping) and "/" in str(plugin.get("command")):
-        result["exec"] = {**plugin, "command": str(directory.absolute() / str(plugin["command"]))}
-    return result
 
 
 def _decoded(data: object) -> str | None:

@@ -124,7 +124,7 @@ def _args(rule: Rule) -> rbac.v1.PolicyRuleArgs:
 def _authority(mesh: Mesh, cluster: DataPlaneCluster) -> str:
     """PEM by which istiod verifies the data plane's API server."""
     authority = mesh.data_plane.access.certificate_authority or cluster.certificate_authority
-    if authority is None:
+    if not isinstance(authority, str):
         rule = "is required: the kubeconfig has no authority that istiod could verify the API server with"
         raise InvalidInputError([Problem("dataPlane.access.certificateAuthority", rule, "Give it as PEM")])
     return authority

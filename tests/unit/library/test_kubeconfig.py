@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from pulumi_hosted_mesh.assembly import preflight
-from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters import distinct, kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.load import read_mesh
@@ -172,11 +172,15 @@ def test_one_cluster_under_two_addresses(tmp_path: Path) -> None:
 def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, content())
     found = [kubeconfig.read(reference(path, context=name), "x") for name in ("provider", "user")]
-    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: config.context)
-    preflight.refuse_same_cluster(*found)
-    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: "uid")
+    monkeypatch.setattr(distinct, "kube_system_uid", lambda config: config.context)
+    refuse(*found)
+    monkeypatch.setattr(distinct, "kube_system_uid", lambda config: "uid")
     with pytest.raises(InvalidInputError, match="same kube-system"):
-        preflight.refuse_same_cluster(*found)
+        refuse(*found)
+
+
+def refuse(one: kubeconfig.Kubeconfig, other: kubeconfig.Kubeconfig) -> None:
+    distinct.refuse_same_cluster(distinct.Facts.of(other, "data plane"), distinct.Facts.of(one, "control plane"))
 
 
 def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:
@@ -193,23 +197,23 @@ def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:
 
 
 def test_identities_tell_clusters_of_one_authority_apart(tmp_path: Path) -> None:
-    preflight.refuse_same_cluster(*company(tmp_path, provider="one", user="two"))
+    refuse(*company(tmp_path, provider="one", user="two"))
     with pytest.raises(InvalidInputError, match="same certificate authority"):
-        preflight.refuse_same_cluster(*company(tmp_path, provider="one"))
+        refuse(*company(tmp_path, provider="one"))
 
 
 def test_one_identity_is_one_cluster(tmp_path: Path) -> None:
     path = write(tmp_path, content())
     found = [kubeconfig.read(reference(path, context=name, identity="one"), "x") for name in ("provider", "user")]
     with pytest.raises(InvalidInputError, match="same identity"):
-        preflight.refuse_same_cluster(*found)
+        refuse(*found)
 
 
 def test_two_identities_do_not_make_two_of_one_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = company(tmp_path, provider="one", user="two")
-    monkeypatch.setattr(preflight, "kube_system_uid", lambda config: "uid")
+    monkeypatch.setattr(distinct, "kube_system_uid", lambda config: "uid")
     with pytest.raises(InvalidInputError, match="same kube-system"):
-        preflight.refuse_same_cluster(*found)
+        refuse(*found)
 
 
 def test_what_a_cluster_is_in_the_state(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Telling two clusters from one cluster that was given twice."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pulumi_hosted_mesh.clusters import address
+from pulumi_hosted_mesh.clusters.api_server import kube_system_uid
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+
+FIX = "Name the provider's cluster and the user's cluster"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a cluster.
+
+    called: what errors call it, such as a field of the document.
+    server: its API server's address.
+    identity: what the program or the document calls it; None if it does not.
+    config: its kubeconfig; None for a provider that somebody else made.
+    """
+
+    called: str
+    server: str
+    identity: str | None = None
+    config: Kubeconfig | None = None
+
+    @classmethod
+    def of(cls, config: Kubeconfig, called: str) -> Facts:
+        """The facts that a kubeconfig tells."""
+        return cls(called, config.server, config.identity, config)
+
+
+def refuse_same_cluster(one: Facts, other: Facts, source: str = "the mesh document") -> None:
+    """Raises InvalidInputError if both are one cluster; the error is about `one`.
+
+    Told by the API server's address and by the given identities; by the uid of kube-system where both clusters
+    answer; else by their authority: clusters whose authority is the same count as one, unless they were seen to be two
+    or each was given an identity of its own.
+    """
+
+    def same(rule: str) -> InvalidInputError:
+        return InvalidInputError([Problem(one.called, rule, FIX)], source)
+
+    if address.normal(one.server) == address.normal(other.server):
+        raise same(f"has the same API server as {other.called}")
+    named = one.identity and other.identity
+    if named and one.identity == other.identity:
+        raise same(f"has the same identity as {other.called}")
+    if one.config is None or other.config is None:
+        return
+    with ThreadPoolExecutor(2) as pool:
+        uids = set(pool.map(kube_system_uid, (one.config, other.config)))
+    if None not in uids:
+        if len(uids) == 1:
+            raise same(f"is {other.called} under another address: both have the same kube-system namespace")
+    elif not named and _have_one_authority(one.config, other.config):
+        raise same(f"is {other.called} under another address: both have the same certificate authority")
+
+
+def _have_one_authority(one: Kubeconfig, other: Kubeconfig) -> bool:
+    first, second = one.certificate_authority, other.certificate_authority
+    return bool(first and second) and str(first).strip() == str(second).strip()

@@ -1,0 +1,55 @@
+"""Files that a kubeconfig refers to: what leaves it must mean the same in another directory."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pulumi_hosted_mesh.problems import RuleBrokenError
+
+# As os.path.expandvars finds them.
+VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
+
+
+def with_content(entry: Mapping[str, Any], directory: Path | None) -> dict[str, Any]:
+    """A cluster's or user's entry with files replaced by their content, and its program named by its whole path.
+
+    directory: of the kubeconfig, which its relative paths start at; None if it comes from no file.
+    Raises: OSError, UnicodeDecodeError; RuleBrokenError for a relative path that starts nowhere.
+    """
+    result = dict(entry)
+    for key in ("certificate-authority", "client-certificate", "client-key"):
+        if path := result.pop(key, None):
+            content = _found(str(path), key, directory).read_bytes()
+            result.setdefault(f"{key}-data", base64.b64encode(content).decode())
+    if path := result.pop("tokenFile", None):
+        result.setdefault("token", _found(str(path), "tokenFile", directory).read_text(encoding="utf-8").strip())
+    plugin = result.get("exec")
+    if isinstance(plugin, Mapping) and "/" in str(plugin.get("command")):
+        result["exec"] = {**plugin, "command": str(_found(str(plugin["command"]), "exec.command", directory))}
+    return result
+
+
+def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
+    """What is wrong with a kubeconfig's path as it was written, and the fix."""
+    for variable in VARIABLE.finditer(written):
+        name = variable.group(1) or variable.group(2)
+        if not os.environ.get(name):
+            rule = f"environment variable {name} is not set"
+            return rule, f"Set it to the path of a kubeconfig, or write the path in place of {variable.group()}"
+    if os.pathsep in os.path.expandvars(written):
+        rule = f"{written} lists several files, but only one is read"
+        return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
+    return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
+
+
+def _found(path: str, key: str, directory: Path | None) -> Path:
+    """A path in a kubeconfig, as kubectl understands it."""
+    if directory is None and not Path(path).is_absolute():
+        rule = f"names a file by a relative path ({key}), and a text that comes from no file has no place to start at"
+        raise RuleBrokenError(rule, "Take the files in: kubectl config view --raw --flatten --minify")
+    return (directory or Path("/")).absolute() / path

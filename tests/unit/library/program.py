@@ -1,0 +1,101 @@
+"""A Pulumi program without an engine: what it registers, in order, as the engine would get it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from google.protobuf import json_format
+from pulumi.runtime import mocks, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import run_in_stack
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+
+
+@dataclass
+class Registered:
+    """One registration. `inputs` are plain; `secrets` names those that were marked secret."""
+
+    type: str
+    name: str
+    inputs: dict[str, Any]
+    secrets: set[str] = field(default_factory=set)
+    provider: str = ""
+    parent: str = ""
+
+
+class Monitor(mocks.MockMonitor):
+    def __init__(self, outputs: Mapping[str, Mapping[str, Any]], found: list[Registered]) -> None:
+        self.resources = {}
+        self.outputs = outputs
+        self.found = found
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        raw = json_format.MessageToDict(request.object)
+        if request.type != "pulumi:pulumi:Stack":
+            marked = {name for name, value in raw.items() if _is_marked(value)}
+            plain = {name: _plain(value) for name, value in raw.items()}
+            provider = request.provider.rpartition("::")[0].rpartition("::")[2]
+            parent = request.parent.rpartition("::")[2]
+            self.found.append(Registered(request.type, request.name, plain, marked, provider, parent))
+        state = {**raw, **self.outputs.get(request.name, {})}
+        response = resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id" if request.custom else "")
+        json_format.ParseDict(state, response.object)
+        return response
+
+
+def run(
+    program: Callable[[], Any],
+    *,
+    outputs: Mapping[str, Mapping[str, Any]] | None = None,
+    preview: bool = False,
+    into: list[Registered] | None = None,
+) -> list[Registered]:
+    """Runs the program. Raises what the program raises.
+
+    outputs: what resources answer by name, beside their inputs. into: takes the registrations, also of a program that
+    failed.
+    """
+    monitor = Monitor(outputs or {}, [] if into is None else into)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        settings.reset_options(project="project", stack="stack", preview=preview)
+        settings.configure(
+            mocks.MockSettings(
+                monitor=monitor, engine=mocks.MockEngine(None), project="project", stack="stack", dry_run=preview
+            )
+        )
+        loop.run_until_complete(run_in_stack(program))
+    finally:
+        left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        asyncio.set_event_loop(None)
+        loop.close()
+        pulumi.runtime.settings.ROOT.set(None)
+    return monitor.found
+
+
+def secret(value: Any) -> dict[str, Any]:
+    """A value that a resource answers as a secret."""
+    return {**SECRET, "value": value}
+
+
+def _is_marked(value: Any) -> bool:
+    return isinstance(value, dict) and SECRET.items() <= value.items()
+
+
+def _plain(value: Any) -> Any:
+    if _is_marked(value):
+        return _plain(value["value"])
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
