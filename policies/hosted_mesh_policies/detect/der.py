@@ -60,8 +60,8 @@ def _first(der: bytes) -> bytes:
     return der[start : start + length]
 
 
-def _numbers(body: bytes) -> list[bytes]:
-    parts = elements(body)
+def _numbers(body: bytes, depth: int = 0) -> list[bytes]:
+    parts = elements(body) if depth < 4 else []
     tags = [tag for tag, _ in parts]
     if tags[:9] == [INTEGER] * 9:  # PKCS#1: version, n, e, d, p, q, ...
         return [parts[i][1].lstrip(b"\0") for i in (3, 4, 5)]
@@ -71,7 +71,7 @@ def _numbers(body: bytes) -> list[bytes]:
         inner = parts[2][1]
         if inner[:1] == bytes([OCTETS]):  # Ed25519, X25519
             return [elements(inner)[0][1]]
-        return _numbers(_first(inner))
+        return _numbers(_first(inner), depth + 1)
     if tags == [SEQUENCE, OCTETS] and elements(parts[0][1])[0][0] == 0x06:  # encrypted PKCS#8
         return [parts[1][1]] if len(parts[1][1]) >= 40 else []
     return []
@@ -106,6 +106,49 @@ def _strings(data: bytes, most: int) -> list[bytes]:
         found.append(data[position + 4 : position + 4 + length])
         position += 4 + length
     return found
+
+
+BIT_STRING: Final = 0x03
+OBJECT: Final = 0x06
+_PUBLIC_FORMS: Final = (
+    [SEQUENCE, SEQUENCE, BIT_STRING],  # a certificate, request or revocation list
+    [SEQUENCE, BIT_STRING],  # a public key
+    [INTEGER, INTEGER],  # an RSA public key; parameters of Diffie-Hellman
+    [OBJECT, 0xA0],  # a bundle of certificates (PKCS#7)
+)
+
+
+def is_public_der(der: bytes) -> bool:
+    """True for DER, nothing before or after it, of a form that is made to be shown."""
+    if der[:1] not in {b"\x30", b"\x06"}:
+        return False
+    try:
+        ((tag, body),) = elements(der)
+        return (tag == OBJECT and len(der) <= 16) or [tag for tag, _ in elements(body)] in _PUBLIC_FORMS
+    except ValueError:
+        return False
+
+
+def is_keystore(der: bytes) -> bool:
+    """True for a PKCS#12 keystore: version 3, then an envelope."""
+    try:
+        parts = elements(_first(der))
+    except (ValueError, IndexError):
+        return False
+    return [tag for tag, _ in parts[:2]] == [INTEGER, SEQUENCE] and parts[0][1] == b"\3"
+
+
+def public_key_of(der: bytes) -> bytes:
+    """The public key that a certificate or request is for, as its bit string; empty for anything else. For an EC or
+    Ed25519 key that is its point; for RSA the sequence of modulus and exponent."""
+    try:
+        for tag, part in elements(elements(_first(der))[0][1]):
+            inner = elements(part) if tag == SEQUENCE else []
+            if [kind for kind, _ in inner] == [SEQUENCE, BIT_STRING]:
+                return inner[1][1].removeprefix(b"\0")
+    except (ValueError, IndexError):
+        pass
+    return b""
 
 
 def is_certificate_authority(der: bytes) -> bool:

@@ -1,7 +1,8 @@
 """From a secret to its fingerprints: the parts of it that give power, without the parts that are public.
 
 A private key's public half, a kubeconfig's server, a token's header are in certificates, host names and other tokens,
-so they make false alarms. A fingerprint is what must not be found elsewhere, byte for byte.
+so they would make false alarms. Every parser that fits is applied, and what they find is united: a file of settings
+with a token in it has the token's fingerprint and those of its passwords.
 """
 
 from __future__ import annotations
@@ -10,209 +11,194 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator
 from typing import Any, Final
 
 import yaml
 
-from ..plan.decode import YAML_LOADER
-from .der import openssh_numbers, private_numbers
+from ..plan.decode import YAML_LOADER, nests_too_deeply
+from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
+from .leaves import LEAST_SECRET, Level, is_random, level_of, without_public
 
-LEAST_FINGERPRINT: Final = 8
-"""A shorter value cannot be told from chance: "admin", "5432"."""
 MOST_DEPTH: Final = 8
+MOST_PARTS: Final = 20_000
+"""Fingerprints of one value; a larger one is a file of data, whose first secrets do."""
+LEAST_PART: Final = 12
+"""Shortest part of a text that is a fingerprint by itself, by its randomness."""
+
+
+class Whole(bytes):
+    """A fingerprint that counts only where it stands alone: too much like a word to count inside another text."""
+
 
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JWT = re.compile(rb"(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
-_USER_INFO = re.compile(rb"^[a-z][a-z0-9+.-]*://[^/@:\s]*:([^/@\s]+)@", re.IGNORECASE)
+_USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")
-_ASSIGNMENTS = re.compile(rb"^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*[=:]\s*(\S.*?)\s*$", re.MULTILINE)
-_HTPASSWD = re.compile(rb"^[^\s:]+:(\$\S{20,}|\{SHA\}\S+)$", re.MULTILINE)
-
-_PUBLIC = re.compile(
-    r"""^(
-      [a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9-]+)+\.?(:\d+)?              # a host name
-    | [a-z]+(-[a-z0-9]{1,12}){1,12}                                       # words joined by dashes
-    | [a-z][a-z0-9+.-]*://[^@\s?]*                                        # a URL that carries no credential
-    | [A-Za-z]+([ ,.:]+[A-Za-z]+)*[.!]?                                   # words: a name, a sentence
-    | /[\w./-]*                                                           # a path
-    | [\d.,:/+eE-]+[A-Za-z%]{0,3}                                         # a number, date, address or quantity
-    | v\d[\w.+-]*                                                         # a version
-    | [\w.+-]+@[\w-]+(\.[\w-]+)+                                          # an e-mail address
-    | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}                           # a UUID
-    | (sha256|sha512|md5):[0-9a-f]+                                       # a digest
-    | [a-z0-9.-]+/[\w./@:-]+                                              # an image, a label's name
-    )$""",
-    re.VERBOSE,
+_ASSIGNMENT = re.compile(
+    rb"(?:^|[\n;,{&?]|\bexport[ \t]+)[ \t]*[\"']?([A-Za-z_][\w.-]{0,127})[\"']?"
+    rb"(?:[ \t]*[=:][ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
 )
-LONGEST_WORD: Final = 24
-"""A run of letters longer than this is not a word."""
+_HTPASSWD = re.compile(rb"^[^\s:]+:(\$\S{20,}|\{S?SHA\}\S+)$", re.MULTILINE)
+_TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
 
-def is_public_looking(text: str) -> bool:
-    """True for a host name, URL, number, word and the like: values that say nothing, even inside a Secret."""
-    if any(len(word) > LONGEST_WORD for word in re.findall(r"[A-Za-z0-9]+", text)) and not re.match(r"sha\d+:", text):
-        return False
-    return bool(_PUBLIC.match(text))
+def fingerprints(
+    value: bytes, *, certain: bool = False, name: str = "", names: Collection[str] = (), depth: int = 0
+) -> Iterator[bytes]:
+    """The fingerprints of a secret, `Whole` ones among them.
 
-
-def fingerprints(value: bytes, *, certain: bool = False, depth: int = 0) -> Iterator[bytes]:
-    """The fingerprints of a secret.
-
-    `certain` says that the value is known to be secret as a whole (a generated password), so that even a value that
-    looks like a word is one. Otherwise values that look public are left out.
+    `certain` says that the value is known to be secret as a whole (a generated password), whatever it looks like.
+    `name` is its key's name, `names` are the names of objects in the plan.
     """
     value = value.strip()
-    if len(value) < LEAST_FINGERPRINT or depth > MOST_DEPTH:
+    if len(value) < LEAST_SECRET or depth > MOST_DEPTH:
         return
-    if b"-----BEGIN" in value:
-        yield from _of_pem(value)
-        value = _PEM.sub(b"", value).strip()
-        if len(value) < LEAST_FINGERPRINT:
-            return
-    if (numbers := private_numbers(value) or openssh_numbers(value)) or (value[:1] == b"\x30" and not _is_text(value)):
-        yield from numbers  # DER: a key has private numbers, a certificate has none
+    if numbers := private_numbers(value) or openssh_numbers(value):
+        yield from numbers
         return
-    if (structure := _structure(value)) is not None:
-        yield from _of_structure(structure, depth)
+    if is_public_der(value):
         return
-    if found := _JWT.search(value):
-        yield found.group(3)
+    if is_keystore(value):
+        yield value[32:]  # what stands before is the same in every keystore
         return
-    if found := _USER_INFO.match(value):
-        yield from fingerprints(found.group(1), certain=certain, depth=depth + 1)
+    if value[:1] in b"{[" and (structure := _structure(value)) is not None:
+        yield from _of_structure(structure, names, depth)
         return
-    if lines := _HTPASSWD.findall(value):
-        yield from (line for line in lines if len(line) >= LEAST_FINGERPRINT)
-        return
-    if b"\n" in value and (parts := _ASSIGNMENTS.findall(value)):
-        for part in parts:
-            yield from fingerprints(part.strip(b"\"'"), depth=depth + 1)
-        return
-    inner = list(_of_encoded(value, depth))
-    yield from inner
-    if inner and value not in inner and depth < MOST_DEPTH and _decodes_to_text(value):
-        return  # the same secret in other letters; whoever searches decodes them
-    text = value.decode("utf-8", "replace")
-    if certain or not is_public_looking(text):
-        yield value
-
-
-def _is_text(value: bytes) -> bool:
-    return all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in value[:64])
-
-
-def _of_pem(value: bytes) -> Iterator[bytes]:
     for found in _PEM.finditer(value):
-        if b"PRIVATE KEY" not in found.group(1):
-            continue
-        lines = [line for line in found.group(2).split(b"\n") if b":" not in line]
-        try:
-            blob = base64.b64decode(b"".join(lines))
-        except binascii.Error:
-            continue
-        numbers = private_numbers(blob) or openssh_numbers(blob)
-        yield from numbers or [blob[32:]]  # an older encrypted key is ciphertext only
+        yield from _of_pem(found.group(1), found.group(2))
+    rest = without_public(_PEM.sub(lambda found: b"" if b"PRIVATE KEY" in found.group(1) else found.group(), value))
+    for parser in (_of_token, _of_user_info, _of_password_file):
+        rest = yield from parser(rest)
+    rest = rest.strip()
+    if len(rest) < LEAST_SECRET:
+        return
+    if (structure := _structure(rest)) is not None:
+        yield from _of_structure(structure, names, depth)
+        return
+    if (decoded := _decoded(rest)) is not None:
+        if _is_text(decoded) or decoded[:1] == b"\x30":  # the same in other letters, which whoever searches decodes
+            yield from fingerprints(decoded, certain=certain, name=name, names=names, depth=depth + 1)
+            return
+        if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
+            yield decoded
+    if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest:
+        yield from _of_settings(rest, names, depth)
+    yield from _of_text(rest, certain=certain, name=name, names=names)
+
+
+def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:
+    """A text that nothing parses: as a whole, and by its random parts."""
+    level = Level.SECRET if certain else level_of(text, name, names)
+    if level is Level.PUBLIC:
+        return
+    shown = text.decode("utf-8", "replace")
+    alone = b"\n" not in text and b" " not in text
+    strong = certain or (alone and is_random(shown)) or not shown.isprintable()
+    if alone or certain or (level is Level.SECRET and b"\n" not in text):
+        yield text if strong else Whole(text)
+    if not alone:
+        for number, part in enumerate(_TOKEN.findall(text)):
+            if number < MOST_PARTS and is_random(part.decode()):
+                yield part.strip(b"=.") if len(part.strip(b"=.")) >= LEAST_PART else Whole(part)
+
+
+def _of_pem(label: bytes, body: bytes) -> Iterator[bytes]:
+    if b"PRIVATE KEY" not in label:
+        return
+    lines = [line for line in body.split(b"\n") if b":" not in line]
+    try:
+        blob = base64.b64decode(b"".join(lines))
+    except (binascii.Error, ValueError):
+        return
+    numbers = private_numbers(blob) or openssh_numbers(blob)
+    yield from numbers or [blob[32:]]  # an older encrypted key is ciphertext only
+
+
+def _of_token(text: bytes) -> Generator[bytes, None, bytes]:
+    """A JWT's signature: its header and claims are no secret by themselves. Returns the text without its tokens."""
+    if b"eyJ" not in text:
+        return text
+    for found in _JWT.finditer(text):
+        yield found.group(3)
+    return _JWT.sub(b"", text)
+
+
+def _of_user_info(text: bytes) -> Generator[bytes, None, bytes]:
+    if b"://" not in text:
+        return text
+    for found in _USER_INFO.finditer(text):
+        password = found.group(1)
+        yield password if is_random(password.decode("utf-8", "replace")) else Whole(password)
+    return _USER_INFO.sub(b"", text)
+
+
+def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
+    if b":$" not in text and b"SHA}" not in text:
+        return text
+    yield from (line for line in _HTPASSWD.findall(text) if len(line) >= LEAST_SECRET)
+    return _HTPASSWD.sub(b"", text)
+
+
+def _of_settings(text: bytes, names: Collection[str], depth: int) -> Iterator[bytes]:
+    """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf."""
+    for number, (key, found) in enumerate(_ASSIGNMENT.findall(text)):
+        value = found.strip().strip(b"\"'").strip()
+        if number < MOST_PARTS and value != text:
+            yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)
 
 
 def _structure(value: bytes) -> Any:
     """The value as JSON or YAML, when it is a mapping or a list. Else None."""
+    if nests_too_deeply(value):
+        return None
     try:
         if value[:1] in b"{[":
             return json.loads(value)
         if b": " in value or b":\n" in value:
             loaded = yaml.load(value, Loader=YAML_LOADER)  # noqa: S506 a safe loader, in C where there is one
             return loaded if isinstance(loaded, dict | list) else None
-    except (ValueError, yaml.YAMLError, RecursionError):
+    except (ValueError, yaml.YAMLError, RecursionError, OverflowError):
         pass
     return None
 
 
-_PUBLIC_KEYS: Final = frozenset(
-    [
-        "certificate-authority-data",
-        "client-certificate-data",
-        "server",
-        "user",
-        "username",
-        "name",
-        "email",
-        "type",
-        "kind",
-        "apiVersion",
-        "namespace",
-        "cluster",
-        "context",
-        "current-context",
-        "host",
-        "hostname",
-        "url",
-        "auth_uri",
-        "token_uri",
-        "client_email",
-        "client_id",
-        "project_id",
-        "private_key_id",
-        "client_x509_cert_url",
-        "auth_provider_x509_cert_url",
-        "kty",
-        "crv",
-        "n",
-        "e",
-        "x",
-        "y",
-        "kid",
-        "alg",
-        "use",
-        "iss",
-        "aud",
-        "sub",
-    ]
-)
-"""Keys of kubeconfigs, cloud key files and JWKs whose values are public."""
+PUBLIC_IN_JWK: Final = frozenset({"kty", "crv", "n", "e", "x", "y", "kid", "alg", "use", "x5c", "x5t", "x5t#S256"})
 
 
-def _of_structure(tree: Any, depth: int) -> Iterator[bytes]:
+def _of_structure(tree: Any, names: Collection[str], depth: int) -> Iterator[bytes]:
     todo, seen = [("", tree)], set[int]()
-    while todo:
+    while todo and len(seen) < MOST_PARTS:
         key, node = todo.pop()
         if isinstance(node, dict | list):  # an alias may repeat a node without end
             if id(node) in seen:
                 continue
             seen.add(id(node))
         if isinstance(node, dict):
-            todo.extend((str(k), v) for k, v in node.items())
+            public = PUBLIC_IN_JWK if "kty" in node else frozenset[str]()
+            # `name` and `value` side by side are a name and its value.
+            named = node.get("name") if isinstance(node.get("name"), str) and "value" in node else None
+            todo.extend((str(named if k == "value" and named else k), v) for k, v in node.items() if k not in public)
         elif isinstance(node, list):
             todo.extend((key, v) for v in node)
-        elif isinstance(node, str | bytes) and key not in _PUBLIC_KEYS:
+        elif isinstance(node, str | bytes):
             data = node.encode("utf-8", "surrogatepass") if isinstance(node, str) else node
-            yield from fingerprints(data, depth=depth + 1)
+            yield from fingerprints(data, name=key, names=names, depth=depth + 1)
 
 
-def _of_encoded(value: bytes, depth: int) -> Iterator[bytes]:
-    """Fingerprints of what the whole value decodes to: a base64 or hex text is the same secret in other letters."""
+def _decoded(value: bytes) -> bytes | None:
+    """What a value decodes to as a whole, when it is hex or base64."""
     try:
         if _HEX.fullmatch(value) and len(value) % 2 == 0:
-            yield from _opaque(binascii.unhexlify(value), depth)
-        elif len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1:
+            return binascii.unhexlify(value)
+        if len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1:
             standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-            yield from _opaque(base64.b64decode(standard + b"=" * (-len(standard) % 4)), depth)
-    except binascii.Error:
-        return
+            return base64.b64decode(standard + b"=" * (-len(standard) % 4))
+    except (binascii.Error, ValueError):
+        pass
+    return None
 
 
-def _decodes_to_text(value: bytes) -> bool:
-    try:
-        standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-        decoded = base64.b64decode(standard + b"=" * (-len(standard) % 4), validate=True)
-    except binascii.Error:
-        return False
-    return _is_text(decoded) or decoded[:1] == b"\x30"
-
-
-def _opaque(decoded: bytes, depth: int) -> Iterator[bytes]:
-    if all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in decoded[:4096]) or decoded[:1] == b"\x30":
-        yield from fingerprints(decoded, depth=depth + 1)
-    elif len(decoded) >= 12:
-        yield decoded
+def _is_text(value: bytes) -> bool:
+    return all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in value[:4096])

@@ -1,62 +1,46 @@
-"""The flow detector: which secrets are the control plane's, and by which resources do they reach a user's cluster?
+"""The flow detector: which secrets are the control plane's, and by which resources do they reach somebody else?
 
-It needs no values, only who depends on whom and which values are marked secret, so it works at the first preview.
+It needs no values, only who depends on whom and which values are marked secret, so it works at the first preview. Every
+property is at a level of public, maybe or secret (`leaves.Level`): as high as any of its values, and a value is as high
+as what it is made from, unless the value itself is known and public by its structure.
 
-- A *source* is a resource with secret outputs: a generated key or password, a Secret, another stack.
-- A source is the control plane's when a control-plane component made it, or when it flows into the provider's cluster,
-  or when it signs a certificate for a key that does. Anything else is the user's own.
-- Certificates and public keys declassify: their public outputs do not carry the key. Which output was used is told by
-  the secret mark; where a mark may have been lost, by whether the source has any public output at all.
+- A *source* is a resource with secrets: a generated key or password, a Secret, a cloud's access key, another stack.
+- A generated secret is the control plane's when it flows into the provider's cluster, or signs a certificate for a key
+  that does. Who made any other secret is asked of `plan.owners`.
+- What takes a secret in may give it away again, on whichever side it is: a certificate repeats its key, a ConfigMap, a
+  bucket or a chart what it was given.
 """
 
 from __future__ import annotations
 
-import fnmatch
+import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from .. import vocabulary
-from ..plan.clusters import Clusters
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
-from ..plan.tree import UNKNOWN, Path, Tree, leaves
+from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
+from ..plan.tree import UNKNOWN, Leaf, Path, leaves
 from .fingerprints import fingerprints
 from .index import Index
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
-from .places import text_of
-from .value import inspect
+from .leaves import LEAST_SECRET, Level, is_public
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
+from .places import as_bytes
+from .unwrap import TooMuchError, views
 
 CERTIFICATE_TYPES: Final = frozenset(
     f"tls:index/{name}"
     for name in ("selfSignedCert:SelfSignedCert", "locallySignedCert:LocallySignedCert", "certRequest:CertRequest")
 )
-"""Declassifiers. Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
-PACKAGES_THAT_MARK: Final = frozenset(
-    [
-        "kubernetes",
-        "tls",
-        "random",
-        "pulumi",
-        "aws",
-        "aws-native",
-        "azure",
-        "azure-native",
-        "gcp",
-        "google-native",
-        "digitalocean",
-        "eks",
-        "cloudflare",
-        "hcloud",
-        "linode",
-        "openstack",
-        "ovh",
-        "vault",
-        "hosted-mesh",
-    ]
-)
-"""Packages whose providers mark each secret output, so that an unmarked output of theirs is public. Any other package's
-output is taken to carry the secrets that went in."""
+"""Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
+PUBLIC_TOO: Final = CERTIFICATE_TYPES | {REFERENCE_TYPE}
+"""Sources that are mostly used for their public outputs: before a value of theirs is known, nothing is said."""
+_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|access_?key|api_?key|credential|:.*\bkey$", re.IGNORECASE)
+"""Types of a cloud whose main output is a secret."""
+_KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")
+"""API groups whose objects keep no secret in their status."""
 
 
 class Hop(NamedTuple):
@@ -68,27 +52,25 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A control-plane secret that reaches a property of a data-plane resource. `path` starts at the secret's source."""
+    """Somebody else's secret that reaches a property. `path` starts at the secret's source; `level` says how sure."""
 
     resource: Resource
     property: str
     places: tuple[Path, ...]
     path: tuple[Hop, ...]
+    level: Level
 
 
-class Use(NamedTuple):
-    """How a property uses what it depends on: where it holds values marked secret, and where values not known yet."""
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a property uses what it depends on. `holds` are the sources whose known secrets were found in it."""
 
     marked: tuple[Path, ...]
     unknown: tuple[Path, ...]
-
-
-def use_of(value: Tree, name: str) -> Use:
-    """Where a property holds marked and unknown values."""
-    found = list(leaves(value, (name,)))
-    return Use(
-        tuple(leaf.path for leaf in found if leaf.secret), tuple(leaf.path for leaf in found if leaf.value is UNKNOWN)
-    )
+    undecided: tuple[Leaf, ...]
+    """Known values that neither a mark nor their structure decides about."""
+    holds: frozenset[str]
+    places: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
@@ -96,124 +78,240 @@ class Flow:
     """The graph of a whole stack's resources."""
 
     stack: Stack
-    clusters: Clusters
-    user_side_stacks: tuple[str, ...] = ()
-
-    @cached_property
-    def uses(self) -> Mapping[tuple[str, str], Use]:
-        found: dict[tuple[str, str], Use] = {}
-        for resource in self.stack.resources:
-            tree = resource.asked if isinstance(resource.asked, dict) else {}
-            for name in resource.sources:
-                found[resource.urn, name] = use_of(tree.get(name), name)
-        return found
+    owners: Owners
 
     def is_source(self, resource: Resource) -> bool:
-        """True for a resource that has secrets of its own."""
-        if resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE or resource.kind == "Secret":
-            return True
-        outputs = resource.outputs if isinstance(resource.outputs, dict) else {}
-        return resource.type != STACK_TYPE and any(leaf.secret for leaf in leaves(outputs))
-
-    def carries(self, resource: Resource, name: str, source: Resource) -> bool:
-        """True when a property that depends on `source` gets a secret of it, or may.
-
-        The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
-        a source was used. Then a certificate is taken to be used for its public part (it is a declassifier), a key or a
-        Secret for its secret. Secrets' data is always marked, by the SDK, so there the mark tells nothing.
-        """
-        if source.type in ALL_SECRET_TYPES or self._is_private_input(resource, name):
-            return True
-        use = self.uses[resource.urn, name]
-        told_by_mark = not (resource.kind == "Secret" and name in SECRET_DATA)
-        if use.marked and told_by_mark and not use.unknown:
-            return True
-        if source.type in CERTIFICATE_TYPES or source.type == REFERENCE_TYPE:
-            return bool(use.marked) and told_by_mark
-        if use.unknown and self.is_source(source):
-            return True
-        if not told_by_mark and self.is_source(source):
-            return self._holds(resource, name, source)
-        return source.type.count(":") > 1 and source.type.split(":")[0] not in PACKAGES_THAT_MARK
-
-    def _holds(self, resource: Resource, name: str, source: Resource) -> bool:
-        """Whether a known property has a known secret of a source in it. A source whose secrets are not known may."""
-        index = self._fingerprints.get(source.urn)
-        if index is None:
-            index = self._fingerprints[source.urn] = Index()
-            for tree in (source.outputs, source.inputs):
-                for _, value in secret_leaves(source, tree):
-                    index.add(fingerprints(value), source.urn)
-        if not len(index):
-            return True
-        tree = resource.asked.get(name) if isinstance(resource.asked, dict) else None
-        return bool(inspect(text_of(tree), index, look_for_shapes=False).matches)
+        """True for a resource that has secrets of its own, or may have."""
+        return self._sources.setdefault(resource.urn, None) or self._is_source(resource)
 
     @cached_property
-    def _fingerprints(self) -> dict[str, Index]:
+    def _sources(self) -> dict[str, bool | None]:
         return {}
 
+    def _is_source(self, resource: Resource) -> bool:
+        kind = resource.type
+        if kind in ALL_SECRET_TYPES | {KEY_TYPE, REFERENCE_TYPE} or resource.kind == "Secret":
+            found = True
+        elif kind == STACK_TYPE or resource.is_provider:
+            found = False
+        else:
+            outputs = resource.outputs if isinstance(resource.outputs, dict) else {}
+            found = (
+                any(leaf.secret for leaf in leaves(outputs))
+                or (kind.split(":")[0] in CLOUDS and bool(_SECRETS_BY_NAME.search(kind.rpartition(":")[2])))
+                or (resource.is_kubernetes and not _KNOWN_GROUPS.search(resource.group) and not outputs.get("status"))
+            )
+        self._sources[resource.urn] = found
+        return found
+
+    # What a property holds.
+
+    def use(self, resource: Resource, name: str) -> Use:
+        key = (resource.urn, name)
+        if key not in self._uses:
+            self._uses[key] = self._use(resource, name)
+        return self._uses[key]
+
+    @cached_property
+    def _uses(self) -> dict[tuple[str, str], Use]:
+        return {}
+
+    def _use(self, resource: Resource, name: str) -> Use:
+        tree = resource.asked if isinstance(resource.asked, dict) else {}
+        in_secret = resource.kind == "Secret" and name in SECRET_DATA
+        marked: list[Path] = []
+        unknown: list[Path] = []
+        undecided: list[Leaf] = []
+        holds: set[str] = set()
+        places: list[Path] = []
+        for leaf in leaves(tree.get(name), (name,)):
+            if leaf.value is UNKNOWN:
+                unknown.append(leaf.path)
+                continue
+            data = as_bytes(leaf.value)
+            if len(data) < LEAST_SECRET and not leaf.secret:
+                continue
+            data = from_base64(data) if in_secret and name == "data" else data
+            if found := self._found_in(data):
+                holds |= found
+                places.append(leaf.path)
+            if not data or is_public(data, self.stack.names):
+                continue
+            if leaf.secret and not in_secret:
+                marked.append(leaf.path)
+            else:
+                undecided.append(leaf)
+        return Use(tuple(marked), tuple(unknown), tuple(undecided), frozenset(holds), tuple(places))
+
+    def level(self, resource: Resource, name: str, source: Resource) -> Level:
+        """How much of a source's secrets a property that depends on it has.
+
+        The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
+        a source was used. A Secret's data is always marked, by the SDK, so there the mark tells nothing.
+        """
+        if source.type in ALL_SECRET_TYPES or (resource.type in CERTIFICATE_TYPES and "rivate" in name):
+            return Level.SECRET
+        use = self.use(resource, name)
+        if source.urn in use.holds:
+            return Level.SECRET
+        if use.marked and not self._is_neighbours(resource, name, source):
+            return Level.SECRET
+        if use.unknown and self._gives_unknown(source):
+            return Level.SECRET if self.is_source(source) else Level.MAYBE
+        if use.undecided and self._may_be_in(resource, name, source, use.undecided):
+            return Level.MAYBE
+        return Level.PUBLIC
+
+    def _gives_unknown(self, source: Resource) -> bool:
+        """Whether a value that is not known yet is to be taken for a secret of a source."""
+        if source.type in PUBLIC_TOO:
+            return False
+        if source.type.split(":")[0] in CLOUDS:
+            return bool(_SECRETS_BY_NAME.search(source.type.rpartition(":")[2])) or self._is_store(source)
+        return True
+
     @staticmethod
-    def _is_private_input(resource: Resource, name: str) -> bool:
-        """Inputs of certificates that take a key, whatever their marks."""
-        return resource.type in CERTIFICATE_TYPES and "rivate" in name
+    def _is_store(source: Resource) -> bool:
+        return bool(re.search(r"object|blob|parameter|file", source.type.rpartition(":")[2], re.IGNORECASE))
+
+    def _is_neighbours(self, resource: Resource, name: str, source: Resource) -> bool:
+        """Whether a mark is that of another source beside a mostly public one."""
+        if source.type not in PUBLIC_TOO:
+            return False
+        return any(
+            other.type not in PUBLIC_TOO and self.is_source(other) and not self._is_unknown(other)
+            for urn in resource.sources.get(name, ())
+            if urn != source.urn and (other := self.stack.by_urn.get(urn)) is not None
+        )
+
+    def _is_unknown(self, source: Resource) -> bool:
+        return source.urn not in self._known
+
+    def _may_be_in(self, resource: Resource, name: str, source: Resource, undecided: tuple[Leaf, ...]) -> bool:
+        """Whether a known value that nothing explains may be a secret of a source, in disguise."""
+        if self._is_unknown(source):
+            # Its secrets are not shown. Another stack's are known to the program, so here the value may be one; of
+            # anything else, a value made from it would not be known either.
+            hidden = source.type == REFERENCE_TYPE or not self._is_new(source)
+            in_secret = resource.kind == "Secret" and name in SECRET_DATA
+            return hidden and in_secret and any(not self._is_explained(resource, name, leaf) for leaf in undecided)
+        if source.type in PUBLIC_TOO:
+            return False
+        return any(
+            not self._is_explained(resource, name, leaf) and not self._is_public_output(source, leaf)
+            for leaf in undecided
+        )
+
+    def _is_new(self, source: Resource) -> bool:
+        """True while a source's own outputs are not known."""
+        outputs = source.outputs if source.outputs is not None else {}
+        return any(leaf.value is UNKNOWN for leaf in leaves(outputs)) or not outputs
+
+    def _is_explained(self, resource: Resource, name: str, leaf: Leaf) -> bool:
+        """True for a value that holds a secret of another source: that one is judged by itself."""
+        data = as_bytes(leaf.value)
+        if resource.kind == "Secret" and name == "data":
+            data = from_base64(data)
+        return bool(self._found_in(data)) or data in self._configured
+
+    @cached_property
+    def _configured(self) -> frozenset[bytes]:
+        return frozenset(self.stack.config.get(key, "").encode() for key in self.stack.secret_config_keys)
+
+    def _is_public_output(self, source: Resource, leaf: Leaf) -> bool:
+        """True when what a source shows to everybody is all that is odd about a value."""
+        rest = as_bytes(leaf.value)
+        if source.urn not in self._shown:
+            tree = source.outputs if isinstance(source.outputs, dict) else {}
+            found = {
+                as_bytes(one.value)
+                for one in leaves({k: v for k, v in tree.items() if k not in SECRET_DATA})
+                if not one.secret and one.value is not UNKNOWN and str(one.path[0]) not in SECRET_DATA
+            }
+            self._shown[source.urn] = sorted((one for one in found if len(one) >= 4), key=len, reverse=True)[:200]
+        for shown in self._shown[source.urn]:
+            rest = rest.replace(shown, b"")
+        return is_public(rest, self.stack.names)
+
+    @cached_property
+    def _shown(self) -> dict[str, list[bytes]]:
+        return {}
+
+    # Known values of sources.
+
+    @cached_property
+    def _known(self) -> Mapping[str, None]:
+        """URNs of the sources of which some secret's value is known."""
+        return dict.fromkeys(urn for urns in self._holders for urn in urns)
+
+    @cached_property
+    def _holders(self) -> list[list[str]]:
+        """Per fingerprint of `_index`, the sources that have it."""
+        by_fingerprint: dict[bytes, list[str]] = {}
+        for source in self.stack.resources:
+            if source.urn not in self._depended_on or not self.is_source(source):
+                continue
+            for tree in (source.outputs, source.inputs):
+                for path, value in secret_leaves(source, tree):
+                    name = str(path[-1])
+                    for one in fingerprints(value, name=name, names=self.stack.names):
+                        urns = by_fingerprint.setdefault(one, [])
+                        if source.urn not in urns[-1:]:
+                            urns.append(source.urn)
+        for number, one in enumerate(by_fingerprint):
+            self._index.add([one], str(number))
+        return list(by_fingerprint.values())
+
+    @cached_property
+    def _index(self) -> Index:
+        return Index()
+
+    @cached_property
+    def _depended_on(self) -> frozenset[str]:
+        return frozenset(urn for r in self.stack.resources for urns in r.dependencies.values() for urn in urns)
+
+    def _found_in(self, data: bytes) -> frozenset[str]:
+        """The sources whose known secrets are in a value, in whatever wrapping."""
+        holders = self._holders
+        if not len(self._index) or len(data) < LEAST_SECRET:
+            return frozenset()
+        if data not in self._searched:
+            found: set[str] = set()
+            try:
+                for view in views(data):
+                    for hit in self._index.search(view.data):
+                        found.update(holders[int(self._index.origins[hit.origin])])
+            except TooMuchError:  # the value detector refuses it
+                pass
+            self._searched[data] = frozenset(found)
+        return self._searched[data]
+
+    @cached_property
+    def _searched(self) -> dict[bytes, frozenset[str]]:
+        return {}
+
+    # Whose a secret is.
 
     @cached_property
     def owned(self) -> frozenset[str]:
         """URNs of the sources, and of what their secrets passed through, that are the control plane's."""
-        found = {r.urn for r in self.stack.by_urn.values() if self._is_born_on_control_plane(r)}
+        return frozenset(self._owned_by(CONTROL_PLANE))
+
+    def _owned_by(self, owner: str) -> set[str]:
+        found = {r.urn for r in self.stack.by_urn.values() if self.owners.maker(r) == owner}
         todo = list(found)
         while todo:
             resource = self.stack.by_urn[todo.pop()]
             for source in self._secrets_into(resource):
-                if source.urn not in found and not self.clusters.on_data_plane(source) and not self._is_users(source):
+                if source.urn not in found and self.owners.maker(source) is None:
                     found.add(source.urn)
                     todo.append(source.urn)
-        return frozenset(found)
-
-    @cached_property
-    def tainted(self) -> frozenset[str]:
-        """`owned`, and what holds or may hold a secret of those because it took one in: certificates (which repeat
-        their keys), commands, custom providers. Not what is on a user's cluster: that is where the path ends."""
-        found = set(self.owned)
-        todo = list(found)
-        while todo:
-            source = self.stack.by_urn[todo.pop()]
-            for user in self._users_by_source.get(source.urn, ()):
-                if user.urn in found or user.provider is None or self.clusters.role(user) is not None:
-                    continue
-                if any(source.urn in urns and self.carries(user, name, source) for name, urns in user.sources.items()):
-                    found.add(user.urn)
-                    todo.append(user.urn)
-        return frozenset(found)
-
-    def _is_born_on_control_plane(self, resource: Resource) -> bool:
-        if resource.type == REFERENCE_TYPE:
-            return not self._is_users(resource)
-        if self.clusters.on_control_plane(resource):
-            return True
-        if resource.read_only and resource.provider is None and resource.kind == "Secret":
-            return True  # read from a cluster that the engine does not name
-        if resource.urn in self.clusters.providers:
-            return self.clusters.role_of_provider(self.clusters.providers[resource.urn]).name == "CONTROL_PLANE"
-        return not self.clusters.on_data_plane(resource) and any(
-            kind in vocabulary.CONTROL_PLANE_TYPES for kind in self.stack.ancestor_types(resource)
-        )
-
-    def _is_users(self, resource: Resource) -> bool:
-        """A stack that the configuration says is the user's, and anything that a data-plane component made."""
-        if resource.type == REFERENCE_TYPE:
-            stack = resource.name.rpartition("/")[2]  # organization/project/stack
-            return any(fnmatch.fnmatchcase(stack, pattern) for pattern in self.user_side_stacks)
-        types = self.stack.ancestor_types(resource)
-        return any(kind in vocabulary.DATA_PLANE_TYPES for kind in types) and not any(
-            kind in vocabulary.CONTROL_PLANE_TYPES for kind in types
-        )
+        return found
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
         """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
         for name, urns in resource.sources.items():
-            for urn in urns:
+            for urn in dict.fromkeys(urns):
                 source = self.stack.by_urn.get(urn)
                 if source is not None and self._gives_away(resource, name, source):
                     yield source
@@ -221,12 +319,72 @@ class Flow:
             yield from self._signers_of(resource)
 
     def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
-        """As `carries`, but where nothing is known yet a key in an object that is no Secret is its public half: people
+        """As `level`, but where nothing is known yet a key in an object that is no Secret is its public half: people
         keep keys in Secrets, and the user's public key in the provider's cluster must not make the key the provider's.
         """
-        if source.type == KEY_TYPE and self.uses[resource.urn, name].unknown and resource.is_kubernetes:
+        if source.type == KEY_TYPE and self.use(resource, name).unknown and resource.is_kubernetes:
             return resource.kind == "Secret"
-        return self.carries(resource, name, source)
+        return self.level(resource, name, source) is Level.SECRET
+
+    def _signers_of(self, key: Resource) -> Iterator[Resource]:
+        """Who signs the certificates of a key: with that signer's key, anybody could make this one's identity."""
+        for request, _ in self._users_by_source.get(key.urn, ()):
+            for certificate, name in self._users_by_source.get(request.urn, ()):
+                if {request.type, certificate.type} <= CERTIFICATE_TYPES and name == "certRequestPem":
+                    yield from filter(None, map(self.stack.by_urn.get, certificate.sources.get("caPrivateKeyPem", ())))
+
+    @cached_property
+    def _users_by_source(self) -> Mapping[str, list[tuple[Resource, str]]]:
+        """Per source, what depends on it and by which property."""
+        found: dict[str, list[tuple[Resource, str]]] = {}
+        for resource in self.stack.resources:
+            for name, urns in resource.sources.items():
+                for urn in dict.fromkeys(urns):
+                    found.setdefault(urn, []).append((resource, name))
+        return found
+
+    # Where secrets go.
+
+    @cached_property
+    def tainted(self) -> Mapping[str, Hop | None]:
+        """What holds or may hold a control-plane secret, each with the step before it: the sources, and what takes one
+        in, on whichever side it is. Not what is given away: that is where the path ends."""
+        return self._spread(self.owned)
+
+    def _spread(self, owned: frozenset[str]) -> dict[str, Hop | None]:
+        found: dict[str, Hop | None] = {
+            urn: None
+            for urn in owned
+            if self.is_source(self.stack.by_urn[urn]) or urn in self.owners.clusters.providers
+        }
+        todo = deque(found)
+        while todo:
+            source = self.stack.by_urn[todo.popleft()]
+            for user, name in self._users_by_source.get(source.urn, ()):
+                if found.get(user.urn) is not None or self._ends_at(user):
+                    continue
+                if self.level(user, name, source) is Level.PUBLIC:
+                    continue
+                if user.urn not in found:
+                    todo.append(user.urn)
+                elif self._comes_from(found, source.urn, user.urn):
+                    continue
+                found[user.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
+        return found
+
+    def _ends_at(self, resource: Resource) -> bool:
+        return self.owners.is_given_away(resource) and self.owners.clusters.role(resource) is not None
+
+    @staticmethod
+    def _comes_from(found: Mapping[str, Hop | None], urn: str, origin: str) -> bool:
+        """True when a path leads from `origin` to `urn`: a cycle must not become one."""
+        seen = set[str]()
+        while (hop := found.get(urn)) is not None and urn not in seen:
+            seen.add(urn)
+            urn = hop.urn
+            if urn == origin:
+                return True
+        return urn == origin
 
     def is_users_alone(self, resource: Resource, name: str) -> bool:
         """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
@@ -234,66 +392,44 @@ class Flow:
         sources = [found for urn in resource.sources.get(name, ()) if (found := self.stack.by_urn.get(urn))]
         return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
-    def _signers_of(self, key: Resource) -> Iterator[Resource]:
-        """Who signs the certificates of a key: with that signer's key, anybody could make this one's identity."""
-        for request in self._users_by_source.get(key.urn, ()):
-            if request.type in CERTIFICATE_TYPES:
-                for certificate in self._users_by_source.get(request.urn, ()):
-                    if certificate.type in CERTIFICATE_TYPES and request.urn in certificate.sources.get(
-                        "certRequestPem", ()
-                    ):
-                        for urn in certificate.sources.get("caPrivateKeyPem", ()):
-                            if signer := self.stack.by_urn.get(urn):
-                                yield signer
-
-    @cached_property
-    def _users_by_source(self) -> Mapping[str, list[Resource]]:
-        found: dict[str, list[Resource]] = {}
-        for resource in self.stack.resources:
-            for urn in {urn for urns in resource.sources.values() for urn in urns}:
-                found.setdefault(urn, []).append(resource)
-        return found
+    def is_from_users(self, resource: Resource) -> bool:
+        """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
+        urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
+        sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) and self.is_source(found)]
+        return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
     def leaks(self) -> Iterator[Leak]:
-        """Every property of a data-plane resource that a control-plane secret reaches."""
+        """Every property of what is given away that a control-plane secret reaches."""
         for resource in self.stack.resources:
-            if self.clusters.on_data_plane(resource) and not resource.read_only:
+            if self.owners.is_given_away(resource):
                 for name, urns in resource.sources.items():
-                    if path := self._path_into(resource, name, urns):
-                        use = self.uses[resource.urn, name]
-                        yield Leak(resource, name, use.marked or use.unknown, path)
+                    if leak := self._leak(resource, name, urns):
+                        yield leak
 
-    def _path_into(self, resource: Resource, name: str, urns: tuple[str, ...]) -> tuple[Hop, ...]:
-        sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) is not None]
-        guilty = [s for s in sources if s.urn in self.tainted and self.carries(resource, name, s)]
-        if any(self.is_source(s) and s.urn not in self.tainted for s in sources):
-            # The mark is that of the user's own secret beside a public certificate.
-            guilty = [s for s in guilty if s.type not in CERTIFICATE_TYPES | {REFERENCE_TYPE}]
+    def _leak(self, resource: Resource, name: str, urns: tuple[str, ...]) -> Leak | None:
+        guilty = [
+            (level, source)
+            for urn in dict.fromkeys(urns)
+            if urn in self.tainted
+            and (source := self.stack.by_urn.get(urn)) is not None
+            and (level := self.level(resource, name, source)) is not Level.PUBLIC
+        ]
         if not guilty:
-            return ()
+            return None
+        use = self.use(resource, name)
         # Of several, tell of the one whose secret it is, as far as values are known; a certificate only repeats a key.
-        source = min(guilty, key=lambda s: (not self._holds(resource, name, s), s.type in CERTIFICATE_TYPES))
-        return (*self._origin_path(source), Hop(source.urn, name))
+        level, source = min(
+            guilty, key=lambda one: (one[1].urn not in use.holds, one[1].type in CERTIFICATE_TYPES, -one[0])
+        )
+        places = use.places or use.marked or use.unknown or tuple(leaf.path for leaf in use.undecided)
+        return Leak(resource, name, places, (*self._origin_path(source.urn), Hop(source.urn, name)), level)
 
-    def _origin_path(self, resource: Resource) -> tuple[Hop, ...]:
-        """The way from where a secret was made to a resource that holds it. Cycles end it."""
+    def _origin_path(self, urn: str) -> tuple[Hop, ...]:
+        """The way from where a secret was made to a resource that holds it."""
         hops: list[Hop] = []
-        seen = {resource.urn}
-        while True:
-            step = next(
-                (
-                    (source, name)
-                    for name, urns in resource.sources.items()
-                    for urn in urns
-                    if urn not in seen
-                    and (source := self.stack.by_urn.get(urn)) is not None
-                    and urn in self.tainted
-                    and self.carries(resource, name, source)
-                ),
-                None,
-            )
-            if step is None:
-                return tuple(hops[::-1])
-            resource, name = step
-            seen.add(resource.urn)
-            hops.append(Hop(resource.urn, name))
+        seen = {urn}
+        while (hop := self.tainted.get(urn)) is not None and hop.urn not in seen:
+            hops.append(hop)
+            urn = hop.urn
+            seen.add(urn)
+        return tuple(hops[::-1])

@@ -12,11 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from .fingerprints import Whole
+
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
 LEAST_FRAGMENT: Final = 2 * WIDTH - 1
 """Fewest bytes in a row of a long fingerprint that count as that secret: 15."""
 LEAST_SHORT: Final = 8
+MOST_CANDIDATES: Final = 16
+"""Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
 
 
 class Hit(NamedTuple):
@@ -33,8 +37,8 @@ class Index:
 
     origins: list[str] = field(default_factory=list)
     _fingerprints: list[tuple[bytes, int]] = field(default_factory=list)
-    _known: dict[bytes, int] = field(default_factory=dict)
-    _windows: dict[int, dict[int, tuple[int, int]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
+    _known: dict[bytes, bool] = field(default_factory=dict)
+    _windows: dict[int, dict[int, list[tuple[int, int]]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
 
     def __len__(self) -> int:
         return len(self._fingerprints)
@@ -43,17 +47,26 @@ class Index:
         """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
         number = -1
         for fingerprint in fingerprints:
-            if len(fingerprint) < LEAST_SHORT or fingerprint in self._known or len(set(fingerprint)) < 4:
+            whole = isinstance(fingerprint, Whole)
+            if (
+                len(fingerprint) < LEAST_SHORT
+                or len(set(fingerprint)) < 4
+                or self._known.get(fingerprint, whole) < whole
+            ):
+                continue
+            if self._known.get(fingerprint) == whole:
                 continue
             if number < 0:
                 number = len(self.origins)
                 self.origins.append(origin)
-            self._known[fingerprint] = number
+            self._known[fingerprint] = whole
             self._fingerprints.append((fingerprint, number))
             width = WIDTH if len(fingerprint) >= LEAST_FRAGMENT else SHORT_WIDTH
             windows, place = self._windows[width], len(self._fingerprints) - 1
             for offset in range(len(fingerprint) - width + 1):
-                windows.setdefault(_number(fingerprint[offset : offset + width]), (place, offset))
+                candidates = windows.setdefault(_number(fingerprint[offset : offset + width]), [])
+                if len(candidates) < MOST_CANDIDATES:
+                    candidates.append((place, offset))
 
     def search(self, text: bytes) -> Iterator[Hit]:
         """Every fingerprint, or fragment of one, in the text; one hit per place."""
@@ -70,16 +83,35 @@ class Index:
                     yield hit
 
     def _check(self, text: bytes, position: int, width: int) -> Hit | None:
-        place, offset = self._windows[width][_number(text[position : position + width])]
-        fingerprint, origin = self._fingerprints[place]
-        before = _common(text[max(0, position - offset) : position][::-1], fingerprint[:offset][::-1])
-        after = _common(text[position : position + len(fingerprint) - offset], fingerprint[offset:])
-        length = before + after
-        needed = LEAST_FRAGMENT if width == WIDTH else len(fingerprint)
-        return Hit(origin, position - before, length) if length >= needed else None
+        """The longest of the fingerprints that have this window and are here."""
+        found: Hit | None = None
+        for place, offset in self._windows[width][_number(text[position : position + width])]:
+            fingerprint, origin = self._fingerprints[place]
+            before = _common(text[max(0, position - offset) : position][::-1], fingerprint[:offset][::-1])
+            after = _common(text[position : position + len(fingerprint) - offset], fingerprint[offset:])
+            length = before + after
+            whole = isinstance(fingerprint, Whole)
+            needed = LEAST_FRAGMENT if width == WIDTH and not whole else len(fingerprint)
+            if length < needed or (whole and not _stands_alone(text, position - before, length)):
+                continue
+            if found is None or length > found.length:
+                found = Hit(origin, position - before, length)
+        return found
 
 
 _FORMATS: Final[dict[int, Literal["Q", "I"]]] = {WIDTH: "Q", SHORT_WIDTH: "I"}
+
+
+_PART_OF_MORE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./")
+
+
+def _stands_alone(text: bytes, start: int, length: int) -> bool:
+    """True where no letter, digit or joint goes on before or after, and no sentence: what is looked for whole may be a
+    word."""
+    before, after = text[max(0, start - 1) : start], text[start + length : start + length + 1]
+    if (before and before[0] in _PART_OF_MORE) or (after and after[0] in _PART_OF_MORE):
+        return False
+    return not (after == b" " and before == b" " and text[max(0, start - 2) : start - 1].isalpha())
 
 
 def _blocks(text: bytes, width: int) -> list[int]:

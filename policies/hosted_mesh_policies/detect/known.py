@@ -13,6 +13,7 @@ from ..rules.settings import Settings
 from .fingerprints import fingerprints
 from .flow import CERTIFICATE_TYPES, Flow
 from .index import Index
+from .names import CREDENTIALS
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
 from .places import as_bytes
 
@@ -33,26 +34,6 @@ PROVIDER_NAMESPACES: Final = [
     "powerdns:*",
 ]
 """Configuration of the deployer's own providers: whatever is secret there is the provider's."""
-AMBIENT: Final = [
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "PULUMI_ACCESS_TOKEN",
-    "PULUMI_CONFIG_PASSPHRASE",
-    "CLOUDFLARE_API_TOKEN",
-    "CF_API_TOKEN",
-    "GOOGLE_CREDENTIALS",
-    "ARM_CLIENT_SECRET",
-    "AZURE_CLIENT_SECRET",
-    "DIGITALOCEAN_TOKEN",
-    "HCLOUD_TOKEN",
-    "VAULT_TOKEN",
-    "GITHUB_TOKEN",
-    "RFC2136_TSIG_SECRET",
-    "PDNS_API_KEY",
-    "OVH_APPLICATION_SECRET",
-    "LINODE_TOKEN",
-]
-"""Environment variables that hold the deployer's own credentials."""
 
 
 def known_secrets(
@@ -62,7 +43,7 @@ def known_secrets(
     wherever they are kept."""
     users = frozenset(_born_on_data_plane(stack, clusters))
     index = Index()
-    for name in AMBIENT:
+    for name in CREDENTIALS:
         add(index, users, ambient.get(name, "").encode(), f"the deployer's environment variable {name}", certain=True)
     for key in sorted(stack.secret_config_keys):
         if any(fnmatch.fnmatchcase(key, p) for p in (*PROVIDER_NAMESPACES, *settings.control_plane_config_keys)):
@@ -75,7 +56,11 @@ def known_secrets(
     for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
             add_secrets_of(
-                resource, index, users, frozenset(n for n in resource.sources if flow.is_users_alone(resource, n))
+                resource,
+                index,
+                users,
+                frozenset(n for n in resource.sources if flow.is_users_alone(resource, n)),
+                stack.names,
             )
     return index
 
@@ -87,13 +72,27 @@ def _origin_first(resource: Resource) -> tuple[int, str]:
     return 3 if resource.type in CERTIFICATE_TYPES else 2 if resource.kind == "Secret" else 1, resource.urn
 
 
-def add(index: Index, users: frozenset[bytes], value: bytes, origin: str, *, certain: bool) -> None:
-    """Adds a secret's fingerprints, but not those that are the user's."""
-    index.add((fingerprint for fingerprint in fingerprints(value, certain=certain) if fingerprint not in users), origin)
+def add(
+    index: Index,
+    users: frozenset[bytes],
+    value: bytes,
+    origin: str,
+    *,
+    certain: bool,
+    name: str = "",
+    names: frozenset[str] = frozenset(),
+) -> None:
+    """Adds a secret's fingerprints, but not those that are the user's. `name` is its key's, `names` are objects'."""
+    found = fingerprints(value, certain=certain, name=name, names=names)
+    index.add((one for one in found if one not in users), origin)
 
 
 def add_secrets_of(
-    resource: Resource, index: Index, users: frozenset[bytes], foreign: frozenset[str] = frozenset()
+    resource: Resource,
+    index: Index,
+    users: frozenset[bytes],
+    foreign: frozenset[str] = frozenset(),
+    names: frozenset[str] = frozenset(),
 ) -> None:
     """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password. `foreign`
     are properties that hold only what is not the control plane's."""
@@ -104,7 +103,8 @@ def add_secrets_of(
         # A key is there in several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
         for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):
             if path[0] not in foreign:
-                add(index, users, value, f"{resource.urn} {show(path)}", certain=certain)
+                origin = f"{resource.urn} {show(path)}"
+                add(index, users, value, origin, certain=certain, name=str(path[-1]), names=names)
 
 
 def _born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:

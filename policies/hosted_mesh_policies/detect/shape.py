@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..plan.decode import YAML_LOADER
+from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import openssh_numbers, private_numbers
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
@@ -108,6 +108,8 @@ def _is_private_jwk(data: bytes) -> bool:
 def _kubeconfig(data: bytes, depth: int = 0) -> tuple[str, ...] | None:
     """The servers that a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
     a text inside another document."""
+    if nests_too_deeply(data):
+        return ("",) if CLIENT_KEY.search(data) else None
     try:
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, RecursionError, ValueError):

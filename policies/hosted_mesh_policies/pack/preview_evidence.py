@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-from ..detect.flow import CERTIFICATE_TYPES
+from ..detect.leaves import Level
 from ..plan.evidence import Evidence
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
 from ..plan.tree import Path as Place
 from ..rules.context import Context
-from ..rules.credentials import FLOW, SHAPE, VALUE, is_from_users_sources
+from ..rules.credentials import FLOW, SHAPE, VALUE
 from ..rules.finding import Finding
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600
@@ -43,7 +43,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             if alone & set(SECRET_DATA):
                 alone |= set(SECRET_DATA)
             foreign.update({resource.urn: alone} if alone else {})
-        if resource.urn in accused or not context.clusters.on_data_plane(resource):
+        if resource.urn in accused or not context.owners.is_given_away(resource):
             continue
         kept = {
             show(path)
@@ -53,7 +53,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
         }
         if kept:
             paths[resource.urn] = frozenset(kept)
-            if is_from_users_sources(context, resource):
+            if context.flow.is_from_users(resource):
                 users.add(resource.urn)
     return Evidence(paths, frozenset(users), foreign)
 
@@ -65,20 +65,19 @@ def _names(leaf: Leaf) -> list[Place]:
 
 
 def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
-    """A value that is secret or unknown, and that no control-plane source feeds. A certificate on a control-plane key
-    feeds too: which part of it will come shows only in the update, by its mark; but not in a Secret, whose data is
-    always marked."""
+    """A value that is secret or unknown, and that no control-plane source feeds. Where one does that has public outputs
+    too (a certificate, a cloud's resource), which of them will come shows only in the update: by its mark, or in a
+    Secret by its structure."""
     if not (leaf.secret or leaf.value is UNKNOWN):
         return False
     name = str(leaf.path[0]) if leaf.path else ""
-    for urn in resource.sources.get(name, ()):
-        source = context.stack.by_urn.get(urn)
-        if source is None or urn not in context.flow.tainted:
-            continue
-        undecided = source.type in CERTIFICATE_TYPES and leaf.value is UNKNOWN and resource.kind != "Secret"
-        if undecided or context.flow.carries(resource, name, source):
-            return False
-    return True
+    flow = context.flow
+    sources = [found for urn in resource.sources.get(name, ()) if (found := context.stack.by_urn.get(urn))]
+    guilty = [source for source in sources if source.urn in flow.tainted]
+    if any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
+        return False
+    own = any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
+    return leaf.value is not UNKNOWN or own or not guilty
 
 
 def note_path(stack: str, project: str) -> Path | None:

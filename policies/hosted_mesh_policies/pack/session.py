@@ -18,6 +18,7 @@ from ..detect.places import as_bytes
 from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
+from ..plan.owners import Owners
 from ..plan.tree import at
 from ..rules.context import Context
 from ..rules.finding import Finding
@@ -123,5 +124,7 @@ class Session:
         if self._index is None:
             stack = self._stack((), partial=True)
             clusters = Clusters(stack, self.settings.clusters)
-            self._index = known_secrets(stack, clusters, Flow(stack, clusters), self.settings, self.ambient)
+            self._index = known_secrets(
+                stack, clusters, Flow(stack, Owners(stack, clusters)), self.settings, self.ambient
+            )
         return self._index

@@ -1,9 +1,10 @@
-"""Which cluster is whose: judged by the API server's address, never by names.
+"""Which cluster is whose: judged by the API server's address, and by names only where nothing better is there.
 
 Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's cluster
 wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every
-provider that reaches the same API server, so a default or swapped provider is seen through. A cluster that nobody
-classified counts as a data plane.
+provider that reaches the same API server, so a default or swapped provider is seen through. A cluster's certificate
+authority tells that two addresses are one data plane. It never makes a cluster the provider's: many clusters behind
+one proxy have one authority.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import urllib.parse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from .. import vocabulary
-from .decode import YAML_LOADER
+from .decode import YAML_LOADER, nests_too_deeply
 from .model import Provider, Resource, Stack
 from .tree import UNKNOWN, at, plain
 
@@ -46,6 +47,8 @@ class Cluster:
     """The cluster's certificate authority, as written: two names of one cluster share it."""
     problem: str = ""
     """Why the address could not be read. Never a value."""
+    given: bool = False
+    """Whether the provider was told where to go, known by now or not. False where it takes what the machine has."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ def cluster_of(provider: Provider) -> Cluster:
     """Where a provider goes, by its kubeconfig (content, dictionary or path) and context."""
     value = next((found for key in KUBECONFIG_KEYS if (found := at(provider.inputs, key)) is not None), None)
     if value is UNKNOWN:
-        return Cluster(problem="its kubeconfig is not known yet")
+        return Cluster(problem="its kubeconfig is not known yet", given=True)
     host = at(provider.inputs, "host")
     if value is None and isinstance(host, str):
-        return Cluster(server=normal_server(host))
+        return Cluster(server=normal_server(host), given=True)
     if value is None:
         return Cluster(problem="it has no kubeconfig of its own: it uses whatever the machine's default is")
     if isinstance(value, str) and "\n" not in value and not value.lstrip().startswith("{"):
@@ -98,11 +101,21 @@ def cluster_of(provider: Provider) -> Cluster:
             value = Path(value).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError):
             return Cluster(problem="its kubeconfig is a path that cannot be read")
+    context, cluster = at(provider.inputs, "context"), at(provider.inputs, "cluster")
+    if isinstance(value, str):
+        return _of_text(value, *(name if isinstance(name, str) else None for name in (context, cluster)))
+    return _chosen(plain(value), context, cluster)
+
+
+@lru_cache(maxsize=8192)
+def _of_text(text: str, context: str | None, cluster: str | None) -> Cluster:
+    """Each resource repeats its provider, and before a write each comes alone."""
     try:
-        tree = yaml.load(value, Loader=YAML_LOADER) if isinstance(value, str) else plain(value)  # noqa: S506 safe
-    except yaml.YAMLError:
+        if nests_too_deeply(text.encode("utf-8", "replace")):
+            raise ValueError
+        return _chosen(yaml.load(text, Loader=YAML_LOADER), context, cluster)  # noqa: S506 a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError):
         return Cluster(problem="its kubeconfig does not parse")
-    return _chosen(tree, at(provider.inputs, "context"), at(provider.inputs, "cluster"))
 
 
 def _chosen(tree: Any, context: Any, cluster: Any) -> Cluster:
@@ -117,7 +130,7 @@ def _chosen(tree: Any, context: Any, cluster: Any) -> Cluster:
     if not isinstance(server, str):
         return Cluster(problem="its kubeconfig names no cluster for its context")
     authority = at(chosen[0], "cluster", "certificate-authority-data", default="")
-    return Cluster(normal_server(server), authority if isinstance(authority, str) else "")
+    return Cluster(normal_server(server), authority if isinstance(authority, str) else "", given=True)
 
 
 def _list(tree: Any, key: str) -> list[Any]:
@@ -159,7 +172,11 @@ class Clusters:
             (Role.DATA_PLANE, self.config.data_plane_providers, vocabulary.DATA_PLANE),
         ):
             wrapped = provider.name == vocabulary.PROVIDER_NAME[word] or str(identifier).startswith(f"{word}-")
-            if _matches(provider, patterns) or wrapped:
+            if (
+                wrapped and role is Role.CONTROL_PLANE
+            ):  # a name alone does not make the machine's default the provider's
+                wrapped = self.clusters[provider.urn].given if provider.urn in self.clusters else wrapped
+            if matches(provider, patterns) or wrapped:
                 claims.add(role)
         return claims
 
@@ -182,10 +199,11 @@ class Clusters:
 
     @cached_property
     def by_authority(self) -> Mapping[str, set[Role]]:
-        """Roles by the clusters' certificate authorities: another address of a known cluster is that cluster."""
+        """Roles by the clusters' certificate authorities. An address with a path is a proxy's, whose authority says
+        nothing of the cluster behind it."""
         roles: dict[str, set[Role]] = {}
         for cluster in self.clusters.values():
-            if cluster.authority and cluster.server:
+            if cluster.authority and not _has_path(cluster.server):
                 roles.setdefault(cluster.authority, set()).update(self.by_server.get(cluster.server, set()))
         return roles
 
@@ -194,13 +212,25 @@ class Clusters:
         as unclassified."""
         cluster = self.clusters.get(provider.urn) or cluster_of(provider)
         by_address = self.by_server.get(cluster.server, set()) if cluster.server else set()
-        by_authority = self.by_authority.get(cluster.authority, set()) if cluster.authority else set()
-        for roles in (by_address, by_authority, self.claimed(provider)):
+        for roles in (by_address, self._told_by_authority(cluster), self.claimed(provider)):
             if len(roles) == 1:
                 return next(iter(roles))
             if roles:
                 return Role.UNCLASSIFIED
         return Role.UNCLASSIFIED
+
+    def _told_by_authority(self, cluster: Cluster) -> set[Role]:
+        if not cluster.authority or _has_path(cluster.server):
+            return set()
+        found = self.by_authority.get(cluster.authority, set())
+        return found if found == {Role.DATA_PLANE} else set()
+
+    def place_of(self, provider: Provider) -> str:
+        """One name for each cluster: its authority where that tells, else its address, else the provider."""
+        cluster = self.clusters.get(provider.urn) or cluster_of(provider)
+        if self._told_by_authority(cluster):
+            return cluster.authority
+        return cluster.server or provider.urn
 
     def role(self, resource: Resource) -> Role | None:
         """Whose cluster a resource goes to; None for what goes to no cluster (a key, a stack, a component)."""
@@ -229,6 +259,10 @@ class Clusters:
         return self.by_server.get(normal_server(address), set()) == {Role.DATA_PLANE}
 
 
+def _has_path(server: str) -> bool:
+    return bool(urllib.parse.urlsplit(server).path)
+
+
 def _reaches_a_cluster(provider: Provider) -> bool:
     """True for the kubernetes provider, and for any other that is given a kubeconfig (helm, flux, kustomize ...)."""
     return provider.type == "pulumi:providers:kubernetes" or (
@@ -236,8 +270,12 @@ def _reaches_a_cluster(provider: Provider) -> bool:
     )
 
 
-def _matches(provider: Provider, patterns: Iterable[str]) -> bool:
+def matches(provider: Provider, patterns: Iterable[str]) -> bool:
+    """By URN, by name, or by package (`command:*`)."""
+    package = provider.type.rpartition(":")[2]
     return any(
-        fnmatch.fnmatchcase(provider.urn, p) or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p))
+        fnmatch.fnmatchcase(f"{package}:{provider.name}", p)
+        or fnmatch.fnmatchcase(provider.urn, p)
+        or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p))
         for p in patterns
     )

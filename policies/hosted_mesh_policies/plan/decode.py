@@ -7,6 +7,7 @@ why this pack speaks the analyzer protocol itself (`server.py`).
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,28 @@ UNKNOWNS: Final = frozenset(
 MASK: Final = "[secret]"
 """What `pulumi preview --json` prints for a secret, with --show-secrets too."""
 LARGEST_ASSET: Final = 64 * 1024 * 1024
-YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+YAML_LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""For texts that somebody else wrote: it resolves no numbers, dates, tags or merge keys, of which some cost without
+bounds. Every scalar is a text."""
+MOST_NESTED: Final = 200
+_LEAD = re.compile(rb"^[ \t?:-]{400}", re.MULTILINE)
+_OPENING: Final = frozenset(b"{[")
+
+
+def nests_too_deeply(text: bytes) -> bool:
+    """True for JSON or YAML that nests deeper than a parser's stack may bear: C code of parsers has no limit of its
+    own."""
+    if _LEAD.search(text):
+        return True
+    depth = 0
+    for byte in text.translate(None, _NO_BRACKETS):
+        depth += 1 if byte in _OPENING else -1
+        if depth > MOST_NESTED:
+            return True
+    return False
+
+
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"{[]}")
 
 
 def from_struct(struct: Struct) -> dict[str, Tree]:

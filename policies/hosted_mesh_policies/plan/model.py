@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,7 @@ PROVIDER_PREFIX = "pulumi:providers:"
 SECRET_DATA = ("data", "stringData")
 STACK_TYPE = "pulumi:pulumi:Stack"
 REFERENCE_TYPE = "pulumi:pulumi:StackReference"
+LONGEST_NAME = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +139,16 @@ class Stack:
                 found[urn] = Resource(urn, kind.rsplit("$", 1)[-1], name, read_only=True)
         return found
 
-    def ancestors(self, resource: Resource) -> Iterator[Resource]:
-        """Parents, nearest first. A cycle of parents ends the walk."""
-        seen = {resource.urn}
-        parent = resource.parent
-        while parent and parent not in seen and (found := self.by_urn.get(parent)):
-            seen.add(parent)
-            yield found
-            parent = found.parent
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names and namespaces of the Kubernetes objects: they are no secrets, wherever else they stand."""
+        kubernetes = [resource for resource in self.resources if resource.is_kubernetes]
+        return frozenset(
+            name
+            for resource in kubernetes
+            for name in (resource.object_name, resource.namespace)
+            if name and len(name) <= LONGEST_NAME
+        )
 
     def ancestor_types(self, resource: Resource) -> tuple[str, ...]:
         """Types above a resource. A URN repeats its parents' types, so this also works where parents are not known."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..detect.fingerprints import LEAST_FINGERPRINT
 from ..detect.flow import Flow
 from ..detect.index import Index
 from ..detect.known import known_secrets
+from ..detect.leaves import LEAST_SECRET
 from ..detect.places import Text, text_of
 from ..detect.screen import cleared
 from ..detect.unwrap import TooMuchError, views
@@ -18,6 +18,7 @@ from ..detect.value import Inspection, inspect
 from ..plan.clusters import Clusters
 from ..plan.evidence import Evidence
 from ..plan.model import Resource, Stack
+from ..plan.owners import Owners
 from ..plan.tree import Path, show
 from .settings import Settings
 
@@ -44,8 +45,12 @@ class Context:
         return Clusters(self.stack, self.settings.clusters)
 
     @cached_property
+    def owners(self) -> Owners:
+        return Owners(self.stack, self.clusters, self.settings.user_side_stacks)
+
+    @cached_property
     def flow(self) -> Flow:
-        return Flow(self.stack, self.clusters, self.settings.user_side_stacks)
+        return Flow(self.stack, self.owners)
 
     @cached_property
     def known(self) -> Index:
@@ -65,7 +70,7 @@ class Context:
         """URNs of the resources that a look at many at a time has cleared; none before a write, when each comes alone.
         A Secret on the provider's cluster would be found to hold itself."""
         kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
-        users = [r for r in self.stack.resources if self.clusters.on_data_plane(r) and not r.read_only]
+        users = [r for r in self.stack.resources if self.owners.is_given_away(r)]
         looked_at = () if self.stack.partial else (*users, *kept)
         return frozenset(cleared(self._texts_of(looked_at), self.known))
 
@@ -95,4 +100,4 @@ class Context:
         return show(path, hides=self._is_known_secret)
 
     def _is_known_secret(self, key: str) -> bool:
-        return len(key) >= LEAST_FINGERPRINT and any(any(self.known.search(v.data)) for v in views(key.encode()))
+        return len(key) >= LEAST_SECRET and any(any(self.known.search(v.data)) for v in views(key.encode()))

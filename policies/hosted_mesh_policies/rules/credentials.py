@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow import Hop
+from ..detect.names import CREDENTIALS
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
-from ..plan.model import SECRET_DATA, Resource
+from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, Path, at, leaves, show
 from .context import Context
 from .finding import Severity
@@ -56,7 +57,7 @@ def _short(urn: str) -> str:
 
 def values(context: Context, resource: Resource) -> Iterator[Place]:
     """Known control-plane secrets in what a data-plane resource asks for."""
-    if not context.clusters.on_data_plane(resource) or resource.read_only:
+    if not context.owners.is_given_away(resource):
         return
     for match in context.inspection(resource).matches:
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
@@ -140,44 +141,9 @@ def _is_from_user(context: Context, resource: Resource) -> bool:
     """True when the stack shows where the secrets of a resource come from, and that is the user's side."""
     if context.stack.partial:
         return context.evidence is not None and resource.urn in context.evidence.users
-    return is_from_users_sources(context, resource)
+    return context.flow.is_from_users(resource)
 
 
-def is_from_users_sources(context: Context, resource: Resource) -> bool:
-    """True when something with secrets feeds a resource, and no control-plane secret does."""
-    urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
-    sources = [found for urn in urns if (found := context.stack.by_urn.get(urn)) and context.flow.is_source(found)]
-    return bool(sources) and not any(source.urn in context.flow.tainted for source in sources)
-
-
-_CREDENTIAL_NAMES: Final = frozenset(
-    [
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "CF_API_TOKEN",
-        "CF_API_KEY",
-        "CLOUDFLARE_API_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "ARM_CLIENT_SECRET",
-        "GOOGLE_CREDENTIALS",
-        "DO_TOKEN",
-        "DIGITALOCEAN_TOKEN",
-        "HCLOUD_TOKEN",
-        "HETZNER_TOKEN",
-        "LINODE_TOKEN",
-        "OVH_APPLICATION_SECRET",
-        "OVH_CONSUMER_KEY",
-        "PDNS_API_KEY",
-        "RFC2136_TSIG_SECRET",
-        "EXTERNAL_DNS_RFC2136_TSIG_SECRET",
-        "EXTERNAL_DNS_PDNS_API_KEY",
-        "ETCD_PASSWORD",
-        "NS1_APIKEY",
-        "GODADDY_API_SECRET",
-        "PULUMI_ACCESS_TOKEN",
-        "VAULT_TOKEN",
-    ]
-)
 LEAST_NAMED: Final = 12
 _ISTIO_CA_SECRETS: Final = frozenset({"cacerts", "istio-ca-secret"})
 
@@ -191,7 +157,7 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
     if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
         return
     for leaf in leaves(resource.body):
-        if str(leaf.path[-1] if leaf.path else "") in _CREDENTIAL_NAMES and _is_literal(leaf.value):
+        if str(leaf.path[-1] if leaf.path else "") in CREDENTIALS and _is_literal(leaf.value):
             yield show(leaf.path), "a cloud or DNS credential, by its name"
         elif leaf.path[-1:] == ("value",) and (named := _name_beside(resource, leaf.path)) and _is_literal(leaf.value):
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
@@ -208,7 +174,7 @@ def _is_literal(value: Any) -> bool:
 
 def _name_beside(resource: Resource, path: Path) -> str:
     name = at(resource.body, *path[:-1], "name")
-    return name if isinstance(name, str) and name in _CREDENTIAL_NAMES else ""
+    return name if isinstance(name, str) and name in CREDENTIALS else ""
 
 
 FLOW = Rule(
@@ -220,7 +186,11 @@ FLOW = Rule(
     severity=Severity.CRITICAL,
     page="credentials",
     check_stack=flows,
-    schema={"userSideStacks": strings("Names of stacks that users run or read (* matches anything).", ("data-plane",))},
+    schema={
+        "userSideStacks": strings(
+            "Full names of stacks that users run or read (* matches anything).", ("*/data-plane",)
+        )
+    },
 )
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",

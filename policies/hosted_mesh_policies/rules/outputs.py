@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,7 +9,7 @@ from ..detect.places import as_bytes, text_of
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
 from ..detect.value import inspect
-from ..plan.clusters import KUBECONFIG_KEYS, Role
+from ..plan.clusters import KUBECONFIG_KEYS
 from ..plan.model import STACK_TYPE, Resource
 from ..plan.tree import Secret, Tree, leaves, show
 from .context import Context
@@ -19,7 +18,7 @@ from .rule import Rule
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    users_side = is_users_side(context)
+    users_side = context.owners.is_users_side()
     for resource in context.stack.resources:
         if resource.type == STACK_TYPE:
             yield from _outputs(context, resource, users_side)
@@ -27,13 +26,6 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
             yield from _provider(resource)
     if context.stack.marks:
         yield from _unmarked(context)
-
-
-def is_users_side(context: Context) -> bool:
-    """True for a stack that the user runs or reads: named so, or with clusters of which none is the provider's."""
-    named = any(fnmatch.fnmatchcase(context.stack.name, p) for p in context.settings.user_side_stacks)
-    roles = [context.clusters.role_of_provider(p) for p in context.clusters.providers.values()]
-    return named or (Role.DATA_PLANE in roles and Role.CONTROL_PLANE not in roles)
 
 
 def _outputs(context: Context, stack: Resource, users_side: bool) -> Iterator[tuple[Resource, str, str]]:

@@ -24,7 +24,7 @@ class Settings:
     """All settings of all policies. The defaults suit a stack made with the library."""
 
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
-    user_side_stacks: tuple[str, ...] = ("data-plane",)
+    user_side_stacks: tuple[str, ...] = ("*/data-plane",)
     control_plane_config_keys: tuple[str, ...] = ()
     without_preview: str = "refuse-secrets"
     most_timeout_seconds: int = 10

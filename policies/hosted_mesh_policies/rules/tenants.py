@@ -10,6 +10,7 @@ from typing import Final
 from .. import vocabulary
 from ..detect.index import Index
 from ..detect.known import add_secrets_of
+from ..detect.leaves import Level
 from ..detect.own_secrets import KEY_TYPE
 from ..detect.value import inspect
 from ..plan.model import Resource
@@ -102,7 +103,7 @@ def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, s
         index = Index()
         for resource in context.stack.resources:
             if found.of.get(resource.urn) == owner and _is_own_secret(context, resource):
-                add_secrets_of(resource, index, frozenset())
+                add_secrets_of(resource, index, frozenset(), names=context.stack.names)
         if not len(index):
             continue
         for resource in context.stack.resources:
@@ -128,7 +129,7 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
         for name, urns in resource.sources.items():
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
-                if source and source.type == KEY_TYPE and context.flow.carries(resource, name, source):
+                if source and source.type == KEY_TYPE and context.flow.level(resource, name, source) is Level.SECRET:
                     users.setdefault(urn, {}).setdefault(of[resource.urn], resource)
     for urn, by_mesh in users.items():
         if len(by_mesh) > 1:

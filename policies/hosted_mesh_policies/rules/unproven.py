@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
+from ..detect.leaves import is_public
+from ..detect.own_secrets import from_base64
 from ..plan.model import Resource
 from ..plan.tree import leaves, show
 from .context import Context
@@ -22,7 +24,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     """Values marked secret whose owner nothing proves. Dependencies are not known before a write, and a secret's first
     use may be this one, so neither flow nor value can speak yet."""
     stack, mode = context.stack, context.settings.without_preview
-    if not stack.partial or stack.preview or resource.read_only or not context.clusters.on_data_plane(resource):
+    if not stack.partial or stack.preview or not context.owners.is_given_away(resource):
         return
     if context.evidence is None and mode == REFUSE_ALL:
         yield "", "is written without a preview"
@@ -37,7 +39,10 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         why = "a secret, and its preview could not show whose"
     for leaf in leaves(resource.asked):
         path = show(leaf.path)
-        if leaf.secret and isinstance(leaf.value, str) and leaf.value and not any(covers(one, path) for one in allowed):
+        if not leaf.secret or not isinstance(leaf.value, str) or any(covers(one, path) for one in allowed):
+            continue
+        data = leaf.value.encode("utf-8", "surrogatepass")
+        if not is_public(from_base64(data) if resource.kind == "Secret" and leaf.path[0] == "data" else data):
             yield path, why
 
 

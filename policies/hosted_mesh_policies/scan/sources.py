@@ -10,11 +10,15 @@ from typing import Any
 import yaml
 
 from ..plan.clusters import Role
-from ..plan.decode import YAML_LOADER, from_plain
+from ..plan.decode import from_plain
 from ..plan.model import Provider, Resource, Stack
+from ..plan.tree import UNKNOWN
 
 CONTROL_PLANE_PROVIDER = "control-plane-cluster"
 DATA_PLANE_PROVIDER = "data-plane-cluster"
+
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnreadableError(Exception):
@@ -61,7 +65,7 @@ def _read(path: Path, role: Role) -> Stack | list[Resource]:
             return (
                 from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
             )
-        return from_manifests(yaml.load_all(text, Loader=YAML_LOADER), str(path), role)
+        return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON or YAML ({type(problem).__name__})") from None
 
@@ -116,7 +120,7 @@ def _resource(state: Mapping[str, Any], by_urn: Mapping[Any, Mapping[str, Any]])
 def from_manifests(documents: Iterable[Any], where: str, role: Role) -> list[Resource]:
     """Kubernetes objects, Lists unfolded. Documents that are none are skipped."""
     name = CONTROL_PLANE_PROVIDER if role is Role.CONTROL_PLANE else DATA_PLANE_PROVIDER
-    provider = Provider(f"file::{name}", "pulumi:providers:kubernetes", name, {})
+    provider = Provider(f"file::{name}", "pulumi:providers:kubernetes", name, {"kubeconfig": UNKNOWN})
     found: list[Resource] = []
     todo = list(documents)[::-1]
     while todo:

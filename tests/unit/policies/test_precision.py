@@ -59,7 +59,7 @@ def test_no_setting_belongs_to_two_policies() -> None:
 
 @pytest.mark.parametrize(
     ("reference", "users"),
-    [("o/p/data-plane", True), ("data-plane", True), ("o/p/not-a-data-plane", False), ("data-plane/p/trust", False)],
+    [("o/p/data-plane", True), ("data-plane", False), ("o/p/not-a-data-plane", False), ("data-plane/p/trust", False)],
 )
 def test_a_stack_is_the_users_by_its_whole_name(reference: str, users: bool) -> None:
     urn = f"urn:pulumi:s::p::pulumi:pulumi:StackReference::{reference}"

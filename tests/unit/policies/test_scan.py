@@ -17,6 +17,7 @@ from tests.corpus import literals
 KEY = "tls:index/privateKey:PrivateKey"
 URN = "urn:pulumi:shop::project::"
 MARK = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+HIDDEN = {"kubeconfig": {**MARK, "ciphertext": "v1:abc"}}
 FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
 
 
@@ -26,7 +27,7 @@ def scan(*arguments: str | Path) -> Result:
 
 def _provider(side: str) -> dict[str, Any]:
     name = f"{side}-cluster"
-    return {"urn": f"{URN}pulumi:providers:kubernetes::{name}", "type": "pulumi:providers:kubernetes", "inputs": {}}
+    return {"urn": f"{URN}pulumi:providers:kubernetes::{name}", "type": "pulumi:providers:kubernetes", "inputs": HIDDEN}
 
 
 def _object(side: str, kind: str, needs: list[str], outputs: Any = None, **inputs: Any) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""What one value is by itself: public by its structure, secret, or undecided.
+
+Public is what can be parsed as something that is made to be shown: certificates, public keys, JWKS, known_hosts,
+digests, UUIDs, host names, numbers, words. Secret is what its name says so about, and what is too random to be a word.
+Everything else is undecided: it is looked for as a whole and never by a part.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Collection
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from .der import is_public_der
+from .names import is_secrets_name
+
+
+class Level(IntEnum):
+    """The lattice: a value made from several is at the highest level of any of them."""
+
+    PUBLIC = 0
+    MAYBE = 1
+    SECRET = 2
+
+
+LEAST_SECRET: Final = 8
+"""A shorter value cannot be told from chance: "admin", "5432"."""
+LEAST_RANDOM: Final = 10
+LONGEST_WORD: Final = 24
+"""A run of letters longer than this is not a word."""
+
+_BLOCK = re.compile(
+    rb"-----BEGIN ((?:[A-Z0-9]+ )*(?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY|CRL|PARAMETERS|PKCS7|CMS))-----"
+    rb"([^-]*)-----END \1-----"
+)
+_SSH = re.compile(rb"(ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) (AAAA[0-9A-Za-z+/]{40,}={0,2})")
+_STRUCTURE = re.compile(
+    rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
+    rb"|(?<![0-9A-Fa-f-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Fa-f-])"
+    rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+)
+
+
+def without_public(value: bytes) -> bytes:
+    """The value without the parts that parse as public: certificates, public keys, digests, UUIDs, dates."""
+    if b"-----BEGIN" in value:
+        value = _BLOCK.sub(lambda found: b"" if is_public_der(_decoded(found.group(2))) else found.group(), value)
+    if b"AAAA" in value:
+        value = _SSH.sub(lambda found: b"" if _is_ssh(found.group(1), found.group(2)) else found.group(), value)
+    return _STRUCTURE.sub(b"", value)
+
+
+def _decoded(block: bytes) -> bytes:
+    try:
+        return base64.b64decode(block.translate(None, b" \t\r\n"), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_ssh(kind: bytes, blob: bytes) -> bool:
+    return _decoded(blob + b"=" * (-len(blob) % 4))[4 : 4 + len(kind)] == kind
+
+
+_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
+_SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16384)
+def is_random(token: str) -> bool:
+    """True for letters and digits that make no words: keys, tokens, generated passwords. Hash suffixes are short."""
+    return any(map(_is_random_run, _SEPARATORS.split(token)))
+
+
+def _is_random_run(run: str) -> bool:
+    if len(run) < LEAST_RANDOM:
+        return False
+    segments = _SEGMENTS.findall(run)
+    if run.isdigit():
+        return len(run) > LONGEST_WORD
+    if run.isalpha():
+        return bool(_CONSONANTS.search(run)) or len(run) < 2.6 * len(segments) or max(map(len, segments)) > LONGEST_WORD
+    if len(run) >= 20 and _HEX.fullmatch(run):
+        return True
+    return len(segments) >= 5 and len(run) < 5 * len(segments)
+
+
+_WORD_RUN: Final = re.compile(r"[A-Za-z]+\d{0,4}|\d+[A-Za-z]{0,3}|[A-Za-z0-9]{1,10}")
+
+
+def _is_word_run(run: str) -> bool:
+    return not run or (bool(_WORD_RUN.fullmatch(run)) and not _is_random_run(run))
+
+
+_TOKENS = re.compile(rb"[^\s\"'`,;=()<>\[\]{}|&]+")
+_PLAIN = re.compile(
+    r"""(
+      [\w.*-]+(\.[\w-]+)*\.?(:\d+)?                             # words, a host name
+    | [a-zA-Z][a-zA-Z0-9+.-]*:(//)?[^@\s?]*(\?[\w=&%.-]*)?      # a URL that carries no credential, an image
+    | [~.]{0,2}/[\w./*{}$-]*                                    # a path
+    | [$%]?\{*[\w.]*\}*                                         # a placeholder
+    | [\d.,:/+eExXTZ-]+[A-Za-z%]{0,3}                           # a number, date, address or quantity
+    | [\w.+-]+@[\w-]+(\.[\w-]+)+                                # an e-mail address
+    | [\w./@:*-]+                                               # an image, a label's name
+    | [-+*/\#!.:?%<>|&~^$@\\]*                                  # punctuation
+    )[.,:;!?]*""",
+    re.VERBOSE,
+)
+MOST_TOKENS: Final = 20_000
+
+
+def is_public(value: bytes, names: Collection[str] = ()) -> bool:
+    """True when every part of a value is public by its structure. `names` are those of objects in the plan."""
+    rest = without_public(value)
+    try:
+        text = rest.decode()
+    except UnicodeDecodeError:
+        return not rest.strip() or is_public_der(value)
+    if (text in names and not is_random(text)) or not text.strip():
+        return True
+    tokens = _TOKENS.findall(rest)
+    return len(tokens) <= MOST_TOKENS and all(_is_plain(token.decode()) for token in set(tokens))
+
+
+@lru_cache(maxsize=16384)
+def _is_plain(token: str) -> bool:
+    return bool(_PLAIN.fullmatch(token)) and all(map(_is_word_run, _SEPARATORS.split(token)))
+
+
+def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level:
+    """Where one whole value of a control plane's Secret stands. `name` is its key's name."""
+    text = value.decode("utf-8", "replace")
+    if (text in names and not is_random(text)) or not without_public(value).strip() or is_public_der(value):
+        return Level.PUBLIC
+    if is_secrets_name(name):
+        return Level.SECRET
+    if is_public(value, names):
+        return Level.PUBLIC
+    return Level.SECRET if is_random(text) or b"\0" in value or not text.isprintable() else Level.MAYBE

@@ -1,0 +1,157 @@
+"""Who made a secret, and where something goes: one answer for every rule.
+
+An owner is the provider, one user's cluster, or nobody yet (a generated password is whoever's it is given to). What is
+not known counts as a user's for where a thing goes, and as the provider's for where a secret came from.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .. import vocabulary
+from .clusters import Clusters, Role, matches
+from .model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE, Provider, Resource, Stack
+from .tree import at
+
+CONTROL_PLANE: Final = "the control plane"
+USERS: Final = "a user"
+"""An owner that is a user, without saying which."""
+
+GENERATORS: Final = frozenset({"random", "tls", "time", "null", "std", "pulumi", vocabulary.PACKAGE})
+"""Packages that compute values and send them nowhere."""
+CLOUDS: Final = frozenset(
+    [
+        "alicloud",
+        "auth0",
+        "aws",
+        "aws-native",
+        "awsx",
+        "azure",
+        "azuread",
+        "azure-native",
+        "civo",
+        "cloudflare",
+        "confluentcloud",
+        "digitalocean",
+        "dnsimple",
+        "eks",
+        "equinix-metal",
+        "exoscale",
+        "gcp",
+        "google-native",
+        "hcloud",
+        "keycloak",
+        "linode",
+        "mongodbatlas",
+        "mysql",
+        "ns1",
+        "oci",
+        "openstack",
+        "ovh",
+        "postgresql",
+        "rancher2",
+        "scaleway",
+        "vault",
+        "vultr",
+    ]
+)
+"""Packages that manage an account of the deployer's, and mark each secret output: an unmarked output of theirs is
+public. Their resources are the provider's, and stay with the provider but for what a store hands out."""
+_STORES: Final = re.compile(r"BucketObject|BucketV2Object|:Blob$|ObjectCopy|BucketFile|StorageObject", re.IGNORECASE)
+"""Types whose content anybody with a link may read."""
+OTHER_ACCOUNT: Final = (
+    "assumeRole",
+    "assumeRoles",
+    "assumeRoleWithWebIdentity",
+    "profile",
+    "impersonateServiceAccount",
+)
+"""Inputs of a cloud's provider that lead from the deployer's account to another one."""
+
+
+@dataclass(frozen=True)
+class Owners:
+    """The owners in one stack."""
+
+    stack: Stack
+    clusters: Clusters
+    user_side_stacks: tuple[str, ...] = ()
+
+    def place(self, resource: Resource) -> str | None:
+        """Where what a resource asks for can be read: `CONTROL_PLANE`, or a name for a user's cluster or for any other
+        place. None for what goes nowhere: a key, a component, a stack."""
+        provider = resource.provider
+        if provider is None or resource.is_provider:
+            return None
+        role = self.clusters.role(resource)
+        if role is not None:
+            return CONTROL_PLANE if role is Role.CONTROL_PLANE else self.clusters.place_of(provider)
+        if self._goes_nowhere(resource, provider):
+            return None
+        return CONTROL_PLANE if self._stays(resource, provider) else provider.urn
+
+    def is_given_away(self, resource: Resource) -> bool:
+        """True for what a user's cluster would get, one that nobody classified, or any other place that is not known to
+        be the provider's."""
+        return not resource.read_only and self.place(resource) not in {None, CONTROL_PLANE}
+
+    @staticmethod
+    def _goes_nowhere(resource: Resource, provider: Provider) -> bool:
+        package = resource.type.split(":")[0]
+        return package in GENERATORS or provider.type == f"{PROVIDER_PREFIX}pulumi"
+
+    def _stays(self, resource: Resource, provider: Provider) -> bool:
+        """For a provider that reaches no cluster: whether it is the deployer's own account."""
+        config = self.clusters.config
+        if matches(provider, config.data_plane_providers):
+            return False
+        if matches(provider, config.control_plane_providers) or self._is_below_control_plane(resource):
+            return True
+        return (
+            resource.type.split(":")[0] in CLOUDS
+            and not _STORES.search(resource.type)
+            and not any(at(provider.inputs, key) is not None for key in OTHER_ACCOUNT)
+        )
+
+    def maker(self, resource: Resource) -> str | None:
+        """Who made the secrets that a resource has of its own. None where only their way can tell."""
+        if resource.type == REFERENCE_TYPE:
+            return USERS if self._is_users_stack(resource) else CONTROL_PLANE
+        if resource.urn in self.clusters.providers:
+            provider = self.clusters.providers[resource.urn]
+            role = self.clusters.role_of_provider(provider)
+            return CONTROL_PLANE if role is Role.CONTROL_PLANE else self.clusters.place_of(provider)
+        if (place := self.place(resource)) is not None and self.clusters.role(resource) is not None:
+            return place
+        if self._is_below_control_plane(resource):
+            return CONTROL_PLANE
+        if self.is_below_data_plane(resource):
+            return USERS
+        if resource.provider is not None and matches(resource.provider, self.clusters.config.data_plane_providers):
+            return USERS
+        if resource.type.split(":")[0] in GENERATORS or resource.type == STACK_TYPE or resource.is_provider:
+            return None
+        return CONTROL_PLANE if resource.provider is not None or resource.read_only else None
+
+    def _is_users_stack(self, reference: Resource) -> bool:
+        """By the stack's full name. The name that a program gives a reference is free, so one that is not a full name
+        (organization/project/stack) tells nothing, unless the configuration has a pattern for it."""
+        said = at(reference.body, "name")
+        name = said if isinstance(said, str) else reference.name
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.user_side_stacks)
+
+    def is_users_side(self) -> bool:
+        """True for a stack that the user runs or reads: named so, or with clusters of which none is the provider's."""
+        named = any(fnmatch.fnmatchcase(self.stack.name, p.rpartition("/")[2]) for p in self.user_side_stacks)
+        roles = [self.clusters.role_of_provider(p) for p in self.clusters.providers.values()]
+        return named or (Role.DATA_PLANE in roles and Role.CONTROL_PLANE not in roles)
+
+    def _is_below_control_plane(self, resource: Resource) -> bool:
+        return not vocabulary.CONTROL_PLANE_TYPES.isdisjoint(self.stack.ancestor_types(resource))
+
+    def is_below_data_plane(self, resource: Resource) -> bool:
+        types = self.stack.ancestor_types(resource)
+        return not vocabulary.DATA_PLANE_TYPES.isdisjoint(types) and vocabulary.CONTROL_PLANE_TYPES.isdisjoint(types)
