@@ -47,6 +47,13 @@ def objects(cluster: ClusterAddresses) -> list[GlobalResource | NamespacedResour
                 PolicyRule(apiGroups=[""], resources=["services/status"], verbs=["patch"]),
             ],
         ),
+        *_grant(
+            "system:network-policies",  # a node's own identity may read its own Pods only
+            [
+                PolicyRule(apiGroups=[""], resources=["pods", "namespaces"], verbs=_READ),
+                PolicyRule(apiGroups=["networking.k8s.io"], resources=["networkpolicies"], verbs=_READ),
+            ],
+        ),
         _bind("kube-apiserver-kubelet-client", "system:kubelet-api-admin"),  # for logs and exec; the role is built in
         *_dns_service(cluster),
     ]

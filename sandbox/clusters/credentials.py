@@ -40,6 +40,7 @@ def clients(cluster: ClusterAddresses) -> tuple[Client, ...]:
         Client("kube-proxy", "system:kube-proxy"),
         Client("coredns", "system:coredns"),
         Client("load-balancers", "system:load-balancers"),
+        Client("network-policies", "system:network-policies"),
         *(Client(node.name, f"system:node:{node.name}", ("system:nodes",)) for node in cluster.nodes),
     )
 

@@ -26,6 +26,7 @@ def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path, mode
             "labels": {"topology.kubernetes.io/zone": node.zone, "topology.kubernetes.io/region": node.region},
             "cluster": cluster.name,
             "kubeconfig": str(credentials.kubeconfig(node.name)),
+            "policies_kubeconfig": str(credentials.kubeconfig("network-policies")),
             "state": str(own),
             "bin_dir": str(bin_dir),
             "mode": mode,

@@ -14,6 +14,7 @@ from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
 from sandbox.node.events import Events
 from sandbox.node.names import ClusterDns
+from sandbox.node.network_policies.enforcer import Enforcer
 from sandbox.node.networking import Uplink
 from sandbox.node.node import Node
 from sandbox.node.pods import PodWorker
@@ -25,14 +26,12 @@ from sandbox.node.watching import Key, Mirror, NamedObjects
 _log = logging.getLogger(__name__)
 
 
-def _client(config: NodeConfig) -> AsyncClient:
-    return AsyncClient(
-        config=KubeConfig.from_file(config.kubeconfig).get(), field_manager="sandbox-node", trust_env=False
-    )
+def _client(kubeconfig: Path) -> AsyncClient:
+    return AsyncClient(config=KubeConfig.from_file(kubeconfig).get(), field_manager="sandbox-node", trust_env=False)
 
 
 def _node(config: NodeConfig) -> Node:
-    client, watcher = _client(config), _client(config)
+    client, watcher = _client(config.kubeconfig), _client(config.kubeconfig)
     resolv_conf = Path("/etc/resolv.conf")
     return Node(
         config=config,
@@ -42,6 +41,7 @@ def _node(config: NodeConfig) -> Node:
         events=Events(client, config.node_name),
         addresses=AddressPool(str(config.pod_cidr), reserved=[str(config.gateway), str(config.node_ip)]),
         uplink=Uplink(config.bridge, str(config.gateway)),
+        policies=Enforcer(config.node_name, _client(config.policies_kubeconfig), config.bin_dir / "nft"),
         dns=ClusterDns(
             server=str(config.cluster_dns),
             domain=config.cluster_domain,
@@ -60,7 +60,7 @@ class Agent:
         self._node = _node(config)
         self._workers: dict[str, tuple[PodWorker, asyncio.Task[None]]] = {}
         self._uids: dict[Key, str] = {}
-        self._pods = Mirror(_client(config), Pod, self._on_pod, fields={"spec.nodeName": config.node_name})
+        self._pods = Mirror(_client(config.kubeconfig), Pod, self._on_pod, fields={"spec.nodeName": config.node_name})
 
     async def run(self) -> None:
         """Returns after SIGTERM or SIGINT, when no process of a Pod is left."""
@@ -77,7 +77,8 @@ class Agent:
         services = asyncio.create_task(self._node.services.run())
         await self._node.services.synced.wait()
         reaping = asyncio.create_task(orphans.run())
-        tasks = [services, asyncio.create_task(registration.run()), asyncio.create_task(self._pods.run())]
+        running = (registration.run(), self._node.policies.run(), self._pods.run())
+        tasks = [services, *(asyncio.create_task(one) for one in running)]
         _log.info("node %s takes Pods", self._config.node_name)
         stopped = asyncio.create_task(stop.wait())
         done, _ = await asyncio.wait({stopped, reaping, *tasks}, return_when=asyncio.FIRST_COMPLETED)

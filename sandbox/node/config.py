@@ -15,6 +15,7 @@ class NodeConfig(BaseModel):
     labels: dict[str, str] = Field(default={}, description="of the Node besides its own: zone and region")
     cluster: str = Field(description="for log lines only")
     kubeconfig: Path = Field(description="identity system:node:<node_name>, group system:nodes")
+    policies_kubeconfig: Path = Field(description="may watch NetworkPolicies, Namespaces and every Pod")
     state: Path = Field(description="directory of this node alone: volumes and logs")
     bin_dir: Path = Field(description="directory with the tools by name")
     mode: Literal["root", "rootless"]

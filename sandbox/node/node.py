@@ -10,6 +10,7 @@ from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
 from sandbox.node.events import Events
 from sandbox.node.names import ClusterDns
+from sandbox.node.network_policies.enforcer import Enforcer
 from sandbox.node.networking import Uplink
 from sandbox.node.security import IdMap
 from sandbox.node.watching import Mirror, NamedObjects
@@ -26,6 +27,7 @@ class Node:
     events: Events
     addresses: AddressPool
     uplink: Uplink
+    policies: Enforcer
     dns: ClusterDns
     ids: IdMap
     allocatable: Mapping[str, str]

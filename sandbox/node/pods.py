@@ -179,8 +179,10 @@ class PodWorker:
         asked = (spec.securityContext.sysctls if spec.securityContext else None) or []
         sysctls = {one.name: one.value for one in asked if one.name.startswith("net.")}
         try:
+            await node.policies.admit(self.pod, address)  # before anything runs that could send
             return await networking.create(node.uplink, f"pod{self.uid[:11].replace('-', '')}", address, sysctls)
         except BaseException:
+            node.policies.dismiss(self.pod)
             node.addresses.release(address)
             raise
 
@@ -230,6 +232,7 @@ class PodWorker:
         if self._network is not None:
             await networking.remove(self._network)
             if self._network.interface:
+                self._node.policies.dismiss(self.pod)
                 self._node.addresses.release(self._network.address)
             self._network = None
         self._volumes.close()

@@ -4,26 +4,27 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from lightkube import AsyncClient
 from lightkube.core.client import FieldSelector
-from lightkube.core.resource import NamespacedResourceG
+from lightkube.core.resource import NamespacedResourceG as NamespacedResource
+from lightkube.core.resource import Resource
 from lightkube.models.meta_v1 import ObjectMeta
 
-T = TypeVar("T", bound=NamespacedResourceG)
+T = TypeVar("T", bound=Resource)
 Key = tuple[str, str]
 _log = logging.getLogger(__name__)
 _PAUSE = 1.0
 
 
-def key_of(thing: NamespacedResourceG) -> Key:
+def key_of(thing: Resource) -> Key:
     """Namespace and name."""
     metadata = _metadata(thing)
     return (metadata.namespace or "", metadata.name or "")
 
 
-def _metadata(thing: NamespacedResourceG) -> ObjectMeta:
+def _metadata(thing: Resource) -> ObjectMeta:
     found: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
     return found
 
@@ -31,6 +32,7 @@ def _metadata(thing: NamespacedResourceG) -> ObjectMeta:
 class Mirror(Generic[T]):
     """A copy of all objects of a kind that match.
 
+    namespace: None for a kind that is in none.
     on_change: called with the key and the object, None once it is gone, also for what changed while nobody watched.
     """
 
@@ -40,7 +42,7 @@ class Mirror(Generic[T]):
         kind: type[T],
         on_change: Callable[[Key, T | None], None] = lambda *_: None,
         *,
-        namespace: str = "*",
+        namespace: str | None = "*",
         fields: FieldSelector | None = None,
     ) -> None:
         self._client, self._kind, self._on_change = client, kind, on_change
@@ -58,22 +60,23 @@ class Mirror(Generic[T]):
             await asyncio.sleep(_PAUSE)
 
     async def _follow(self) -> None:
-        listed = self._client.list(self._kind, namespace=self._namespace, fields=self._fields)
-        present = {key_of(thing): thing async for thing in listed}
+        of_all = cast(type[NamespacedResource], self._kind)  # the client has a signature for each sort of kind
+        listed = self._client.list(of_all, namespace=self._namespace, fields=self._fields)
+        present = {key_of(thing): cast(T, thing) async for thing in listed}
         for key in [key for key in self.objects if key not in present]:
             self._set(key, None)
         for key, thing in present.items():
             self._set(key, thing)
         self.synced.set()
         watched = self._client.watch(
-            self._kind,
+            of_all,
             namespace=self._namespace,
             fields=self._fields,
             resource_version=listed.resourceVersion,
         )
-        async for event, thing in watched:
+        async for event, seen in watched:
             if event in ("ADDED", "MODIFIED", "DELETED"):
-                self._set(key_of(thing), None if event == "DELETED" else thing)
+                self._set(key_of(seen), None if event == "DELETED" else cast(T, seen))
 
     def _set(self, key: Key, thing: T | None) -> None:
         if thing is None:
@@ -87,7 +90,7 @@ class Mirror(Generic[T]):
         self._on_change(key, thing)
 
 
-def _version(thing: NamespacedResourceG) -> str:
+def _version(thing: Resource) -> str:
     return str(_metadata(thing).resourceVersion)
 
 
@@ -96,7 +99,7 @@ class NamedObjects:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
-        self._watches: dict[tuple[type[NamespacedResourceG], Key], _Watch] = {}
+        self._watches: dict[tuple[type[Resource], Key], _Watch] = {}
 
     def hold(self, kind: type[T], key: Key, listener: asyncio.Event) -> "Held[T]":
         """Starts watching (or shares the watch of) one object; ``listener`` is set at each change."""
@@ -114,13 +117,13 @@ class NamedObjects:
 
 
 class _Watch:
-    def __init__(self, client: AsyncClient, kind: type[NamespacedResourceG], key: Key) -> None:
+    def __init__(self, client: AsyncClient, kind: type[Resource], key: Key) -> None:
         self.listeners: list[asyncio.Event] = []
         namespace, name = key
         self.mirror = Mirror(client, kind, self._changed, namespace=namespace, fields={"metadata.name": name})
         self.task = asyncio.create_task(self.mirror.run())
 
-    def _changed(self, _key: Key, _thing: NamespacedResourceG | None) -> None:
+    def _changed(self, _key: Key, _thing: Resource | None) -> None:
         for listener in self.listeners:
             listener.set()
 

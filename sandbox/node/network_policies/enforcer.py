@@ -1,0 +1,117 @@
+"""Follows NetworkPolicies, Pods and Namespaces and keeps the kernel's rules for this node's Pods true to them."""
+
+import asyncio
+import logging
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from lightkube import AsyncClient
+from lightkube.resources.core_v1 import Namespace, Pod
+from lightkube.resources.networking_v1 import NetworkPolicy
+
+from sandbox.node.network_policies.rules import Isolated, table
+from sandbox.node.network_policies.selection import Direction, Endpoint, World, allowed
+from sandbox.node.watching import Mirror
+
+_DIRECTIONS: tuple[Direction, ...] = ("Ingress", "Egress")
+_RETRY = 1.0
+_log = logging.getLogger(__name__)
+
+
+class Enforcer:
+    """The rules of one node's network, in which it runs.
+
+    node_name: names its table. client: may watch all three kinds in the whole cluster. A Pod of this node is known from
+    `admit` on, which is before its first program starts; a Pod elsewhere once its status has an address.
+    """
+
+    def __init__(self, node_name: str, client: AsyncClient, nft: Path) -> None:
+        self._table, self._nft = f"policies-{node_name}", nft
+        self._changed = asyncio.Event()
+        self._applying = asyncio.Lock()
+        self._local: dict[str, Endpoint] = {}
+        self._applied = ""
+        self._policies = Mirror(client, NetworkPolicy, lambda *_: self._changed.set())
+        self._pods = Mirror(client, Pod, lambda *_: self._changed.set())
+        self._namespaces = Mirror(client, Namespace, lambda *_: self._changed.set(), namespace=None)
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        mirrors = (self._policies, self._pods, self._namespaces)
+        async with asyncio.TaskGroup() as group:
+            for mirror in mirrors:
+                group.create_task(mirror.run())
+            await self._synced()
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                try:
+                    await self._apply()
+                except (OSError, ValueError) as error:  # the rules of before stay
+                    _log.error("network policies: %s", error)
+                    self._changed.set()
+                    await asyncio.sleep(_RETRY)
+
+    async def admit(self, pod: Pod, address: str) -> None:
+        """Returns when the policies hold for a Pod of this node. Raises OSError when the kernel refuses them."""
+        await self._synced()
+        found = Endpoint.of(pod, address)
+        if found is not None:
+            self._local[str(pod.metadata.uid if pod.metadata else "")] = found
+            await self._apply()
+
+    def dismiss(self, pod: Pod) -> None:
+        """A Pod of this node has given its address back."""
+        self._local.pop(str(pod.metadata.uid if pod.metadata else ""), None)
+        self._changed.set()
+
+    async def _synced(self) -> None:
+        for mirror in (self._policies, self._pods, self._namespaces):
+            await mirror.synced.wait()
+
+    async def _apply(self) -> None:
+        async with self._applying:
+            text = table(self._table, self._isolated())
+            if text == self._applied:
+                return
+            done = await asyncio.to_thread(self._run, text)
+            if done.returncode != 0:
+                raise OSError(f"nft refused the rules: {done.stderr.decode(errors='replace').strip()}")
+            self._applied = text
+
+    def _run(self, text: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([self._nft, "-f", "-"], input=text.encode(), capture_output=True, check=False)
+
+    def _isolated(self) -> list[Isolated]:
+        """Each isolated direction of each Pod of this node."""
+        current = {str(pod.metadata.uid): pod for pod in self._pods.objects.values() if pod.metadata}
+        local = {uid: _newest(endpoint, current.get(uid)) for uid, endpoint in self._local.items()}
+        world = World(
+            policies=list(self._policies.objects.values()),
+            endpoints=[*local.values(), *_elsewhere(current, self._local)],
+            namespaces={
+                str(one.metadata.name): one.metadata.labels or {}
+                for one in self._namespaces.objects.values()
+                if one.metadata
+            },
+        )
+        found = []
+        for endpoint in local.values():
+            for direction in _DIRECTIONS:
+                through = allowed(endpoint, direction, world)
+                if through is not None:
+                    found.append(Isolated(endpoint.address, direction, tuple(through)))
+        return found
+
+
+def _newest(endpoint: Endpoint, pod: Pod | None) -> Endpoint:
+    """A Pod's labels may change; its address stays the one that this node gave it until `dismiss`."""
+    return (Endpoint.of(pod, endpoint.address) if pod else None) or endpoint
+
+
+def _elsewhere(current: Mapping[str, Pod], local: Mapping[str, Endpoint]) -> list[Endpoint]:
+    """Pods of other nodes. One that this node has dismissed may still have its address in its status."""
+    taken = {endpoint.address for endpoint in local.values()}
+    found = [Endpoint.of(pod) for uid, pod in current.items() if uid not in local]
+    return [one for one in found if one is not None and one.address not in taken]

@@ -1,0 +1,111 @@
+"""The NetworkPolicies of a node's Pods as nftables rules. Pure text.
+
+Pods reach each other and the world by way of their node, so one chain on what is forwarded sees all but the traffic
+with the node itself, which the standard lets through. kube-proxy has put a Pod's address in the place of a Service's
+by then, and the node's own address is only put in the place of a Pod's afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from sandbox.node.network_policies.selection import Allowed, Direction, Ports
+
+_FIELDS: Mapping[Direction, tuple[str, str]] = {"Ingress": ("ip daddr", "ip saddr"), "Egress": ("ip saddr", "ip daddr")}
+"""Where a packet has the address of the Pod, and where that of the other end."""
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """One direction of one Pod, and all that goes through."""
+
+    address: str
+    direction: Direction
+    allowed: tuple[Allowed, ...]
+
+
+def table(name: str, isolated: Iterable[Isolated]) -> str:
+    """Input for `nft -f -`: replaces the whole table in one step, so that no packet meets half of it.
+
+    name: of the table, another one for each node, since nodes may share a network.
+    """
+    ordered = sorted(isolated, key=lambda one: (one.direction, one.address))
+    chains = {_chain(one): one for one in ordered}
+    jumps = [line for direction in ("Egress", "Ingress") for line in _jumps(direction, ordered)]
+    return "\n".join(
+        [
+            f"table inet {name}",
+            f"delete table inet {name}",
+            f"table inet {name} {{",
+            # Refused and not dropped: who is refused learns of it at once.
+            "    chain refuse {",
+            "        meta l4proto tcp reject with tcp reset",
+            "        reject with icmpx admin-prohibited",
+            "    }",
+            *(line for chain, one in chains.items() for line in _body(chain, one)),
+            "    chain forwarded {",
+            "        type filter hook forward priority filter + 10; policy accept;",
+            "        ct state established,related accept",
+            *jumps,
+            "    }",
+            "}",
+            "",
+        ]
+    )
+
+
+def _jumps(direction: Direction, isolated: Iterable[Isolated]) -> list[str]:
+    entries = [f"{one.address} : jump {_chain(one)}" for one in isolated if one.direction == direction]
+    return [f"        {_FIELDS[direction][0]} vmap {{ {', '.join(entries)} }}"] if entries else []
+
+
+def _chain(isolated: Isolated) -> str:
+    return f"{isolated.direction.lower()}_{isolated.address.replace('.', '_')}"
+
+
+def _body(chain: str, isolated: Isolated) -> Iterable[str]:
+    """Back to the base chain with what is allowed: the other end's policies have a say too."""
+    _, other = _FIELDS[isolated.direction]
+    yield f"    chain {chain} {{"
+    yield f"        {other} {isolated.address} return"  # a Pod may always call itself, by a Service too
+    for one in isolated.allowed:
+        if (words := _match(one, other)) is not None:
+            yield f"        {' '.join([*words, 'return'])}"
+    yield "        goto refuse"
+    yield "    }"
+
+
+def _match(allowed: Allowed, other: str) -> list[str] | None:
+    """The words that a packet has to fit; None when none can, for an IPv6 block in this network of IPv4."""
+    words = []
+    if allowed.addresses is not None:
+        addresses = [one for one in allowed.addresses if ip_network(one, strict=False).version == 4]
+        if not addresses:
+            return None
+        words.append(f"{other} {_set(addresses)}")
+    excluded = [one for one in allowed.excluded if ip_network(one, strict=False).version == 4]
+    if excluded:
+        words.append(f"{other} != {_set(excluded)}")
+    return [*words, *_ports(allowed.ports)]
+
+
+def _set(addresses: Iterable[str]) -> str:
+    """Blocks may overlap, which nft refuses in a set, so each is given once and none that lies in another."""
+    networks = sorted({ip_network(one, strict=False) for one in addresses}, key=lambda one: one.prefixlen)
+    kept: list[object] = []
+    for network in networks:
+        if not any(network.subnet_of(one) for one in kept):  # type: ignore[arg-type]
+            kept.append(network)
+    return f"{{ {', '.join(sorted(str(one) for one in kept))} }}"
+
+
+def _ports(ports: Ports | None) -> list[str]:
+    if ports is None:
+        return []
+    protocol = ports.protocol.lower()
+    if ports.numbers is None:
+        return [f"meta l4proto {protocol}"]
+    first, last = ports.numbers
+    return [f"{protocol} dport {first}" if first == last else f"{protocol} dport {first}-{last}"]
