@@ -6,8 +6,7 @@ import json
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +24,8 @@ from sandbox.clusters.addresses import API_PORT, WAN_ROUTER, ClusterAddresses, a
 from sandbox.clusters.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.support.clusters import client_of
+from tests.support.waiting import eventually
 
 PROGRAMS = Path(__file__).parent / "clusters_programs"
 STRANGER = "10.90.0.251"
@@ -47,10 +48,6 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pr
         yield clusters.up(state, tools, progress, topology=TOPOLOGY)
     finally:
         clusters.down(state)
-
-
-def api(sandbox: Sandbox, name: str) -> Client:
-    return Client(config=KubeConfig.from_file(sandbox.kubeconfig).get(context_name=name), trust_env=False)
 
 
 def peer(address: str, bridge: str, gateway: str, *command: str) -> list[str]:
@@ -91,13 +88,6 @@ def listening_pod(sandbox: Sandbox, cluster: ClusterAddresses) -> Iterator[None]
         assert server.stdout.readline() == b"listening\n"
         yield
         server.stdin.close()
-
-
-def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not observe():
-        assert time.monotonic() < deadline, f"not seen in {seconds} s: {what}"
-        time.sleep(0.1)
 
 
 def load_balancer(cluster: ClusterAddresses, name: str, *, ranges: list[str], host: str) -> list[Balancer]:
@@ -148,7 +138,8 @@ def address_of(client: Client, name: str) -> str | None:
 
 def test_all_clusters_answer_on_the_host_and_are_adopted_by_a_second_up(sandbox: Sandbox, tools: Tools) -> None:
     for name in CLUSTERS:
-        assert {str(one.metadata.name) for one in api(sandbox, name).list(Namespace) if one.metadata} >= {"default"}
+        namespaces = client_of(sandbox, name).list(Namespace)
+        assert {str(one.metadata.name) for one in namespaces if one.metadata} >= {"default"}
     again = clusters.up(sandbox.state, tools, Progress.silent())
     assert again.supervisor == sandbox.supervisor
     eventually(lambda: all_answer(sandbox), "all answer")
@@ -197,7 +188,7 @@ def test_nothing_of_the_provider_is_reachable_from_the_users_network(sandbox: Sa
 def test_no_user_reaches_another_users_api_server_and_all_reach_load_balancers(sandbox: Sandbox) -> None:
     """Although both users' Pods have the same address, here 10.89.9.9."""
     echo = load_balancer(USER, "echo", ranges=["0.0.0.0/0"], host="echo.user.sandbox.test")
-    with listening_pod(sandbox, USER), applied(api(sandbox, USER.name), echo):
+    with listening_pod(sandbox, USER), applied(client_of(sandbox, USER.name), echo):
         named = f"echo.user.sandbox.test:{PORT}"
         open_to = [one for one in CLUSTERS.values() if one is not USER]
         for cluster in open_to:
@@ -233,7 +224,9 @@ def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> Non
 
 def test_nodes_stand_in_their_zones(sandbox: Sandbox) -> None:
     found = {
-        str(one.metadata.name): one.metadata.labels or {} for one in api(sandbox, "zoned").list(Node) if one.metadata
+        str(one.metadata.name): one.metadata.labels or {}
+        for one in client_of(sandbox, "zoned").list(Node)
+        if one.metadata
     }
     labels = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
     assert {name: tuple(one[label] for label in labels) for name, one in found.items()} == {
@@ -243,7 +236,7 @@ def test_nodes_stand_in_their_zones(sandbox: Sandbox) -> None:
 
 
 def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sandbox) -> None:
-    provider, host = api(sandbox, "provider"), "echo.sandbox.test"
+    provider, host = client_of(sandbox, "provider"), "echo.sandbox.test"
     allowed = [f"{USER.wan_address}/32"]
     with (
         listening_pod(sandbox, PROVIDER),
@@ -280,7 +273,7 @@ def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sand
 def test_a_user_cannot_take_over_a_name_of_the_provider(sandbox: Sandbox) -> None:
     host = "istiod.demo.sandbox.test"
     everyone = ["0.0.0.0/0"]
-    provider, user = api(sandbox, "provider"), api(sandbox, "user")
+    provider, user = client_of(sandbox, "provider"), client_of(sandbox, "user")
 
     def lookup(name: str = host) -> str:
         found = sandbox.run("wan", ["getent", "hosts", name], capture_output=True, text=True).stdout.split()
@@ -320,7 +313,7 @@ def dns_answer(sandbox: Sandbox, cluster: ClusterAddresses, name: str) -> str:
 
 
 def test_etcd_is_searched_with_its_history(sandbox: Sandbox) -> None:
-    user, cluster = api(sandbox, "user"), sandbox.data_plane
+    user, cluster = client_of(sandbox, "user"), sandbox.data_plane
     user.create(Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"}))
     user.delete(Secret, "needle", namespace="default")
     items = list(cluster.etcd_items())
@@ -336,8 +329,8 @@ def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox)
     sandbox.run("wan", ["kill", "-9", str(before.pid)], check=True)
     eventually(lambda: process("user-apiserver").restarts == before.restarts + 1, "a restart is counted")
     assert process("user-apiserver").last_exit == "killed by SIGKILL"
-    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again", 120)
-    eventually(lambda: all_answer(sandbox), "it answers", 120)
+    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again")
+    eventually(lambda: all_answer(sandbox), "it answers")
 
 
 def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> None:

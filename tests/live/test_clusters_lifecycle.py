@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,21 +14,12 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap
 
 from sandbox import clusters
-from sandbox.clusters import Sandbox, Topology
+from sandbox.clusters import Topology
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.live.inside import Inside
-
-
-def api(sandbox: Sandbox, name: str) -> Client:
-    return Client(config=KubeConfig.from_file(sandbox.kubeconfig).get(context_name=name), trust_env=False)
-
-
-def eventually(observe: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not observe():
-        assert time.monotonic() < deadline, f"not seen in {seconds} s: {what}"
-        time.sleep(0.1)
+from tests.support.clusters import client_of
+from tests.support.waiting import eventually
 
 
 def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
@@ -40,7 +29,7 @@ def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
     try:
         first = clusters.up(state, tools, progress, nodes=False)
         for name in first.clusters:
-            api(first, name).create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+            client_of(first, name).create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
         kept_kubeconfig = first.kubeconfig.read_text()
         inside = Inside.of(first)
         assert len(inside.processes) >= 8
@@ -75,7 +64,7 @@ def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
         first = clusters.up(state, tools, progress, nodes=False)
         with pytest.raises(clusters.SandboxError, match="runs, so it cannot be copied"):
             clusters.copy(state, other)
-        api(first, "user").create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+        client_of(first, "user").create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
         inside = Inside.of(first)
         clusters.stop(state)
         assert inside.left() == []
@@ -87,9 +76,9 @@ def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
         assert [*copied.clusters] == ["provider", "user"]
         assert not {one.port for one in larger.clusters.values()} & {one.port for one in copied.clusters.values()}
         for one in (larger, copied):
-            api(one, "user").get(ConfigMap, "kept", namespace="default")
-        api(copied, "user").delete(ConfigMap, "kept", namespace="default")
-        api(larger, "user").get(ConfigMap, "kept", namespace="default")  # it is a copy, not the same
+            client_of(one, "user").get(ConfigMap, "kept", namespace="default")
+        client_of(copied, "user").delete(ConfigMap, "kept", namespace="default")
+        client_of(larger, "user").get(ConfigMap, "kept", namespace="default")  # it is a copy, not the same
         again = clusters.up(state, tools, progress, nodes=False, topology=Topology.of(2))  # fewer than there are
         assert again.supervisor == larger.supervisor
     finally:

@@ -7,10 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import pytest
 
@@ -18,8 +17,8 @@ from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.support.waiting import eventually
 
-T = TypeVar("T")
 NODE: Final = "user-node"
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=5).read().decode())"
 READY = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
@@ -60,17 +59,8 @@ class Kubectl:
 def kubectl(sandbox: Sandbox, tools: Tools) -> Kubectl:
     """Ready for Pods: without the default ServiceAccount the API server refuses them."""
     found = Kubectl(sandbox, tools)
-    eventually(lambda: found.run("get", "serviceaccount", "default").returncode == 0, seconds=30)
+    eventually(lambda: found.run("get", "serviceaccount", "default").returncode == 0)
     return found
-
-
-def eventually(look: Callable[[], T], *, seconds: float = 20) -> T:
-    """The first true answer."""
-    deadline = time.monotonic() + seconds
-    while not (answer := look()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {answer!r}"
-        time.sleep(0.2)
-    return answer
 
 
 def pod(name: str, container: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
@@ -291,8 +281,8 @@ def test_nothing_outlives_a_killed_agent_and_the_next_runs_each_pod_once(sandbox
     config = f"{sandbox.state}/clusters/{sandbox.data_plane.name}/{NODE}.json"
     agents = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _runs(entry, config)]
     os.kill(min(agents), signal.SIGKILL)
-    eventually(lambda: not set(before) & set(processes(marker)), seconds=10)
-    status = eventually(lambda: (one := container_of(kubectl, "survivor")).get("restartCount") and one, seconds=30)
+    eventually(lambda: not set(before) & set(processes(marker)))
+    status = eventually(lambda: (one := container_of(kubectl, "survivor")).get("restartCount") and one)
     assert status["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     firsts = eventually(lambda: [pid for pid in processes(marker) if _is_first(Path(f"/proc/{pid}"))])
     assert len(firsts) == 1

@@ -1,0 +1,20 @@
+"""Waiting for what comes by itself: nothing is judged by its time, and what never comes fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+# Seconds. A bound for what would never come, not for what is slow: other work on the machine is no reason to fail.
+LIMIT = 120.0
+
+
+def eventually(look: Callable[[], T], what: str = "", *, seconds: float = LIMIT) -> T:
+    """The first true answer of `look`. what: what is waited for, said when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not (answer := look()):
+        assert time.monotonic() < deadline, f"not seen in {seconds:g} s: {what or look} (last answer: {answer!r})"
+        time.sleep(0.1)
+    return answer
