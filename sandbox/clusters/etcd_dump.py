@@ -1,8 +1,8 @@
-"""Prints what etcd has: `python -m sandbox.clusters.etcd_dump CA CERTIFICATE KEY`, run in the node's namespace.
+"""Prints what etcd has: `python -m sandbox.clusters.etcd_dump CA CERTIFICATE KEY [keys]`, run in the node's namespace.
 
 One JSON array [key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the
 standard library: first every live key page by page, then, by a watch from the first revision that is still kept,
-every earlier value.
+every earlier value. With `keys`: only the live keys, and no values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from sandbox.clusters.addresses import ETCD_PORT
 
-_PAGE = 200
+_PAGE, _KEYS = 200, 10_000  # in one answer, with values and without
 _FIRST, _END = b"\0", b"\0"  # as a range these two mean: every key
 _TIMEOUT = 30  # seconds
 Item = tuple[str, str]
@@ -29,11 +29,12 @@ class Etcd:
     def __init__(self, tls: ssl.SSLContext) -> None:
         self._tls = tls
 
-    def live(self) -> Iterator[tuple[Item, int]]:
+    def live(self, *, keys_only: bool = False) -> Iterator[tuple[Item, int]]:
         """Every key now, with the revision of its value. All pages are read at one revision."""
-        start, revision = _FIRST, 0
+        start, revision, page_size = _FIRST, 0, _KEYS if keys_only else _PAGE
         while True:
-            query = {"key": _text(start), "range_end": _text(_END), "limit": _PAGE, "revision": revision}
+            query = {"key": _text(start), "range_end": _text(_END), "limit": page_size, "revision": revision}
+            query["keys_only"] = keys_only
             with self._post("/v3/kv/range", query) as answer:
                 page = json.load(answer)
             revision = int(page["header"]["revision"])
@@ -98,9 +99,10 @@ def _text(data: bytes) -> str:
 
 
 if __name__ == "__main__":
-    authority, certificate, key = sys.argv[1:]
+    authority, certificate, key, *options = sys.argv[1:]
     context = ssl.create_default_context(cafile=authority)
     context.load_cert_chain(certificate, key)
-    for one in items(Etcd(context)):
+    etcd = Etcd(context)
+    for one in (item for item, _ in etcd.live(keys_only=True)) if options == ["keys"] else items(etcd):
         print(json.dumps(one))
     print("null")

@@ -138,12 +138,20 @@ class Cluster:
 
         Raises OSError when etcd cannot be read to the end: a part must never pass for the whole.
         """
+        yield from self._etcd_dump()
+
+    def etcd_keys(self) -> set[str]:
+        """The key of everything that is stored now: `/registry/configmaps/default/kube-root-ca.crt`. Raises OSError."""
+        return {key.decode() for key, _ in self._etcd_dump("keys")}
+
+    def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
         credentials = self._credentials
         argv: list[str | Path] = [
             *self.sandbox.enter(self.name),
             *(sys.executable, "-m", "sandbox.clusters.etcd_dump"),
             *(credentials.certificate(name) for name in ("etcd", "etcd-client")),
             credentials.key("etcd-client"),
+            *options,
         ]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, env=program_environment()) as dump:
             assert dump.stdout is not None

@@ -21,6 +21,8 @@ from sandbox import plugins
 from sandbox.clusters import Sandbox
 from sandbox.surroundings import pulumi_home, with_tools
 from sandbox.toolchain import Tools
+from tests.support.environment import quickened
+from tests.support.stacks import PASSPHRASE, new_stack
 
 Operation = Literal["preview", "up", "destroy", "refresh"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +73,8 @@ class Engine:
         """The provider's cluster is the control plane, the user's the data plane. `settings` are environment variables
         for the program."""
         chosen = plugins.select(tools, pulumi_home())
-        environment = with_tools(tools.bin_dir, chosen.path) | {"PULUMI_HOME": str(pulumi_home())} | dict(chosen.env)
+        environment = quickened(with_tools(tools.bin_dir, chosen.path))
+        environment |= {"PULUMI_HOME": str(pulumi_home())} | dict(chosen.env)
         for foreign in ("PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK"):
             environment.pop(foreign, None)
         state.mkdir(parents=True, exist_ok=True)
@@ -146,10 +149,9 @@ class Engine:
         return {
             **self.environment,
             "PULUMI_BACKEND_URL": f"file://{self.state / 'backend'}",
-            "PULUMI_CONFIG_PASSPHRASE": "corpus-of-the-policies",
+            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DEBUG_COMMANDS": "true",
-            "PYTHONDONTWRITEBYTECODE": "1",
             "CORPUS_CONTROL_PLANE": str(self.kubeconfigs["cp"]),
             "CORPUS_DATA_PLANE": str(self.kubeconfigs["dp"]),
             "CORPUS_TOKEN": self.token,
@@ -163,9 +165,8 @@ class Engine:
             (self.state / "backend").mkdir(exist_ok=True)
             project = yaml.safe_load((program / "Pulumi.yaml").read_text()) | {"main": str(program)}
             (folder / "Pulumi.yaml").write_text(yaml.safe_dump(project))
-            made = self.ask("stack", "init", "--no-select", stack=stack)
-            if made.returncode != 0:
-                raise RuntimeError(f"stack init failed: {made.stderr}")
+            salt = new_stack(self.pulumi, self._settings(), self.state / "backend", project["name"], stack)
+            (folder / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"encryptionsalt": salt}))
         return folder
 
     def _config(self, settings: Mapping[str, Any]) -> Path:

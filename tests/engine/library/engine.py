@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.surroundings import pulumi_home, with_tools
 from sandbox.toolchain import Tools
+from tests.support.environment import quickened
+from tests.support.stacks import PASSPHRASE, new_stack
 
 EXAMPLE = CHECKOUT / "examples/two_clusters"
-PASSPHRASE = "engine-tests"
 # Written by the cluster itself, now and then.
 VOLATILE = ("events", "leases", "componentstatuses", "nodes", "pods", "replicasets", "endpoints", "endpointslices")
+_STORED_VOLATILE = re.compile(rf"^/registry/([^/]+/)?({'|'.join((*VOLATILE, 'minions', 'masterleases'))})/")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Project:
     def make(cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT) -> Project:
         directory.mkdir(parents=True, exist_ok=True)
         chosen = plugins.select(tools, pulumi_home())
-        environment = with_tools(tools.bin_dir, chosen.path) | dict(chosen.env)
+        environment = quickened(with_tools(tools.bin_dir, chosen.path)) | dict(chosen.env)
         environment |= {
             "KUBECONFIG": str(sandbox.kubeconfig),
             "PULUMI_BACKEND_URL": f"file://{directory}",
@@ -66,8 +69,9 @@ class Project:
         """A stack with this configuration, `{"stack": "all-in-one", "mesh": {...}}`; made if it is not there."""
         salted = self.directory / f"Pulumi.{name}.yaml"
         if not salted.exists():
-            made = self._call(["stack", "init", name, "--no-select"], self.directory)
-            assert made.code == 0, made.text
+            project = yaml.safe_load((self.directory / "Pulumi.yaml").read_text())["name"]
+            made = new_stack(self.tools["pulumi"], self.environment, self.directory, project, name)
+            salted.write_text(yaml.safe_dump({"encryptionsalt": made}))
         salt = yaml.safe_load(salted.read_text())["encryptionsalt"]
         file = self.directory / f"{name}.config.yaml"
         keys = {f"hosted-mesh:{key}": value for key, value in config.items()}
@@ -162,6 +166,10 @@ class Api:
         wanted = [kind for kind in kinds if kind.split(".")[0] not in VOLATILE]
         items = self.get(",".join(wanted), "--all-namespaces", "--ignore-not-found")["items"]
         return {_key(item): item for item in items}
+
+    def stored(self) -> set[str]:
+        """What is in etcd now, by key, of every kind, listable or not, but for what clusters write."""
+        return {key for key in self.cluster.etcd_keys() if not _STORED_VOLATILE.match(key)}
 
 
 def example_document(tools: Tools) -> dict[str, Any]:
