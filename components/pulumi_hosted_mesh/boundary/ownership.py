@@ -45,8 +45,12 @@ def types_of(urn: str) -> list[str]:
 
 def is_control_planes(urn: str) -> bool:
     """True for a resource whose secrets are the control plane's by its type, or by that of a component above it."""
-    types = types_of(urn)
-    return types[-1:] == [STACK_REFERENCE_TYPE] or not CONTROL_PLANE_TYPES.isdisjoint(types)
+    return types_of(urn)[-1:] == [STACK_REFERENCE_TYPE] or is_made_by_control_plane(urn)
+
+
+def is_made_by_control_plane(urn: str) -> bool:
+    """True for a component of the control plane's, and for all that is below one."""
+    return not CONTROL_PLANE_TYPES.isdisjoint(types_of(urn))
 
 
 def is_certificate(urn: str) -> bool:

@@ -19,7 +19,7 @@ SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"
 
 @dataclass
 class Registered:
-    """One registration. `inputs` are plain; `secrets` names those that were marked secret."""
+    """One registration. `inputs` are plain; `secrets` names those that are, or hold, a value marked secret."""
 
     type: str
     name: str
@@ -39,7 +39,7 @@ class Monitor(mocks.MockMonitor):
         urn = self.make_urn(request.parent, request.type, request.name)
         raw = json_format.MessageToDict(request.object)
         if request.type != "pulumi:pulumi:Stack":
-            marked = {name for name, value in raw.items() if _is_marked(value)}
+            marked = {name for name, value in raw.items() if _has_mark(value)}
             plain = {name: _plain(value) for name, value in raw.items()}
             provider = request.provider.rpartition("::")[0].rpartition("::")[2]
             parent = request.parent.rpartition("::")[2]
@@ -91,6 +91,13 @@ def secret(value: Any) -> dict[str, Any]:
 
 def _is_marked(value: Any) -> bool:
     return isinstance(value, dict) and SECRET.items() <= value.items()
+
+
+def _has_mark(value: Any) -> bool:
+    if _is_marked(value):
+        return True
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_has_mark, inner))
 
 
 def _plain(value: Any) -> Any:
