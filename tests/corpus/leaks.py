@@ -152,6 +152,11 @@ def cut() -> Iterator[Case]:
         world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
         world.object("dp", "example.com/v1:Widget", "app", {"spec": {"bytes": list(text.encode())}})
 
+    def encoded_apart(world: World) -> None:
+        text, parts = pieces(6)
+        world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
+        world.config_map("dp", "app", {f"part{i}": wrap("base64", part) for i, part in enumerate(parts)})
+
     def two_objects(world: World) -> None:
         text = literals.opaque("cut", 48)
         world.secret("cp", "cut", {"x": pulumi.Output.secret(text)})
@@ -170,6 +175,7 @@ def cut() -> Iterator[Case]:
         "list items": items,
         "environment variables": variables,
         "list of byte values": numbers,
+        "pieces encoded one by one": encoded_apart,
         "halves in two objects": two_objects,
         "half of it": part_only,
     }.items():

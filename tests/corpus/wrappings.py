@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import bz2
 import gzip
 import html
+import io
 import json
 import lzma
 import quopri
+import tarfile
 import urllib.parse
+import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 
@@ -28,6 +32,27 @@ def _json(data: bytes) -> bytes:
 
 def _yaml(data: bytes) -> bytes:
     return yaml.safe_dump({"a": {"b": [{"value": data.decode("latin-1")}]}}).encode()
+
+
+def _deflated(data: bytes, window: int) -> bytes:
+    packer = zlib.compressobj(wbits=window)
+    return packer.compress(data) + packer.flush()
+
+
+def _zipped(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", data)
+    return made.getvalue()
+
+
+def _tarred(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        info = tarfile.TarInfo("a.txt")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
 
 
 WRAPPINGS: Mapping[str, Wrapping] = {
@@ -61,6 +86,20 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     "base64 four times": lambda d: base64.b64encode(base64.b64encode(base64.b64encode(base64.b64encode(d)))),
     "base64 of gzip of base64": lambda d: base64.b64encode(gzip.compress(base64.b64encode(d))),
     "hex of zlib": lambda d: zlib.compress(d).hex().encode(),
+    "base85": base64.b85encode,
+    "ascii85": base64.a85encode,
+    "framed ascii85": lambda d: base64.a85encode(d, adobe=True),
+    "base32 in small letters": lambda d: base64.b32encode(d).lower(),
+    "base32hex": base64.b32hexencode,
+    "uuencode": lambda d: b"".join(binascii.b2a_uu(d[i : i + 45]) for i in range(0, len(d), 45)),
+    "lzma": lambda d: base64.b64encode(lzma.compress(d, lzma.FORMAT_ALONE)),
+    "zlib with a small window": lambda d: base64.b64encode(_deflated(d, 9)),
+    "deflate": lambda d: base64.b64encode(_deflated(d, -15)),
+    "zip": lambda d: base64.b64encode(_zipped(d)),
+    "tar": lambda d: base64.b64encode(_tarred(d)),
+    "tar under gzip": lambda d: base64.b64encode(gzip.compress(_tarred(d))),
+    "UTF-32": lambda d: base64.b64encode(d.decode("latin-1").encode("utf-32-le")),
+    "UTF-7": lambda d: d.decode("latin-1").encode("utf-7"),
 }
 DISGUISES: Mapping[str, Wrapping] = {
     "reversed": lambda d: d[::-1],

@@ -31,8 +31,8 @@ class Whole(bytes):
     """A fingerprint that counts only where it stands alone: too much like a word to count inside another text."""
 
 
-_PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
-_JWT = re.compile(rb"(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
+_PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----).)*)-----END \1-----", re.DOTALL)
+_JWT = re.compile(rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")

@@ -396,7 +396,12 @@ class Flow:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
         urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
         sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) and self.is_source(found)]
-        return bool(sources) and not any(source.urn in self.tainted for source in sources)
+        return bool(sources) and not any(
+            self.level(resource, name, source) is not Level.PUBLIC
+            for name in SECRET_DATA
+            for source in sources
+            if source.urn in self.tainted and source.urn in resource.sources.get(name, ())
+        )
 
     def leaks(self) -> Iterator[Leak]:
         """Every property of what is given away that a control-plane secret reaches."""

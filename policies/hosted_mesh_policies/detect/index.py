@@ -43,6 +43,10 @@ class Index:
     def __len__(self) -> int:
         return len(self._fingerprints)
 
+    @property
+    def fingerprints(self) -> list[bytes]:
+        return [fingerprint for fingerprint, _ in self._fingerprints]
+
     def add(self, fingerprints: Iterable[bytes], origin: str) -> None:
         """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
         number = -1

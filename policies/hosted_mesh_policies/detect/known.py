@@ -41,7 +41,7 @@ def known_secrets(
 ) -> Index:
     """The index for a stack. Values born on a user's cluster (a token that its API server made) are the user's,
     wherever they are kept."""
-    users = frozenset(_born_on_data_plane(stack, clusters))
+    users = frozenset(born_on_data_plane(stack, clusters))
     index = Index()
     for name in CREDENTIALS:
         add(index, users, ambient.get(name, "").encode(), f"the deployer's environment variable {name}", certain=True)
@@ -107,7 +107,7 @@ def add_secrets_of(
                 add(index, users, value, origin, certain=certain, name=str(path[-1]), names=names)
 
 
-def _born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
+def born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
     """Fingerprints of what users' clusters made themselves, and of the credentials that open only those clusters."""
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:

@@ -112,6 +112,7 @@ _PLAIN = re.compile(
     re.VERBOSE,
 )
 MOST_TOKENS: Final = 20_000
+LONGEST_PLAIN: Final = 512
 
 
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
@@ -129,7 +130,11 @@ def is_public(value: bytes, names: Collection[str] = ()) -> bool:
 
 @lru_cache(maxsize=16384)
 def _is_plain(token: str) -> bool:
-    return bool(_PLAIN.fullmatch(token)) and all(map(_is_word_run, _SEPARATORS.split(token)))
+    return (
+        len(token) <= LONGEST_PLAIN
+        and bool(_PLAIN.fullmatch(token))
+        and all(map(_is_word_run, _SEPARATORS.split(token)))
+    )
 
 
 def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level:

@@ -7,6 +7,8 @@ secret cut into pieces shorter than a fingerprint's window is still the secret.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -92,6 +94,8 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
             if any(isinstance(key, str) and key[-1:].isdigit() for key in members[-1][0]):
                 members.sort(key=lambda member: _natural(member[0]))  # the wire keeps no order of a map's keys
             chunks.append((path, b"".join(data for _, data in members)))
+            if decoded := _decoded_apart([data for _, data in members]):
+                chunks.append((path, decoded))
     start = 0
     for path, data in chunks:
         found.pieces.append((start, path))
@@ -100,6 +104,21 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
     return found
 
 
+def _decoded_apart(pieces: list[bytes]) -> bytes:
+    """Siblings of which each is encoded by itself, decoded and then joined; empty when they are not."""
+    for decode in (binascii.unhexlify, _whole_base64):
+        try:
+            return b"".join(decode(piece) for piece in pieces)
+        except (binascii.Error, ValueError):
+            continue
+    return b""
+
+
+def _whole_base64(piece: bytes) -> bytes:
+    return base64.b64decode(piece.translate(_URL_ALPHABET) + b"=" * (-len(piece) % 4), validate=True)
+
+
+_URL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
 LONGEST_PLAIN_KEY: Final = 8
 _DIGITS = re.compile(r"(\d+)")
 

@@ -6,37 +6,46 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
 
 from ..plan.decode import YAML_LOADER, nests_too_deeply
+from ..plan.tree import Path, Tree
 from .der import openssh_numbers, private_numbers
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
 
 
 @dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """Where a kubeconfig goes, and by which credentials. Never printed."""
+
+    servers: tuple[str, ...] = ("",)
+    authorities: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """A credential that was recognised, the decoders that it was under, and for a kubeconfig the servers that it
-    opens."""
+    """A credential that was recognised, the decoders that it was under, and for a kubeconfig what it opens."""
 
     kind: Kind
     layers: tuple[str, ...]
-    servers: tuple[str, ...] = ()
+    opens: Kubeconfig | None = None
 
 
 def shapes(data: bytes) -> Iterator[Shape]:
     """Every credential in a value, at every layer; each kind once. Raises TooMuchError."""
-    seen: set[tuple[Kind, tuple[str, ...]]] = set()
+    seen: set[tuple[Kind, Kubeconfig | None]] = set()
     for view in views(data):
-        for kind, servers in _in_view(view.data):
+        for kind, opens in _in_view(view.data):
             if kind is Kind.KUBECONFIG and "folding" in view.layers:
                 continue  # without its line breaks it cannot be read; the view before had them
-            if (kind, servers) not in seen:
-                seen.add((kind, servers))
-                yield Shape(kind, view.layers, servers)
+            if (kind, opens) not in seen:
+                seen.add((kind, opens))
+                yield Shape(kind, view.layers, opens)
 
 
 def may_hold_shape(data: bytes) -> bool:
@@ -58,23 +67,23 @@ def may_hold_shape(data: bytes) -> bool:
 _CREDENTIALS: Final = ("token", "client-key-data", "password")
 
 
-def _in_view(data: bytes) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     if PEM.search(data) or _has_der_key(data):
-        yield Kind.PRIVATE_KEY, ()
-    if b"users" in data and b"clusters" in data and (servers := _kubeconfig(data)) is not None:
-        yield Kind.KUBECONFIG, servers
+        yield Kind.PRIVATE_KEY, None
+    if b"users" in data and b"clusters" in data and (opens := _kubeconfig(data)) is not None:
+        yield Kind.KUBECONFIG, opens
     elif CLIENT_KEY.search(data):
-        yield Kind.CLIENT_KEY, ()
+        yield Kind.CLIENT_KEY, None
     for found in JWT.finditer(data):
-        yield _token_kind(found.group(1)), ()
+        yield _token_kind(found.group(1)), None
     if b'"kty"' in data and _is_private_jwk(data):
-        yield Kind.PRIVATE_KEY, ()
+        yield Kind.PRIVATE_KEY, None
     lower = data.lower()
     for signature in SIGNATURES:
         if any(word in lower for word in signature.words) and any(
             not is_placeholder(found) for found in signature.pattern.finditer(data)
         ):
-            yield signature.kind, ()
+            yield signature.kind, None
 
 
 def _has_der_key(data: bytes) -> bool:
@@ -94,7 +103,7 @@ OPENSSH: Final = b"openssh-key-v1\0"
 def _token_kind(payload: bytes) -> Kind:
     try:
         claims = json.loads(base64.urlsafe_b64decode(payload + b"=" * (-len(payload) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return Kind.BEARER_TOKEN
     if isinstance(claims, dict) and any(str(key).startswith("kubernetes.io") for key in claims):
         return Kind.SERVICE_ACCOUNT_TOKEN
@@ -105,15 +114,15 @@ def _is_private_jwk(data: bytes) -> bool:
     return bool(re.search(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"", data))
 
 
-def _kubeconfig(data: bytes, depth: int = 0) -> tuple[str, ...] | None:
-    """The servers that a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
+def _kubeconfig(data: bytes, depth: int = 0) -> Kubeconfig | None:
+    """What a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
     a text inside another document."""
     if nests_too_deeply(data):
-        return ("",) if CLIENT_KEY.search(data) else None
+        return Kubeconfig() if CLIENT_KEY.search(data) else None
     try:
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, RecursionError, ValueError):
-        return ("",) if CLIENT_KEY.search(data) else None
+        return Kubeconfig() if CLIENT_KEY.search(data) else None
     todo, seen = [tree], set[int]()
     while todo:
         node = todo.pop()
@@ -127,8 +136,8 @@ def _kubeconfig(data: bytes, depth: int = 0) -> tuple[str, ...] | None:
             if node.encode() != data and (inner := _kubeconfig(node.encode(), depth + 1)) is not None:
                 return inner
         elif isinstance(node, dict):
-            if (servers := _servers(node)) is not None:
-                return servers
+            if (found := kubeconfig_in(node)) is not None:
+                return found
             todo.extend(node.values())
     return None
 
@@ -137,12 +146,33 @@ MOST_DOCUMENTS: Final = 6
 """How many documents inside documents are opened."""
 
 
-def _servers(node: dict[str, Any]) -> tuple[str, ...] | None:
+def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:
+    """What a mapping opens when it is a kubeconfig with a credential."""
     users, clusters = node.get("users"), node.get("clusters")
     if not isinstance(users, list) or not isinstance(clusters, list):
         return None
-    entries = [user.get("user") for user in users if isinstance(user, dict)]
-    if not any(isinstance(entry, dict) and any(entry.get(key) for key in _CREDENTIALS) for entry in entries):
+    entries = [entry for user in users if isinstance(user, dict) and isinstance(entry := user.get("user"), dict)]
+    credentials = tuple(str(entry[key]) for entry in entries for key in _CREDENTIALS if entry.get(key))
+    if not credentials:
         return None
-    named = [cluster.get("cluster") for cluster in clusters if isinstance(cluster, dict)]
-    return tuple(str(cluster.get("server", "")) for cluster in named if isinstance(cluster, dict)) or ("",)
+    named = [entry for one in clusters if isinstance(one, dict) and isinstance(entry := one.get("cluster"), dict)]
+    return Kubeconfig(
+        tuple(str(entry.get("server", "")) for entry in named) or ("",),
+        tuple(str(entry.get("certificate-authority-data", "")) for entry in named),
+        credentials,
+    )
+
+
+def shapes_in_tree(tree: Tree) -> Iterator[tuple[Path, Shape]]:
+    """Credentials that are mappings and not texts: a kubeconfig or a private JWK in a custom resource."""
+    todo: list[tuple[Path, Tree]] = [((), tree)]
+    while todo:
+        path, node = todo.pop()
+        if isinstance(node, dict):
+            if (opens := kubeconfig_in(node)) is not None:
+                yield path, Shape(Kind.KUBECONFIG, (), opens)
+            if "kty" in node and any(isinstance(node.get(key), str) and len(node[key]) >= 16 for key in ("d", "k")):
+                yield path, Shape(Kind.PRIVATE_KEY, ())
+            todo.extend(((*path, key), value) for key, value in node.items())
+        elif isinstance(node, list):
+            todo.extend(((*path, number), value) for number, value in enumerate(node))

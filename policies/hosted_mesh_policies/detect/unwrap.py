@@ -1,7 +1,8 @@
 """Everything that a value turns into under the standard decoders, layer by layer.
 
-base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32, hex, gzip, zlib,
-bzip2, xz, URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-16. Layers nest in any order.
+base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
+base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, lzma, zip (tar needs nothing),
+URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7, UTF-16, UTF-32. Layers nest in any order.
 
 The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
 stream, which a decoding at the wrong alignment never does.
@@ -80,6 +81,7 @@ _has_hex = _runs(_HEX_DIGITS, b"M" * 16)
 _has_spaced_hex = _runs(_HEX_DIGITS, b"MM:MM:MM:MM")
 _has_escaped_hex = _runs(_HEX_DIGITS, b"\\xMM\\xMM")
 _has_base32 = _runs(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"M" * 16)
+_has_base32_hex = _runs(b"0123456789ABCDEFGHIJKLMNOPQRSTUV", b"M" * 16)
 MOST_BINARY: Final = 0.1
 """Share of unprintable bytes above which only the printable stretches are unwrapped further."""
 
@@ -173,12 +175,16 @@ def _hex(data: bytes) -> Iterator[bytes]:
         yield BETWEEN.join(binascii.unhexlify(run[shift : len(run) - (len(run) - shift) % 2]) for run in runs)
 
 
-_BASE32 = re.compile(rb"[A-Z2-7]{16,}")
+_BASE32 = re.compile(rb"[A-Z2-7]{16,}|[a-z2-7]{20,}")
+_BASE32_HEX = re.compile(rb"[0-9A-V]{16,}")
+_FROM_HEX_ALPHABET: Final = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUV", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 
 
 def _base32(data: bytes) -> Iterator[bytes]:
-    if _has_base32(data):
-        yield BETWEEN.join(_whole_octets(run) for run in _BASE32.findall(data))
+    if _has_base32(data.upper()):
+        yield BETWEEN.join(_whole_octets(run.upper()) for run in _BASE32.findall(data))
+    if _has_base32_hex(data):
+        yield BETWEEN.join(_whole_octets(run.translate(_FROM_HEX_ALPHABET)) for run in _BASE32_HEX.findall(data))
 
 
 def _whole_octets(run: bytes) -> bytes:
@@ -240,35 +246,123 @@ _ZERO_OR_LETTER: Final = bytes(0 if byte == 0 else 77 if byte in _PRINTABLE else
 
 
 def _wide(data: bytes) -> Iterator[bytes]:
-    if data.count(0) < 8 or b"M\0" * 7 not in data.translate(_ZERO_OR_LETTER):
+    if data.count(0) < 8:
         return
-    for found in _WIDE.finditer(data):
-        yield found.group().translate(None, b"\0")
+    shape = data.translate(_ZERO_OR_LETTER)
+    if b"M\0\0\0" * 4 in shape:
+        yield data.translate(None, b"\0")
+    elif b"M\0" * 7 in shape:
+        for found in _WIDE.finditer(data):
+            yield found.group().translate(None, b"\0")
+
+
+_UTF_7 = re.compile(rb"\+[A-Za-z0-9/]{2,}-?|\+-")
+
+
+def _utf_7(data: bytes) -> Iterator[bytes]:
+    if (b"+A" in data or b"+-" in data) and _UTF_7.search(data):
+        yield _values_with(data, _UTF_7.search).decode("utf-7", "ignore").encode("utf-8", "surrogatepass")
+
+
+_BASE85 = re.compile(rb"[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{15,}")
+_ASCII85 = re.compile(rb"[!-uz]{15,}")
+_NOT_IN_WORDS: Final = b"!#$%&()*+;<>?@^`{|}~\"',[]\\"
+LEAST_ODD: Final = 0.08
+"""Share of signs in a text of base85; of its 85 letters 23 are signs."""
+LONGEST_AT_ANY_START: Final = 4096
+_BASE85_DECODERS: Final = ((_BASE85, base64.b85decode), (_ASCII85, base64.a85decode))
+
+
+def _base85(data: bytes) -> Iterator[bytes]:
+    if len(data) - len(data.translate(None, _NOT_IN_WORDS)) < 2:
+        return
+    for pattern, decode in _BASE85_DECODERS:
+        for run in dict.fromkeys(pattern.findall(data)):
+            if len(run) - len(run.translate(None, _NOT_IN_WORDS)) < LEAST_ODD * len(run):
+                continue
+            for shift in range(5 if len(run) <= LONGEST_AT_ANY_START else 1):
+                whole = run[shift:].removeprefix(b"<~").removesuffix(b"~>")
+                for end in (len(whole), len(whole) - len(whole) % 5):
+                    try:
+                        yield decode(whole[:end])
+                        break
+                    except ValueError:  # not base85, or cut short
+                        continue
+
+
+_UU = re.compile(rb"(?:^|(?<=[ :=\0\"']))([!-M])([ -`]{4,60})[ \t]*\r?$", re.MULTILINE)
+
+
+def _uu(data: bytes) -> Iterator[bytes]:
+    """Lines that begin with the number of their bytes."""
+    pieces = []
+    for found in _UU.finditer(data):
+        length = found.group(1)[0] - 32
+        line = found.group(2).ljust(-(-length // 3) * 4)
+        if -(-length // 3) * 4 <= len(line) <= -(-length // 3) * 4 + 1:
+            try:
+                pieces.append(binascii.a2b_uu(found.group(1) + line))
+            except binascii.Error:
+                continue
+    if pieces:
+        yield b"".join(pieces)
 
 
 _Step = Callable[[bytes, int], bytes]
+MOST_LZMA_MEMORY: Final = 128 * 1024 * 1024
+
+
+def _lzma() -> _Step:
+    return lzma.LZMADecompressor(memlimit=MOST_LZMA_MEMORY).decompress
+
+
+def _bz2() -> _Step:
+    return bz2.BZ2Decompressor().decompress
+
+
 _STREAMS: Final[tuple[tuple[bytes, bool, Callable[[], _Step]], ...]] = (
     (b"\x1f\x8b\x08", True, lambda: zlib.decompressobj(wbits=31).decompress),
-    (b"\x78\x01", False, lambda: zlib.decompressobj().decompress),
-    (b"\x78\x5e", False, lambda: zlib.decompressobj().decompress),
-    (b"\x78\x9c", False, lambda: zlib.decompressobj().decompress),
-    (b"\x78\xda", False, lambda: zlib.decompressobj().decompress),
-    (b"BZh", False, lambda: bz2.BZ2Decompressor().decompress),
-    (b"\xfd7zXZ\0", True, lambda: lzma.LZMADecompressor().decompress),
+    (b"BZh", False, _bz2),
+    (b"\xfd7zXZ\0", True, _lzma),
+    (b"\x5d\0\0", False, _lzma),
 )
 """Magic bytes; whether they are telling enough to be looked for anywhere, or only where a piece begins; the decoder."""
+_ZIP: Final = b"PK\3\4"
+_ZIP_METHODS: Final[dict[int, Callable[[], _Step]]] = {8: lambda: zlib.decompressobj(wbits=-15).decompress, 12: _bz2}
 MOST_STREAMS: Final = 1024
 """Most compressed streams to open in one value; more is refused."""
+MOST_RAW: Final = 16
+"""Pieces of a value that are tried as deflate without a header: nothing tells it but that it unpacks."""
 
 
 def _packed(data: bytes) -> Iterator[bytes]:
-    opened = 0
+    for opened, (step, start) in enumerate(_streams(data)):
+        if opened >= MOST_STREAMS:
+            raise TooMuchError
+        yield from _inflate(step, data, start)
+    for number, start in enumerate(_starts(data, b"", anywhere=False)):
+        if number >= MOST_RAW:
+            break
+        # Text is no deflate: its first bits are those of a block type that there is not, or of none that is useful.
+        for piece in _inflate(zlib.decompressobj(wbits=-15).decompress, data, start):
+            if len(piece) >= LEAST_RAW and len(piece.translate(None, _PRINTABLE)) <= MOST_BINARY * len(piece):
+                yield piece
+
+
+LEAST_RAW: Final = 8
+
+
+def _streams(data: bytes) -> Iterator[tuple[_Step, int]]:
     for magic, anywhere, opener in _STREAMS:
-        for start in _starts(data, magic, anywhere=anywhere):
-            opened += 1
-            if opened > MOST_STREAMS:
-                raise TooMuchError
-            yield from _inflate(opener(), data[start:])
+        yield from ((opener(), start) for start in _starts(data, magic, anywhere=anywhere))
+    for start in _starts(data, b"", anywhere=False):
+        head = data[start : start + 2]
+        if len(head) == 2 and head[0] & 0x8F == 8 and int.from_bytes(head, "big") % 31 == 0:
+            yield zlib.decompressobj().decompress, start
+    for start in _starts(data, _ZIP, anywhere=True):
+        method, name, extra = (int.from_bytes(data[start + at : start + at + 2], "little") for at in (8, 26, 28))
+        if method in _ZIP_METHODS:
+            yield _ZIP_METHODS[method](), start + 30 + name + extra
 
 
 def _starts(data: bytes, magic: bytes, *, anywhere: bool) -> Iterator[int]:
@@ -282,18 +376,18 @@ def _starts(data: bytes, magic: bytes, *, anywhere: bool) -> Iterator[int]:
         start = data.find(before + magic, start + 1)
 
 
-def _inflate(step: _Step, data: bytes) -> Iterator[bytes]:
+def _inflate(step: _Step, data: bytes, start: int) -> Iterator[bytes]:
     """Unpacked in small steps, so that a stream that is cut short still gives what it holds."""
     pieces: list[bytes] = []
     total = 0
     try:
-        for start in range(0, len(data), 4096):
-            piece = step(data[start : start + 4096], MOST_UNPACKED + 1 - total)
+        for place in range(start, len(data), 4096):
+            piece = step(data[place : place + 4096], MOST_UNPACKED + 1 - total)
             total += len(piece)
             pieces.append(piece)
             if total > MOST_UNPACKED:
                 raise TooMuchError
-    except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
+    except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError, MemoryError):
         pass
     if total:
         yield b"".join(pieces)
@@ -308,6 +402,9 @@ TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]]
     ("escapes", _escapes),
     ("entities", _entities),
     ("quoted-printable", _quoted_printable),
+    ("base85", _base85),
+    ("uuencode", _uu),
+    ("UTF-7", _utf_7),
     ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
     ("UTF-16", _wide),  # beside so much text that it is a small part
 )

@@ -4,23 +4,27 @@ Before a write the engine does not say where a value comes from. The preview did
 resource, which of its values marked secret (or not known yet) come from the user's own sources, and the update that
 the same engine process runs next trusts exactly those. An update without that note refuses secrets of unproven owner.
 
-The note holds URNs and property paths, never values. It is bound to the engine's process and its start time, so no
-other run, however soon, can use it.
+The note holds URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
+time, so no other run, however soon, can use it. A preview in one job and its update in another say where to keep it
+(`HOSTED_MESH_EVIDENCE`); then it is bound to the stack and its configuration.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import json
 import os
+import secrets
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ..detect.leaves import Level
-from ..plan.evidence import Evidence
+from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
 from ..plan.tree import Path as Place
@@ -37,13 +41,18 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     paths: dict[str, frozenset[str]] = {}
     users: set[str] = set()
     foreign: dict[str, frozenset[str]] = {}
+    shown: dict[str, Shown] = {}
+    salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
             alone = frozenset(name for name in resource.sources if context.flow.is_users_alone(resource, name))
             if alone & set(SECRET_DATA):
                 alone |= set(SECRET_DATA)
             foreign.update({resource.urn: alone} if alone else {})
-        if resource.urn in accused or not context.owners.is_given_away(resource):
+        if not context.owners.is_given_away(resource):
+            continue
+        shown[resource.urn] = salted.show(resource)
+        if resource.urn in accused:
             continue
         kept = {
             show(path)
@@ -55,7 +64,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             paths[resource.urn] = frozenset(kept)
             if context.flow.is_from_users(resource):
                 users.add(resource.urn)
-    return Evidence(paths, frozenset(users), foreign)
+    return Evidence(paths, frozenset(users), foreign, shown, salted.salt)
 
 
 def _names(leaf: Leaf) -> list[Place]:
@@ -90,14 +99,10 @@ def note_path(stack: str, project: str) -> Path | None:
 
 
 def write_note(path: Path | None, evidence: Evidence) -> None:
-    """Keeps a note for the update. Failing to is not an error: the update is then stricter."""
+    """Keeps a note for the update of the same engine process. Failing to is not an error: the update is then
+    stricter."""
     if path is None:
         return
-    content = {
-        "paths": {urn: sorted(found) for urn, found in evidence.paths.items()},
-        "users": sorted(evidence.users),
-        "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
-    }
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if path.parent.stat().st_uid != os.getuid() or path.parent.is_symlink():
@@ -107,10 +112,7 @@ def write_note(path: Path | None, evidence: Evidence) -> None:
             with contextlib.suppress(FileNotFoundError):  # another run takes its note away
                 if time.time() - old.stat().st_mtime > OLDEST_NOTE_SECONDS:
                     old.unlink()
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(content), encoding="utf-8")
-        temporary.chmod(0o600)
-        temporary.replace(path)
+        _write(path, _content(evidence))
 
 
 def read_note(path: Path | None) -> Evidence | None:
@@ -122,12 +124,58 @@ def read_note(path: Path | None) -> Evidence | None:
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         path.unlink()
-        paths, foreign = (
-            {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign")
-        )
-        return Evidence(paths, frozenset(content["users"]), foreign)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _evidence(content)
+    except _UNREADABLE:
         return None
+
+
+def save(path: Path, evidence: Evidence, bound_to: Mapping[str, str]) -> None:
+    """Writes a file for an update elsewhere: what a preview showed, bound to a stack and its configuration. It holds
+    URNs, paths and salted hashes. Raises OSError."""
+    _write(path, {**_content(evidence), "bound": _bond(bound_to, evidence.salt)})
+
+
+def load(path: Path, bound_to: Mapping[str, str]) -> Evidence | None:
+    """What `save` wrote. None for the file of another stack or configuration, and for none. What the program or the
+    state changed since is told by the values: each is compared with what the preview showed."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        evidence = _evidence(content)
+        return evidence if hmac.compare_digest(content["bound"], _bond(bound_to, evidence.salt)) else None
+    except _UNREADABLE:
+        return None
+
+
+_UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
+
+def _bond(bound_to: Mapping[str, str], salt: str) -> str:
+    """Slow on purpose: the configuration has secrets that could be guessed."""
+    text = json.dumps(sorted(bound_to.items()))
+    return hashlib.scrypt(text.encode(), salt=salt.encode(), n=2**14, r=8, p=1, maxmem=2**26).hex()
+
+
+def _content(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "paths": {urn: sorted(found) for urn, found in evidence.paths.items()},
+        "users": sorted(evidence.users),
+        "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
+        "shown": evidence.shown,
+        "salt": evidence.salt,
+    }
+
+
+def _evidence(content: dict[str, Any]) -> Evidence:
+    paths, foreign = ({urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign"))
+    shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
+    return Evidence(paths, frozenset(content["users"]), foreign, shown, content["salt"])
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.touch(mode=0o600)
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    temporary.replace(path)
 
 
 def _engine_process() -> str | None:

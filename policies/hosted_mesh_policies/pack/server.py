@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent import futures
+from pathlib import Path
 from typing import Any, Final, cast
 
 import grpc
@@ -22,18 +23,21 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
 from ..plan.decode import from_struct
+from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource
 from ..rules.catalogue import RULES
 from ..rules.configuration import BEFORE_WRITE, UnusableConfigurationError, check
 from ..rules.finding import Finding, Severity
 from ..rules.rule import Rule
 from ..rules.settings import Settings
-from .preview_evidence import note_path, read_note, write_note
+from .preview_evidence import load, note_path, read_note, save, write_note
 from .protocol import analyzer_pb2, plugin_pb2
 from .session import Session
 
 PACK: Final = "hosted-mesh"
 VERSION: Final = "0.1.0"
+SAVED_EVIDENCE: Final = "HOSTED_MESH_EVIDENCE"
+"""Environment variable: a file that a preview writes and an update elsewhere reads."""
 LARGEST_MESSAGE: Final = 400 * 1024 * 1024
 _SEVERITIES: Final = {
     Severity.LOW: analyzer_pb2.POLICY_SEVERITY_LOW,
@@ -85,6 +89,8 @@ class Analyzer:
         session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
         if not session.preview:
             session.evidence = read_note(note_path(session.stack, session.project))
+            if session.evidence is None and (saved := session.ambient.get(SAVED_EVIDENCE)):
+                session.evidence = load(Path(saved), self._bond())
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
@@ -127,9 +133,21 @@ class Analyzer:
             found += said
             if self.session.preview:
                 write_note(note_path(self.session.stack, self.session.project), evidence)
+                self._save(evidence)
             response = analyzer_pb2.AnalyzeResponse()
             response.diagnostics.extend(self._diagnostic(finding, "") for finding in found)
             return response
+
+    def _bond(self) -> Mapping[str, str]:
+        session = self.session
+        return {**session.config, "": f"{session.project}/{session.stack}"}
+
+    def _save(self, evidence: Evidence) -> None:
+        if saved := self.session.ambient.get(SAVED_EVIDENCE):
+            try:
+                save(Path(saved), evidence, self._bond())
+            except OSError as problem:
+                print(f"{SAVED_EVIDENCE}: cannot be written ({type(problem).__name__})", file=sys.stderr)
 
     def _resource(self, data: bytes, message: Any) -> Resource | str:
         """A resource from its message; its URN alone when the message is nested too deeply to decode."""

@@ -43,6 +43,7 @@ class Session:
     _providers: dict[str, Resource] = field(default_factory=dict)
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
+    _clusters: Clusters | None = None
     _users: set[bytes] = field(default_factory=set)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
@@ -56,11 +57,12 @@ class Session:
         if resource.is_provider:
             self._remember(Provider(resource.urn, resource.type, resource.name, resource.asked))
         context = Context(
-            self._stack((*self._providers.values(), resource), partial=True),
+            self._stack((resource,), partial=True),
             self.settings,
             self.ambient,
             self._gathered(),
             self.evidence,
+            self._clusters,
         )
         if resource.urn in context.flow.owned and self._index is not None:
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
@@ -110,8 +112,8 @@ class Session:
         if provider.urn in self._providers:
             return
         self._providers[provider.urn] = Resource(provider.urn, provider.type, provider.name, inputs=provider.inputs)
-        clusters = Clusters(self._stack(tuple(self._providers.values()), partial=True), self.settings.clusters)
-        role = clusters.role_of_provider(provider)
+        self._clusters = Clusters(self._stack(tuple(self._providers.values()), partial=True), self.settings.clusters)
+        role = self._clusters.role_of_provider(provider)
         for key in KUBECONFIG_KEYS:
             data = as_bytes(at(provider.inputs, key))
             if role is Role.DATA_PLANE:

@@ -252,6 +252,10 @@ class Clusters:
     def on_control_plane(self, resource: Resource) -> bool:
         return self.role(resource) is Role.CONTROL_PLANE
 
+    def is_data_plane_authority(self, authority: str) -> bool:
+        """True for the certificate authority of users' clusters alone, none of them behind a proxy."""
+        return bool(authority) and self.by_authority.get(authority, set()) == {Role.DATA_PLANE}
+
     def is_data_plane_server(self, address: str) -> bool:
         """True for the address of a cluster that evidence says is a user's, or of "the cluster that I run in"."""
         if not address or normal_server(address).startswith(IN_CLUSTER):

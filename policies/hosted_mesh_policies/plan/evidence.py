@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .model import Resource
+from .tree import UNKNOWN, Leaf, covers, leaves, show
+
+
+class Shown(NamedTuple):
+    """What a preview showed of one object: a salted hash of the values that it knew and that nobody marked, and the
+    paths of those that it did not know."""
+
+    digest: str
+    unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """`paths`: per URN, the properties whose secrets are not the control plane's. `users`: URNs all of whose secrets
     come from the user's own sources. `foreign`: per URN of the provider's cluster, the properties that hold only the
-    user's."""
+    user's. `shown`: what is given away, as the preview showed it."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     users: frozenset[str] = frozenset()
     foreign: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    salt: str = ""
+
+    def show(self, resource: Resource) -> Shown:
+        """What there is to be shown of an object."""
+        unknown = tuple(show(leaf.path) for leaf in leaves(resource.asked) if leaf.value is UNKNOWN)
+        return Shown(self._digest(resource, unknown), unknown)
+
+    def news(self, resource: Resource) -> list[Leaf]:
+        """The values that the preview did not show, although they are neither marked nor were unknown then: all of an
+        object that it never showed, or that it showed otherwise."""
+        shown = self.shown.get(resource.urn)
+        if shown is not None and shown.digest == self._digest(resource, shown.unknown):
+            return []
+        return list(_plain(resource, shown.unknown if shown else ()))
+
+    def _digest(self, resource: Resource, unknown: tuple[str, ...]) -> str:
+        found = hashlib.sha256(self.salt.encode())
+        for leaf in sorted(_plain(resource, unknown), key=lambda leaf: show(leaf.path)):
+            found.update(f"{show(leaf.path)}\0{leaf.value!r}\0".encode("utf-8", "surrogatepass"))
+        return found.hexdigest()[:32]
+
+
+def _plain(resource: Resource, unknown: tuple[str, ...]) -> Iterator[Leaf]:
+    for leaf in leaves(resource.asked):
+        if leaf.secret or leaf.value is UNKNOWN or leaf.value is None:
+            continue
+        if not unknown or not any(covers(one, show(leaf.path)) for one in unknown):
+            yield leaf

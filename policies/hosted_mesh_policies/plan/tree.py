@@ -129,6 +129,12 @@ def show(path: Path, *, hides: Callable[[str], bool] = lambda _: False) -> str:
     return text or "(whole)"
 
 
+def covers(declared: str, path: str) -> bool:
+    """True when a declared path is a property or holds it: `data` and `data.a` cover `data.a`; `data.a` does not cover
+    `data.ab`."""
+    return path == declared or path.startswith((f"{declared}.", f"{declared}["))
+
+
 MOST_KEY_CHARACTERS: Final = 63
 """Longest key shown; Kubernetes' own limit for the name part of a label."""
 LEAST_RANDOM: Final = 16

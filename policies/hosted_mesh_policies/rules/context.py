@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..detect.fingerprints import fingerprints
 from ..detect.flow import Flow
 from ..detect.index import Index
-from ..detect.known import known_secrets
+from ..detect.known import born_on_data_plane, known_secrets
 from ..detect.leaves import LEAST_SECRET
 from ..detect.places import Text, text_of
 from ..detect.screen import cleared
+from ..detect.shape import Kubeconfig
 from ..detect.unwrap import TooMuchError, views
 from ..detect.value import Inspection, inspect
 from ..plan.clusters import Clusters
@@ -37,11 +39,14 @@ class Context:
     ambient: Mapping[str, str] = field(default_factory=dict)
     index: Index | None = None
     evidence: Evidence | None = None
+    known_clusters: Clusters | None = None
     _texts: dict[str, Text] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
 
     @cached_property
     def clusters(self) -> Clusters:
+        if self.known_clusters is not None:
+            return self.known_clusters
         return Clusters(self.stack, self.settings.clusters)
 
     @cached_property
@@ -58,6 +63,21 @@ class Context:
         if self.index is not None:
             return self.index
         return known_secrets(self.stack, self.clusters, self.flow, self.settings, self.ambient)
+
+    @cached_property
+    def users_secrets(self) -> frozenset[bytes]:
+        """Fingerprints of what users' clusters made themselves."""
+        return frozenset(born_on_data_plane(self.stack, self.clusters))
+
+    def is_users_kubeconfig(self, found: Kubeconfig) -> bool:
+        """True for a kubeconfig that opens only clusters of users: by address, by authority, or because a cluster of
+        theirs made the credentials in it. A cluster may have one address for who deploys and another for istiod."""
+        if all(map(self.clusters.is_data_plane_server, found.servers)):
+            return True
+        if found.authorities and all(map(self.clusters.is_data_plane_authority, found.authorities)):
+            return True
+        made = [set(fingerprints(one.encode("utf-8", "surrogatepass"))) for one in found.credentials]
+        return bool(made) and all(one and one <= self.users_secrets for one in made)
 
     def text(self, resource: Resource) -> Text:
         """The searchable text of what a resource asks for, its own name included."""

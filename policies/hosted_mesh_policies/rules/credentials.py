@@ -8,13 +8,13 @@ from typing import Any, Final
 from .. import vocabulary
 from ..detect.flow import Hop
 from ..detect.names import CREDENTIALS
-from ..detect.shape import Shape, shapes
+from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
 from ..plan.model import Resource
-from ..plan.tree import UNKNOWN, Path, at, leaves, show
+from ..plan.tree import UNKNOWN, Path, at, covers, leaves, show
 from .context import Context
 from .finding import Severity
-from .ownership import covers, declassified, holds_certificate_of_its_key, is_annotated
+from .ownership import declassified, holds_certificate_of_its_key, is_annotated
 from .rule import Place, Rule
 from .settings import strings
 
@@ -78,10 +78,15 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials by structure in what a data-plane resource asks for."""
     if not context.clusters.on_data_plane(resource) or resource.read_only:
         return
+    if context.clusters.role(resource) is None:
+        return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
+    users_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
+    for path, shape in shapes_in_tree(resource.body):
+        if problem := _problem(context, resource, path, shape, users_own):
+            yield context.show(path), f"{shape.kind.value}{problem}"
     if not context.inspection(resource).shapely:
         return
-    users_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
     for path, data in context.text(resource).parts():
         found = list(shapes(data))
         if any(_is_own_kubeconfig(context, shape) for shape in found):
@@ -99,7 +104,7 @@ PARTS_OF_KUBECONFIG: Final = frozenset(
 
 def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
     """A kubeconfig that opens only the user's own cluster; its key or token is the user's too."""
-    return shape.kind is Kind.KUBECONFIG and all(map(context.clusters.is_data_plane_server, shape.servers))
+    return shape.opens is not None and context.is_users_kubeconfig(shape.opens)
 
 
 PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"
@@ -109,7 +114,7 @@ HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLI
 
 def _problem(context: Context, resource: Resource, path: Path, shape: Shape, users_own: bool) -> str:
     """Why a credential must not be here; empty when it may."""
-    if shape.kind is Kind.KUBECONFIG and not all(context.clusters.is_data_plane_server(s) for s in shape.servers):
+    if shape.opens is not None and not context.is_users_kubeconfig(shape.opens):
         return " for another cluster than the user's own"
     if resource.kind != "Secret" or path[:1] not in {("data",), ("stringData",)}:
         return "" if users_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT

@@ -44,8 +44,7 @@ def _outputs(context: Context, stack: Resource, users_side: bool) -> Iterator[tu
                 yield stack, f"output {show(match.path)}", "gives a control-plane secret to a stack on the user's side"
             for path, data in text.parts():
                 for shape in shapes(data):
-                    own = [context.clusters.is_data_plane_server(server) for server in shape.servers]
-                    if shape.kind is Kind.KUBECONFIG and not all(own):
+                    if shape.opens is not None and not context.is_users_kubeconfig(shape.opens):
                         yield stack, f"output {show(path)}", "gives a kubeconfig of another cluster to the user's side"
 
 

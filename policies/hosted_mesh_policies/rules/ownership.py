@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from .. import vocabulary
-from ..detect.der import is_certificate_authority
+from ..detect.der import is_certificate_authority, private_numbers, public_key_of
+from ..detect.own_secrets import from_base64
 from ..detect.places import as_bytes
 from ..plan.model import Resource
-from ..plan.tree import at, leaves
+from ..plan.tree import Leaf, at, leaves
 
 LEAST_REASON: Final = 8
 """A reason of fewer characters is none."""
-_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_PEM = re.compile(rb"-----BEGIN ([A-Z ]+)-----([^-]*)-----END \1-----")
 
 
 def is_annotated(resource: Resource, annotation: str) -> bool:
@@ -34,34 +37,36 @@ def declassified(resource: Resource) -> tuple[str, ...]:
     return tuple(path.strip() for path, _, reason in entries if path.strip() and len(reason.strip()) >= LEAST_REASON)
 
 
-def covers(declared: str, path: str) -> bool:
-    """True when a declared path is a property or holds it: `data` and `data.a` cover `data.a`; `data.a` does not cover
-    `data.ab`."""
-    return path == declared or path.startswith((f"{declared}.", f"{declared}["))
-
-
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:
-    """What certificate a Secret keeps beside its key. "" when there is none."""
-    found: Literal["leaf", "authority", "istiod", ""] = ""
-    for leaf in leaves(resource.body):
-        if leaf.path[:1] not in {("data",), ("stringData",)}:
-            continue
-        data = as_bytes(leaf.value)
-        if leaf.path[0] == "data":
-            try:
-                data = base64.b64decode(data, validate=True)
-            except (binascii.Error, ValueError):
-                continue
-        name = str(leaf.path[-1])
-        for block in _PEM.findall(data):
-            try:
-                der = base64.b64decode(block)
-            except binascii.Error:
-                continue
-            if is_certificate_authority(der) and name not in {"ca.crt", "root-cert.pem", "ca.pem"}:
-                return "authority"
-            if b"istiod" in der and name not in {"ca.crt", "root-cert.pem", "ca.pem"}:
-                return "istiod"
-            if name not in {"ca.crt", "root-cert.pem", "ca.pem"}:
-                found = "leaf"
-    return found
+    """What certificate a Secret keeps for the private key in it. "" when there is none, or it is another key's."""
+    blocks = [(label, der) for leaf in leaves(resource.body) for label, der in _blocks(leaf)]
+    keys = [der for label, der in blocks if b"PRIVATE KEY" in label]
+    found: set[Literal["leaf", "authority", "istiod"]] = set()
+    for label, der in blocks:
+        if label == b"CERTIFICATE" and any(_is_for(public_key_of(der), key) for key in keys):
+            found.add("authority" if is_certificate_authority(der) else "istiod" if b"istiod" in der else "leaf")
+    return next((kind for kind in ("authority", "istiod", "leaf") if kind in found), "")
+
+
+def _is_for(public: bytes, key: bytes) -> bool:
+    """True when a private key is that of a public key. RSA and EC keys repeat theirs; an Ed25519 key does not, so there
+    the form has to do."""
+    if len(public) == ED25519_BYTES:
+        return public in key or [len(number) for number in private_numbers(key)] == [ED25519_BYTES]
+    return bool(public) and (public in key or public[-RSA_TAIL - 5 : -5] in key)
+
+
+ED25519_BYTES: Final = 32
+RSA_TAIL: Final = 64
+"""An RSA public key ends with its modulus and 5 bytes of exponent; a private key has the modulus."""
+
+
+def _blocks(leaf: Leaf) -> Iterator[tuple[bytes, bytes]]:
+    """The PEM blocks of one value of a Secret: label and DER."""
+    if leaf.path[:1] not in {("data",), ("stringData",)}:
+        return
+    data = as_bytes(leaf.value)
+    data = from_base64(data) if leaf.path[0] == "data" else data
+    for label, block in _PEM.findall(data):
+        with contextlib.suppress(binascii.Error, ValueError):
+            yield label, base64.b64decode(block)

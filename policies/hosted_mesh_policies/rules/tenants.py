@@ -79,37 +79,40 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
 
 
 def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    words = sorted(found.words, key=len, reverse=True)
-    if not words:  # all of them live in shared namespaces, without hosts of their own
-        return
-    pattern = re.compile(rb"(?<![\w-])(" + b"|".join(re.escape(word.encode()) for word in words) + rb")(?![\w-])")
+    lengths = {word.count(".") + 1 for word in found.words}
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
         if mesh is None or vocabulary.TYPE_MESH_FEDERATION in context.stack.ancestor_types(resource):
             continue
         text = context.text(resource)
         told: set[str] = set()
-        for hit in pattern.finditer(text.buffer):
-            word = hit.group(1).decode()
-            path = show(text.path_at(hit.start()))
-            if found.words[word] != mesh and path not in told:
-                told.add(path)
-                yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {found.words[word]}'s"
+        for name in _NAME.finditer(text.buffer):
+            labels = name.group().decode().split(".")
+            for word in (".".join(labels[one : one + n]) for n in lengths for one in range(len(labels) - n + 1)):
+                if found.words.get(word, mesh) != mesh and (path := show(text.path_at(name.start()))) not in told:
+                    told.add(path)
+                    yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {found.words[word]}'s"
+
+
+_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
     """One mesh's CA key or kubeconfig in an object of another mesh."""
-    for owner in sorted(set(found.of.values())):
-        index = Index()
-        for resource in context.stack.resources:
-            if found.of.get(resource.urn) == owner and _is_own_secret(context, resource):
-                add_secrets_of(resource, index, frozenset(), names=context.stack.names)
-        if not len(index):
-            continue
-        for resource in context.stack.resources:
-            if found.of.get(resource.urn, owner) != owner and context.clusters.on_control_plane(resource):
-                for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
-                    yield resource, show(match.path), f"holds a credential of mesh {owner}"
+    index = Index()
+    for resource in sorted(context.stack.resources, key=lambda one: found.of.get(one.urn, "")):
+        if resource.urn in found.of and _is_own_secret(context, resource):
+            own = Index()
+            add_secrets_of(resource, own, frozenset(), names=context.stack.names)
+            index.add(own.fingerprints, found.of[resource.urn])
+    if not len(index):
+        return
+    for resource in context.stack.resources:
+        mesh = found.of.get(resource.urn)
+        if mesh is not None and context.clusters.on_control_plane(resource):
+            for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
+                if match.origin != mesh:
+                    yield resource, show(match.path), f"holds a credential of mesh {match.origin}"
 
 
 def _is_own_secret(context: Context, resource: Resource) -> bool:

@@ -35,25 +35,18 @@ def check(_: Context, resource: Resource) -> Iterator[Place]:
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
+    kept = {
+        (other.provider.urn, other.namespace): other
+        for other in context.stack.resources
+        if other.kind == "Secret" and other.object_name == CACERTS and other.provider is not None
+    }
     for resource in context.stack.resources:
         container = discovery_container(resource)
         if container is None or not is_external(resource, container):
             continue
         if resource.namespace in context.settings.authorities_elsewhere:
             continue
-        secret = next(
-            (
-                other
-                for other in context.stack.resources
-                if other.kind == "Secret"
-                and other.object_name == CACERTS
-                and other.namespace == resource.namespace
-                and other.provider is not None
-                and resource.provider is not None
-                and other.provider.urn == resource.provider.urn
-            ),
-            None,
-        )
+        secret = kept.get((resource.provider.urn, resource.namespace)) if resource.provider else None
         if secret is None:
             yield (
                 resource,

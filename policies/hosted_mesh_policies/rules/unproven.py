@@ -8,11 +8,12 @@ from typing import Any, Final
 from .. import vocabulary
 from ..detect.leaves import is_public
 from ..detect.own_secrets import from_base64
+from ..detect.places import as_bytes
 from ..plan.model import Resource
-from ..plan.tree import leaves, show
+from ..plan.tree import covers, leaves, show
 from .context import Context
 from .finding import Severity
-from .ownership import covers, declassified, is_annotated
+from .ownership import declassified, is_annotated
 from .rule import Place, Rule
 
 ALLOW: Final = "allow"
@@ -21,29 +22,28 @@ REFUSE_ALL: Final = "refuse-all"
 
 
 def check(context: Context, resource: Resource) -> Iterator[Place]:
-    """Values marked secret whose owner nothing proves. Dependencies are not known before a write, and a secret's first
-    use may be this one, so neither flow nor value can speak yet."""
-    stack, mode = context.stack, context.settings.without_preview
+    """Values marked secret whose owner nothing proves, and values that the preview did not show. Dependencies are not
+    known before a write, and a secret's first use may be this one, so neither flow nor value can speak yet."""
+    stack, mode, evidence = context.stack, context.settings.without_preview, context.evidence
     if not stack.partial or stack.preview or not context.owners.is_given_away(resource):
         return
-    if context.evidence is None and mode == REFUSE_ALL:
+    if evidence is None and mode == REFUSE_ALL:
         yield "", "is written without a preview"
-    if (context.evidence is None and mode != REFUSE_SECRETS) or is_annotated(
-        resource, vocabulary.USER_OWNED_ANNOTATION
-    ):
+    if evidence is None and mode != REFUSE_SECRETS:
         return
-    evidence = context.evidence.paths.get(resource.urn, frozenset()) if context.evidence else frozenset()
-    allowed = (*declassified(resource), *evidence)
-    why = "a secret, and this run had no preview that could show whose"
-    if context.evidence is not None:
-        why = "a secret, and its preview could not show whose"
-    for leaf in leaves(resource.asked):
-        path = show(leaf.path)
-        if not leaf.secret or not isinstance(leaf.value, str) or any(covers(one, path) for one in allowed):
-            continue
-        data = leaf.value.encode("utf-8", "surrogatepass")
-        if not is_public(from_base64(data) if resource.kind == "Secret" and leaf.path[0] == "data" else data):
-            yield path, why
+    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+        return
+    allowed = (*declassified(resource), *(evidence.paths.get(resource.urn, ()) if evidence else ()))
+    why = "this run had no preview that could show whose" if evidence is None else "its preview could not show whose"
+    told = [(leaf, f"a secret, and {why}") for leaf in leaves(resource.asked) if leaf.secret]
+    if evidence is not None:
+        seen = "showed another value here" if resource.urn in evidence.shown else "never showed this object"
+        told += [(leaf, f"is no public fact by its form, and the preview {seen}") for leaf in evidence.news(resource)]
+    for leaf, what in told:
+        data = as_bytes(leaf.value)
+        data = from_base64(data) if resource.kind == "Secret" and leaf.path[0] == "data" else data
+        if data and not is_public(data, stack.names) and not any(covers(one, show(leaf.path)) for one in allowed):
+            yield context.show(leaf.path), what
 
 
 SCHEMA: Final[dict[str, dict[str, Any]]] = {
@@ -58,9 +58,10 @@ SCHEMA: Final[dict[str, dict[str, Any]]] = {
 UNPROVEN = Rule(
     name="secrets-of-unproven-owner-are-not-written",
     title="Secrets of unproven owner are not written",
-    description="A secret is written to a user's cluster only if the preview of the same run showed whose it is. "
-    "Without a preview (--skip-preview, the Automation API) it must be said to be the user's own.",
-    cure="Run the update with its preview. If the secret is the user's, say so on the resource: annotation "
+    description="A secret is written to a user's cluster only if a preview showed whose it is, and what a preview did "
+    "not show only if it is public by its form. Without a preview a secret must be said to be the user's own.",
+    cure="Run the update with its preview, or with the evidence of an earlier one. Make objects outside of "
+    "apply. If the secret is the user's, say so on the resource: annotation "
     f'{vocabulary.USER_OWNED_ANNOTATION}: "<reason>".',
     severity=Severity.CRITICAL,
     page="timing",

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN
+from hosted_mesh_policies.plan.tree import UNKNOWN, covers
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
-from hosted_mesh_policies.rules.ownership import covers
 from hosted_mesh_policies.rules.providers import PROVIDERS
 from hosted_mesh_policies.rules.rule import Rule, judge
 from hosted_mesh_policies.rules.settings import Settings
