@@ -14,11 +14,11 @@ FAULTS = all_faults()
 CLEAN = all_clean()
 CASES: Mapping[str, Case] = {f"{case.family}: {case.name}": case for case in (*LEAKS, *FAULTS, *CLEAN)}
 assert len(CASES) == len(LEAKS) + len(FAULTS) + len(CLEAN), "two cases have one name"
-BATCH = 15
+BATCH = 75
 
 
 def batches(names: Sequence[str]) -> list[list[str]]:
-    """The programs that may share a stack, some fifteen to a preview, each under a component of its own."""
+    """The programs that may share a stack, some seventy to a preview, each under a component of its own."""
     together = [name for name in names if not CASES[name].alone]
     count = -(-len(together) // BATCH)
     return [together[start::count] for start in range(count)]

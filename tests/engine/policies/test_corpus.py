@@ -1,15 +1,15 @@
 """The whole corpus on the real engine, and agreement with the simulated engine in one process.
 
-Programs that are about one object share a stack, fifteen to a preview, each under a component of its own; those that
-are about a whole stack, or about two runs, have one each.
+Programs that are about one object share a stack, some seventy to a preview, each under a component of its own; those
+that are about a whole stack, or about two runs, have one each.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import pytest
 from hosted_mesh_policies.rules.configuration import BEFORE_WRITE
@@ -18,21 +18,30 @@ from tests.corpus.cases import CASES, batches
 from tests.corpus.engine import Engine, Run
 from tests.corpus.simulated_engine import simulate
 
-AT_ONCE = 2
 RUNNABLE = [name for name, case in CASES.items() if not case.only_simulated]
 ALONE = [name for name in RUNNABLE if CASES[name].alone]
+BATCHES = batches(RUNNABLE)
+BATCH_OF = {name: number for number, names in enumerate(BATCHES) for name in names}
+Judged = Callable[[str], frozenset[str]]
 
 
 @pytest.fixture(scope="module")
-def verdicts(corpus_engine: Engine) -> Mapping[str, frozenset[str]]:
-    """Per case, the mandatory policies that spoke at the moment that the case is about."""
+def judged(corpus_engine: Engine) -> Judged:
+    """Per case, the mandatory policies that spoke at the moment that the case is about.
+
+    Each preview runs for the first test that asks for one of its cases.
+    """
     produced = corpus_engine.run("up", "producer", stack="producer", policies=False)
     assert produced.code == 0, produced.output
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        together = pool.map(lambda pair: _previewed(corpus_engine, *pair), enumerate(batches(RUNNABLE)))
-        alone = pool.map(lambda name: (name, _alone(corpus_engine, name)), ALONE)
-        found = {name: rules for batch in together for name, rules in batch.items()}
-        return found | dict(alone)
+    together = cache(lambda number: _previewed(corpus_engine, number, BATCHES[number]))
+    alone = cache(lambda name: _alone(corpus_engine, name))
+    return lambda name: alone(name) if CASES[name].alone else together(BATCH_OF[name])[name]
+
+
+def _of_one_process(names: Iterable[str]) -> list[object]:
+    """Parameters such that tests about one preview run in one process."""
+    groups = {name: f"corpus-{BATCH_OF.get(name, name)}" for name in names}
+    return [pytest.param(name, marks=pytest.mark.xdist_group(group)) for name, group in groups.items()]
 
 
 def _previewed(engine: Engine, number: int, names: list[str]) -> dict[str, frozenset[str]]:
@@ -69,28 +78,21 @@ def _expect_only_policies(run: Run, names: list[str]) -> None:
 ENDINGS = ("error: preview failed", "error: update failed", "is invalid")
 
 
-@pytest.mark.parametrize("name", [name for name in RUNNABLE if not CASES[name].clean])
-def test_caught_at_the_earliest_moment(name: str, verdicts: Mapping[str, frozenset[str]]) -> None:
-    assert verdicts[name] & CASES[name].rules
+@pytest.mark.parametrize("name", _of_one_process(name for name in RUNNABLE if not CASES[name].clean))
+def test_caught_at_the_earliest_moment(name: str, judged: Judged) -> None:
+    assert judged(name) & CASES[name].rules
 
 
-@pytest.mark.parametrize("name", [name for name in RUNNABLE if CASES[name].clean])
-def test_clean_programs_pass(name: str, verdicts: Mapping[str, frozenset[str]]) -> None:
-    assert verdicts[name] == frozenset()
+@pytest.mark.parametrize("name", _of_one_process(name for name in RUNNABLE if CASES[name].clean))
+def test_clean_programs_pass(name: str, judged: Judged) -> None:
+    assert judged(name) == frozenset()
 
 
-def test_the_simulated_engine_says_the_same(verdicts: Mapping[str, frozenset[str]]) -> None:
-    differences = dict(_differences(verdicts))
-    assert differences == {}
-
-
-def _differences(verdicts: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, tuple[list[str], list[str]]]]:
-    for name in RUNNABLE:
-        simulated = simulate(CASES[name])
-        said = simulated.preview if CASES[name].moment == "preview" else simulated.before_write
-        rules = {finding.rule for finding in said}
-        if rules != verdicts[name]:
-            yield name, (sorted(rules), sorted(verdicts[name]))
+@pytest.mark.parametrize("name", _of_one_process(RUNNABLE))
+def test_the_simulated_engine_says_the_same(name: str, judged: Judged) -> None:
+    simulated = simulate(CASES[name])
+    said = simulated.preview if CASES[name].moment == "preview" else simulated.before_write
+    assert {finding.rule for finding in said} == judged(name)
 
 
 UPDATED = [
@@ -102,7 +104,7 @@ UPDATED = [
 ]
 
 
-def test_clean_programs_are_written_too(corpus_engine: Engine, verdicts: Mapping[str, frozenset[str]]) -> None:
+def test_clean_programs_are_written_too(corpus_engine: Engine) -> None:
     """An update with its preview, then one without changes: nobody stops them."""
     assert corpus_engine.run("up", "widgets", stack="widgets", policies=False).code == 0
     first = corpus_engine.run("up", "|".join(UPDATED), stack="clean")
