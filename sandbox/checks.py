@@ -41,7 +41,8 @@ def run_tests(arguments: Sequence[str]) -> int:
     results: dict[str, int] = {}
     taken: dict[str, float] = {}
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="hosted-mesh-reports-") as folder:
+    # The tests' folders are in it too: a sandbox whose folder is removed ends itself, if its test was killed.
+    with tempfile.TemporaryDirectory(prefix="hosted-mesh-", ignore_cleanup_errors=True) as folder:
         reports = {name: Path(folder) / f"{number}.xml" for number, name in enumerate(plan)}
         if not arguments:
             print("\n=== lint", flush=True)
@@ -50,8 +51,10 @@ def run_tests(arguments: Sequence[str]) -> int:
             if name != FOLDERS[0]:
                 ensure(progress=Progress())  # here, where its progress is seen: pytest hides what a fixture prints
             print(f"\n=== {name}", flush=True)
-            command = [sys.executable, "-m", "pytest", *paths, *side_by_side(paths, options), *options]
-            results[name], taken[name] = _timed(partial(_call, [*command, f"--junit-xml={reports[name]}"]))
+            report = reports[name]
+            own = [f"--junit-xml={report}", f"--basetemp={report.with_suffix('')}", *side_by_side(paths, options)]
+            command = [sys.executable, "-m", "pytest", *paths, *own, *options]
+            results[name], taken[name] = _timed(partial(_call, command))
         print(f"\n{table(read(reports.values()))}")
     print(f"\n=== all tests, {format_seconds(time.monotonic() - began)}")
     for name, code in results.items():
