@@ -21,8 +21,8 @@ def quickened(environment: Mapping[str, str]) -> dict[str, str]:
 
     An operation starts six Python processes, and the language host has pip list all packages before each program.
     """
-    kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {
+    return dict(environment) | {
+        "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(cache_dir() / "pyc"),
         "PULUMI_PYTHON_CMD": str(_python_that_has_listed()),
         "GOGC": "400",  # the heap of a process that lives for seconds may grow

@@ -12,12 +12,15 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
 from pulumi import automation
+from pulumi.automation._stack import StackInitMode
 
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.plugins import PluginSet, select
 from sandbox.toolchain import Tools
 from tests.engine.plugins.kubectl import Kubectl
-from tests.engine.plugins.stack import Stack
+from tests.engine.plugins.stack import Engine, Stack
+from tests.support.environment import quickened
+from tests.support.stacks import PASSPHRASE, new_stack
 
 
 @pytest.fixture(scope="session")
@@ -35,23 +38,37 @@ def plugin_set(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Plugin
     return select(tools, tmp_path_factory.mktemp("pulumi-home"))
 
 
+@pytest.fixture(scope="session")
+def pulumi_command(tools: Tools) -> automation.PulumiCommand:
+    """Made once, for it asks the CLI for its version."""
+    return automation.PulumiCommand(root=str(tools["pulumi"].parent.parent), skip_version_check=True)
+
+
 @pytest.fixture
-def stack(tmp_path: Path, tools: Tools, plugin_set: PluginSet) -> Iterator[Stack]:
+def stack(
+    tmp_path: Path, tools: Tools, plugin_set: PluginSet, pulumi_command: automation.PulumiCommand
+) -> Iterator[Stack]:
     """An empty stack; whatever it has at the end of the test is destroyed."""
     folders = [*map(str, plugin_set.path), str(tools.bin_dir), os.environ["PATH"]]
     state = tmp_path / "state"
     state.mkdir()
-    env = {
-        **plugin_set.env,
+    env = quickened(plugin_set.env) | {
         "PATH": os.pathsep.join(folders),
         "PULUMI_BACKEND_URL": f"file://{state}",
-        "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(8),
+        "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
-    command = automation.PulumiCommand(root=str(tools["pulumi"].parent.parent), skip_version_check=True)
-    options = automation.LocalWorkspaceOptions(
-        work_dir=str(tmp_path), env_vars=env, pulumi_command=command, pulumi_home=env["PULUMI_HOME"]
+    salt = new_stack(tools["pulumi"], env, state, "plugins", "test")
+    workspace = automation.LocalWorkspace(
+        work_dir=str(tmp_path),
+        program=lambda: None,
+        env_vars=env,
+        pulumi_command=pulumi_command,
+        pulumi_home=env["PULUMI_HOME"],
+        project_settings=automation.ProjectSettings("plugins", "python"),
+        stack_settings={"test": automation.StackSettings(encryption_salt=salt)},
     )
-    engine = automation.create_stack("test", project_name="plugins", program=lambda: None, opts=options)
+    engine = Engine("test", workspace, StackInitMode.SELECT)
     made = Stack(engine, state)
     try:
         yield made
