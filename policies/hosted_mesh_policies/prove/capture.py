@@ -1,0 +1,58 @@
+"""What one run of a program registered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .places import Place, Side
+from .values import Leaf, Path, leaves
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A resource as the program asked for it. place: where its inputs go; None for what goes nowhere."""
+
+    urn: str
+    type: str
+    name: str
+    inputs: dict[str, Any]
+    place: Place | None
+
+    def leaves(self) -> dict[Path, Leaf]:
+        return dict(leaves(self.inputs))
+
+
+class Spot(NamedTuple):
+    """One leaf of one resource. An empty path means that the resource is there at all."""
+
+    urn: str
+    path: Path
+
+
+@dataclass
+class Capture:
+    """Everything from one run.
+
+    problems: what ended it; the run proves nothing. unsure: what could not be run as it would be.
+    sides: whose each place is, by its name.
+    """
+
+    resources: dict[str, Registered] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    unsure: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    sides: dict[str, Side] = field(default_factory=dict)
+
+    def side(self, urn: str) -> Side | None:
+        """Whose a resource's place is; None for what goes nowhere."""
+        place = self.resources[urn].place if urn in self.resources else None
+        return self.sides.get(place.name, place.side) if place else None
+
+    def count(self) -> int:
+        """How many values went to data planes."""
+        return sum(
+            len(one.leaves())
+            for one in self.resources.values()
+            if self.side(one.urn) in {Side.DATA_PLANE, Side.UNKNOWN}
+        )

@@ -1,0 +1,74 @@
+"""Credentials that a program reads from configuration, files and environment: others in their place."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from . import forms
+from .made_up import Answers
+from .places import normal
+from .vault import Owner, Source
+
+
+def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE) -> str:
+    """The text with every credential in it replaced by another of the same form.
+
+    name: what the text is called in the report. A kubeconfig's credentials are of the clusters that they open, whoever
+    keeps them; anything else is of `owner`.
+    """
+    config = forms.parsed_kubeconfig(text)
+    if config is None:
+        source = Source(name, name, owner)
+        return str(answers.value(source, "text", lambda chance: forms.fresh(text, chance)))
+    users = [_user(config, one, name, answers) for one in config.get("users") or [] if isinstance(one, Mapping)]
+    made = {**config, "users": users}
+    return json.dumps(made)  # which is YAML too
+
+
+def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers: Answers) -> dict[str, Any]:
+    servers = sorted(_servers(config, str(user.get("name"))))
+    place = servers[0] if len(servers) == 1 else ""
+    source = Source(
+        f"kubeconfig {place or name}",
+        f"kubeconfig of {place or 'several clusters'}",
+        Owner.PLACE if place else Owner.CONTROL_PLANE,
+        place,
+    )
+    given = user.get("user")
+    credential: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
+    # What a program prints or a file holds would be fetched at the cluster's side: a token stands for it.
+    fetched = [credential.pop(way, None) for way in ("exec", "tokenFile", "client-certificate", "client-key")]
+    credential.pop("client-certificate-data", None)  # it fits the key that is replaced
+
+    def of(key: str, old: str) -> Any:
+        def make(chance: random.Random) -> str:
+            return forms.fresh(old, chance) if old else forms.text_of(40, chance)
+
+        return answers.value(source, f"{name} {user.get('name')} {key}", make)
+
+    for key in forms.CREDENTIALS:
+        if isinstance(credential.get(key), str):
+            credential[key] = of(key, credential[key])
+    if any(fetched):
+        credential["token"] = of("token", "")
+    return {**user, "user": credential}
+
+
+def _servers(config: Mapping[str, Any], user: str) -> set[str]:
+    """The API servers that a user's contexts lead to; those of all clusters if there is no context of it."""
+
+    def named(key: str, inner: str) -> dict[str, Mapping[str, Any]]:
+        return {
+            str(one.get("name")): one[inner]
+            for one in config.get(key) or []
+            if isinstance(one, Mapping) and isinstance(one.get(inner), Mapping)
+        }
+
+    clusters = named("clusters", "cluster")
+    used = {str(one.get("cluster")) for one in named("contexts", "context").values() if str(one.get("user")) == user}
+    return {
+        normal(str(one["server"])) for key, one in clusters.items() if "server" in one and (key in used or not used)
+    }

@@ -1,0 +1,138 @@
+"""Fresh values of the same form: what a program parses still parses, and nothing of the old value is left."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import json
+import random
+import re
+import string
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from . import keys
+
+_PRIVATE: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.*?-----END \1PRIVATE KEY-----\n?", re.DOTALL)
+_TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
+_CLASSES: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+CREDENTIALS: Final = ("token", "password", "client-key-data")
+"""What a kubeconfig's user may hold."""
+
+
+@functools.lru_cache(maxsize=64)
+def parsed_kubeconfig(text: str) -> dict[str, Any] | None:
+    """A kubeconfig's content, not to be changed, or None for any other text."""
+    if "clusters" not in text or "users" not in text:
+        return None
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("clusters"), list) else None
+
+
+def holds_credential(text: str) -> bool:
+    """True for a text of which everybody sees that it is one: a private key, a kubeconfig, a token."""
+    return bool(_PRIVATE.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
+
+
+def fresh(text: str, chance: random.Random) -> str:
+    """Another text of the same form: key for key, token for token, letter for letter."""
+    if _PRIVATE.search(text):
+        return _PRIVATE.sub(lambda found: _key(found.group(), chance), text)
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return json.dumps(_tree(json.loads(text), chance))
+        except ValueError:
+            pass
+    if _TOKEN.fullmatch(text.strip()):
+        head, _, signature = text.strip().rpartition(".")
+        return f"{head}.{opaque(signature, chance)}"
+    if (inner := _from_base64(text)) is not None:
+        return base64.b64encode(fresh(inner, chance).encode()).decode()
+    if _URL.match(text):
+        return _url(text, chance)
+    return {"true": "false", "false": "true"}.get(text) or opaque(text, chance)
+
+
+def opaque(text: str, chance: random.Random) -> str:
+    """Each letter by another of its class, digits by digits; everything else stays. Never the same text."""
+    return "".join(_letter(letter, chance) for letter in text)
+
+
+def _letter(letter: str, chance: random.Random) -> str:
+    among = next((letters for letters in _CLASSES if letter in letters), "")
+    return chance.choice(among.replace(letter, "")) if among else letter
+
+
+def text_of(length: int, chance: random.Random, letters: str = string.ascii_letters + string.digits) -> str:
+    return "".join(chance.choice(letters) for _ in range(length))
+
+
+def _key(pem: str, chance: random.Random) -> str:
+    try:
+        made = keys.private_texts(keys.like(keys.private_of(pem)))
+    except keys.UnusableKeyError:  # encrypted, or no key at all
+        head, *body, foot = pem.rstrip("\n").split("\n")
+        return "\n".join([head, *(opaque(line, chance) for line in body), foot]) + "\n"
+    kind = (
+        "privateKeyOpenssh" if "OPENSSH" in pem else "privateKeyPemPkcs8" if "BEGIN PRIVATE" in pem else "privateKeyPem"
+    )
+    return made[kind]
+
+
+def _tree(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _tree(one, chance) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_tree(one, chance) for one in value]
+    if isinstance(value, str):
+        return fresh(value, chance)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(opaque(str(value), chance).lstrip("0") or "7")
+    return value
+
+
+def _from_base64(text: str) -> str | None:
+    """What a whole text holds in base64, if that has a form worth keeping."""
+    if not _BASE64.fullmatch(text):
+        return None
+    try:
+        inner = base64.b64decode("".join(text.split()), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+    return inner if inner.startswith(("{", "-----BEGIN")) or holds_credential(inner) else None
+
+
+def _url(text: str, chance: random.Random) -> str:
+    """Scheme and host stay; the login, the path and the query are what a URL keeps secrets in."""
+    scheme, _, rest = text.partition("://")
+    authority, slash, tail = rest.partition("/")
+    login, at, host = authority.rpartition("@")
+    return f"{scheme}://{opaque(login, chance)}{at}{host}{slash}{opaque(tail, chance)}"
+
+
+def kubeconfig(server: str, contexts: list[str], chance: random.Random) -> dict[str, Any]:
+    """A kubeconfig made from nothing, for a server that nobody can reach."""
+    name = contexts[0]
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": server}}],
+        "users": [{"name": name, "user": {"token": text_of(40, chance)}}],
+        "contexts": [{"name": one, "context": {"cluster": name, "user": name}} for one in contexts],
+    }
+
+
+def token(claims: Mapping[str, Any], chance: random.Random) -> str:
+    """A JWT with a made-up signature."""
+    parts = [json.dumps(part).encode() for part in ({"alg": "RS256", "kid": text_of(12, chance)}, dict(claims))]
+    encoded = [base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts]
+    return ".".join([*encoded, text_of(86, chance)])

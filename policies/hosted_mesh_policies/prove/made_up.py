@@ -1,0 +1,237 @@
+"""What providers would answer: the outputs of tls, random, kubernetes and, by their names alone, of all others."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import fnmatch
+import functools
+import hashlib
+import json
+import random
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from . import forms, keys
+from .values import secret
+from .vault import Made, Owner, Source, Vault, World
+
+USUAL_KEYS: Final = (
+    "token", "password", "username", "config", "kubeconfig", "value", "tls.key", "tls.crt", "ca.crt", "ca.key",
+    "ca-key.pem", "ca-cert.pem", "root-cert.pem", "cert-chain.pem", "key.pem", "cert.pem", "credentials", "api-key",
+)  # fmt: skip
+"""Keys that a Secret of which nothing is known may have; each gets a value."""
+SYMBOLS: Final = "!@#$%&*()-_=+[]{}<>:?"
+
+
+@dataclass
+class Answers:
+    """Outputs in one world. The same request gets the same answer in every run of that world."""
+
+    vault: Vault
+    world: World
+
+    def value(self, source: Source, detail: str, make: Any) -> Any:
+        return self.vault.value(source, detail, self.world.variant_of(source), make)
+
+    def by_name(self, source: Source, name: str) -> Any:
+        """A secret of which nothing is known but what it is called. Certificates in it are public."""
+        found = self.value(source, name, lambda chance: named(name, chance))
+        if not self.world.held:
+            return found
+        first = self.vault.value(source, name, 0, lambda chance: named(name, chance))
+        if isinstance(found, dict):
+            return {key: first[key] if "CERTIFICATE" in text else text for key, text in found.items()}
+        return first if "CERTIFICATE" in str(found) else found
+
+    def key(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """tls.PrivateKey."""
+        form = (
+            str(inputs.get("algorithm")),
+            str(inputs.get("ecdsaCurve") or "P224"),
+            int(inputs.get("rsaBits") or 2048),
+        )
+
+        def of(variant: int) -> keys.PrivateKey:
+            return self.vault.value(source, f"key {form}", variant, lambda _: keys.generate(*form))
+
+        private, public = of(self.world.variant_of(source)), of(0 if self.world.held else self.world.variant_of(source))
+        for variant, made in ((self.world.variant_of(source), private), (0, of(0))):
+            origin = (source.id, form, variant)
+            self.vault.kept(("key", keys.spki(made.public_key())), functools.partial(_same, origin))
+        texts = self.value(source, f"texts {form}", lambda _: keys.private_texts(private))
+        return {name: secret(text) for name, text in texts.items()} | keys.public_texts(public)
+
+    def _signer(self, pem: Any) -> tuple[keys.PrivateKey, str]:
+        """A key that a certificate was asked for, by which it is signed, and whose it is."""
+        given = keys.private_of(pem)
+        public = keys.spki(given.public_key())
+        source_id, form, variant = self.vault.kept(("key", public), lambda _: ("", None, 0))
+        if source_id and variant and self.world.held:
+            source = self.vault.sources[source_id]
+            given = self.vault.value(source, f"key {form}", 0, lambda _: given)
+        return given, source_id
+
+    def certificate(self, kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """tls.SelfSignedCert, LocallySignedCert and CertRequest. Raises: UnusableKeyError."""
+        facts = json.dumps({k: v for k, v in inputs.items() if "rivateKey" not in k}, sort_keys=True, default=str)
+        pem = inputs.get("caPrivateKeyPem") or inputs.get("privateKeyPem")
+        signer, source_id = self._signer(pem)
+        memo = (kind, facts, keys.spki(signer.public_key()))
+        serial = int.from_bytes(hashlib.sha256(repr(memo).encode()).digest()[:16], "big")
+        if "certRequest" in kind:
+            return {"certRequestPem": self.vault.kept(memo, lambda _: keys.request(inputs, signer))}
+        if "locallySigned" in kind:
+            asked = keys.parsed_request(inputs.get("certRequestPem"))
+            subject_id, *_ = self.vault.kept(("key", keys.spki(asked.public_key())), lambda _: ("", None, 0))
+            self.vault.signers.add((source_id, subject_id))
+            authority = inputs.get("caCertPem")
+            made = self.vault.kept(
+                memo,
+                lambda _: keys.certificate(inputs, signer, self.vault.now, serial, asked=asked, authority=authority),
+            )
+        else:
+            made = self.vault.kept(memo, lambda _: keys.certificate(inputs, signer, self.vault.now, serial))
+        end = self.vault.now.isoformat()
+        return {"certPem": made, "validityStartTime": end, "validityEndTime": end, "readyForRenewal": False}
+
+    def chance(self, kind: str, urn: str, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The random package. Only passwords, bytes and strings are secrets of anybody's."""
+        length = int(inputs.get("length") or inputs.get("byteLength") or 16)
+        if "randomPassword" in kind or "randomString" in kind:
+            text = self.value(source, "result", lambda chance: _password(inputs, length, chance))
+            if "randomString" in kind:
+                return {"result": text}
+            hashed = self.value(source, "bcrypt", lambda chance: "$2a$10$" + forms.text_of(53, chance))
+            return {"result": secret(text), "bcryptHash": secret(hashed)}
+        if "randomBytes" in kind:
+            made = self.value(source, "bytes", lambda chance: chance.randbytes(length))
+            return {"base64": secret(base64.b64encode(made).decode()), "hex": secret(made.hex())}
+        chance = random.Random(f"{self.vault.seed} {urn}")  # noqa: S311 an id, no secret
+        made = chance.randbytes(length)
+        if "randomPet" in kind:
+            return {
+                "id": "-".join(
+                    forms.text_of(6, chance, string.ascii_lowercase) for _ in range(int(inputs.get("length") or 2))
+                )
+            }
+        if "randomInteger" in kind:
+            return {"result": chance.randint(int(inputs.get("min") or 0), int(inputs.get("max") or 1))}
+        if "randomShuffle" in kind:
+            given = list(inputs.get("inputs") or [])
+            return {"results": chance.sample(given, len(given))[: int(inputs.get("resultCount") or len(given))]}
+        if "randomUuid" in kind:
+            digits = made[:16].hex().ljust(32, "0")
+            return {"result": f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"}
+        return {
+            "hex": made.hex(),
+            "dec": str(int.from_bytes(made, "big")),
+            "b64Std": base64.b64encode(made).decode(),
+            "b64Url": base64.urlsafe_b64encode(made).rstrip(b"=").decode(),
+        }
+
+    def kubernetes_secret(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The data of a Secret: what it was given, and what its cluster adds."""
+        data = dict(inputs.get("data") or {})
+        for key, text in (inputs.get("stringData") or {}).items():
+            data[key] = base64.b64encode(str(text).encode()).decode()
+        made: Mapping[str, Any] = {}
+        if inputs.get("type") == "kubernetes.io/service-account-token":
+            authority = self.vault.kept(("authority", source.place), lambda _: _authority(source.place, self.vault))
+            made = {"token": self.by_name(source, "service-account-token"), "ca.crt": authority, "namespace": "default"}
+        elif not data:
+            made = {key: self.by_name(source, key) for key in USUAL_KEYS}
+        return data | {
+            key: base64.b64encode(str(text).encode()).decode() for key, text in made.items() if key not in data
+        }
+
+    def declared(self, source: Source, names: Mapping[str, str], secrets: Sequence[str], urn: str) -> dict[str, Any]:
+        """Outputs of a resource of which nothing is known but their names and types."""
+        found: dict[str, Any] = {}
+        for name, kind in names.items():
+            if name in secrets:
+                found[name] = secret(self.by_name(source, name))
+            else:
+                chance = random.Random(f"{self.vault.seed} {urn} {name}")  # noqa: S311 no secret
+                found[name] = {"int": 1, "float": 1, "bool": False, "list": [], "dict": {}}.get(
+                    kind, public(name, chance)
+                )
+        return found
+
+
+def _same(value: Made, _: random.Random) -> Made:
+    return value
+
+
+def _password(inputs: Mapping[str, Any], length: int, chance: random.Random) -> str:
+    classes = {
+        "upper": string.ascii_uppercase,
+        "lower": string.ascii_lowercase,
+        "numeric": string.digits,
+        "special": str(inputs.get("overrideSpecial") or SYMBOLS),
+    }
+    letters = "".join(found for name, found in classes.items() if inputs.get(name, True) is not False)
+    return forms.text_of(length, chance, letters or string.ascii_letters)
+
+
+def _authority(place: str, vault: Vault) -> str:
+    inputs = {"subject": {"commonName": f"authority of {place}"[:60]}, "isCaCertificate": True}
+    return keys.certificate(inputs, keys.generate(), vault.now, 1)
+
+
+def public(name: str, chance: random.Random) -> str:
+    """Something public that is called so."""
+    word = forms.text_of(8, chance, string.ascii_lowercase)
+    if re.search(r"url|uri", name, re.IGNORECASE):
+        return f"https://{word}.example.com"
+    if re.search(r"host|endpoint|address|domain|fqdn|server", name, re.IGNORECASE):
+        return f"{word}.example.com"
+    if re.search(r"\bip\b|Ip$", name):
+        return f"192.0.2.{chance.randrange(1, 255)}"
+    return word
+
+
+def named(name: str, chance: random.Random) -> Any:
+    """A secret that is called so: a kubeconfig, a key, a set of certificates, or else an opaque token."""
+    low = name.lower()
+    if "kubeconfig" in low or low == "config":
+        return json.dumps(forms.kubeconfig("https://made-up.example.com:6443", ["made-up"], chance))
+    if "cacerts" in low:
+        return _cacerts()
+    if "service-account-token" in low:
+        claims = {
+            "iss": "https://kubernetes.default.svc",
+            "sub": "system:serviceaccount:made:up",
+            "jti": forms.text_of(12, chance),
+        }
+        return forms.token(claims, chance)
+    if re.search(r"cert|crt|bundle|(^|[-_.])ca$", low) and "key" not in low:
+        return keys.certificate(
+            {"subject": {"commonName": "made up"}, "isCaCertificate": True}, keys.generate(), _EPOCH, 7
+        )
+    if re.search(r"private|key\.pem|\.key$|ca[-_]?key|ssh", low):
+        return keys.private_texts(keys.generate())["privateKeyPemPkcs8"]
+    return forms.text_of(40, chance)
+
+
+_EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+def _cacerts() -> dict[str, str]:
+    """As of the library's stack `trust`."""
+    root, own = keys.generate(), keys.generate()
+    inputs = {"subject": {"commonName": "made-up root"}, "isCaCertificate": True}
+    root_pem = keys.certificate(inputs, root, _EPOCH, 1)
+    asked = keys.parsed_request(keys.request({"subject": {"commonName": "made-up intermediate"}}, own))
+    own_pem = keys.certificate({"isCaCertificate": True}, root, _EPOCH, 2, asked=asked, authority=root_pem)
+    key = keys.private_texts(own)["privateKeyPemPkcs8"]
+    return {"ca-key.pem": key, "ca-cert.pem": own_pem, "cert-chain.pem": own_pem + root_pem, "root-cert.pem": root_pem}
+
+
+def owner_of_stack(name: str, users: Sequence[str]) -> Owner:
+    """Another stack's outputs are the control plane's, unless it is said to be a user's."""
+    last = name.rpartition("/")[2]
+    return Owner.USERS if any(fnmatch.fnmatchcase(last, pattern) for pattern in users) else Owner.CONTROL_PLANE

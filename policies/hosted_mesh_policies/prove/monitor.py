@@ -1,0 +1,283 @@
+"""Stands in for the engine's resource monitor: takes registrations down, answers what providers would.
+
+Its methods take the protocol's messages; `grpc_server` serves them to a process, and tests call them in their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+from google.protobuf import empty_pb2
+from pulumi.runtime.proto import provider_pb2, resource_pb2
+
+from .. import vocabulary
+from .capture import Capture, Registered
+from .credentials import replaced
+from .keys import UnusableKeyError
+from .made_up import Answers, owner_of_stack
+from .places import Known, Place, Places, Side
+from .values import plain, secret, struct_of, tree_of
+from .vault import Owner, Source, Vault, World
+
+DECLARED: Final = "hosted-mesh:declared-outputs"
+"""Input by which the started program tells which outputs a resource's class has, and of which types."""
+STACK_OUTPUT: Final = "hosted-mesh:prove:stackOutput"
+FILE: Final = "hosted-mesh:prove:file"
+DRAW: Final = "hosted-mesh:prove:draw"
+NOTE: Final = "hosted-mesh:prove:note"
+REFERENCE: Final = "pulumi:pulumi:StackReference"
+STACK: Final = "pulumi:pulumi:Stack"
+CHARTS: Final = frozenset(
+    ["kubernetes:helm.sh/v4:Chart", "kubernetes:kustomize/v2:Directory"]
+    + [f"kubernetes:yaml/v2:{kind}" for kind in ("ConfigFile", "ConfigGroup")]
+)
+"""Components of the kubernetes package: what they make is a function of their inputs."""
+
+Transform = Callable[[Any, Any], None]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a program is run in, the same for all runs.
+
+    stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret.
+    users_stacks: names of stacks (`*` matches anything) whose outputs are the user's own.
+    """
+
+    project: str = "project"
+    stack: str = "stack"
+    known: Known = field(default_factory=Known)
+    stack_outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    users_stacks: Sequence[str] = ("data-plane",)
+
+
+class Monitor:
+    """One run's monitor. `capture` is filled while the program runs."""
+
+    def __init__(self, surroundings: Surroundings, vault: Vault, world: World) -> None:
+        self.surroundings, self.vault, self.world = surroundings, vault, world
+        self.answers = Answers(vault, world)
+        self.places = Places(surroundings.known)
+        self.capture = Capture()
+        self.transform: Callable[[Any], Any] = lambda request: request
+        self.stack_transforms: list[Any] = []
+        self._lock = threading.RLock()
+        self.resources: dict[str, Any] = {}
+
+    # What the SDK calls --------------------------------------------------------------------------------------------
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        request = self.transform(request)
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type == STACK:
+            return resource_pb2.RegisterResourceResponse(urn=urn)
+        with self._lock:
+            return self._register(urn, request)
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        with self._lock:
+            inputs = tree_of(request.properties)
+            declared = inputs.pop(DECLARED, {})
+            place = self._place(request.type, request.provider, {})
+            if place is not None:
+                self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
+            if request.type == REFERENCE:
+                outputs = self._stack(str(request.id or inputs.get("name") or request.name))
+            else:
+                outputs = self._outputs(urn, request.type, inputs, declared, (), place, read=True)
+                self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(outputs))
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        return empty_pb2.Empty()
+
+    def Invoke(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        args = plain(tree_of(request.args))
+        with self._lock:
+            result = self._invoke(request.tok, args)
+        fields: Any = {"return": struct_of(result)}  # a word of Python's
+        return resource_pb2.ResourceInvokeResponse(**fields)
+
+    def Call(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        self._note(f"method {request.tok}: no provider is there to run it; its result is empty")
+        return provider_pb2.CallResponse()
+
+    def SupportsFeature(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        return resource_pb2.SupportsFeatureResponse(hasSupport=request.id != "outputValues")
+
+    def GetDeploymentInfo(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        features = ("SECRETS", "RESOURCE_REFERENCES", "ALIAS_SPECS", "DELETED_WITH", "TRANSFORMS", "INVOKE_TRANSFORMS")
+        more = ("PARAMETERIZATION", "RESOURCE_HOOKS", "ERROR_HOOKS", "REPLACE_WITH", "REPLACEMENT_TRIGGER")
+        return resource_pb2.DeploymentInfo(
+            supportedFeatures=[getattr(resource_pb2, f"RESOURCE_MONITOR_FEATURE_{name}") for name in features + more]
+        )
+
+    def RegisterPackage(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        return resource_pb2.RegisterPackageResponse(ref=f"{request.name}")
+
+    def RegisterStackTransform(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        self.stack_transforms.append(request)
+        return empty_pb2.Empty()
+
+    def RegisterStackInvokeTransform(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        self._note("a transform of function calls was not run")
+        return empty_pb2.Empty()
+
+    def RegisterResourceHook(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        self._note("resource hooks were not run")
+        return empty_pb2.Empty()
+
+    RegisterErrorHook = RegisterResourceHook
+
+    def SignalAndWaitForShutdown(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        return empty_pb2.Empty()
+
+    # What is done with it ------------------------------------------------------------------------------------------
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        types = parent.split("::")[2] + "$" if parent and STACK not in parent else ""
+        return f"urn:pulumi:{self.surroundings.stack}::{self.surroundings.project}::{types}{type_}::{name}"
+
+    def _register(self, urn: str, request: Any) -> Any:
+        inputs = tree_of(request.object)
+        declared = inputs.pop(DECLARED, {})
+        known = plain(inputs)
+        if request.type.startswith("pulumi:providers:"):
+            opened = self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
+            self.capture.sides[opened.name] = opened.side
+            return resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id", object=struct_of(inputs))
+        if not request.custom and not request.remote:
+            return resource_pb2.RegisterResourceResponse(urn=urn, object=struct_of(inputs))
+        place = self._place(request.type, request.provider, dict(request.providers))
+        asked = dict(inputs)
+        if request.importId:
+            asked["(import id)"] = request.importId
+        self._take(Registered(urn, request.type, request.name, asked, place))
+        if request.remote and request.type not in CHARTS:
+            self._note(f"{request.type} {request.name}: a component of another package, of which nobody ran the inside")
+        elif request.type.startswith("pulumi-python:"):
+            self._note(f"{request.type} {request.name}: a dynamic provider's code was not run")
+        try:
+            secrets = tuple(request.additionalSecretOutputs)
+            outputs = self._outputs(urn, request.type, inputs, declared, secrets, place, read=False)
+        except UnusableKeyError as problem:
+            self.capture.problems.append(f"{request.type} {request.name}: {problem}")
+            outputs = inputs
+        identity = str(plain(outputs.get("id") or f"{request.name}-id"))
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(outputs))
+
+    def _take(self, resource: Registered) -> None:
+        self.capture.resources[resource.urn] = resource
+
+    def _place(self, kind: str, provider: str, providers: Mapping[str, str]) -> Place | None:
+        package = kind.split(":", maxsplit=1)[0]
+        if package == "pulumi-python":
+            return Place(Side.UNKNOWN, "a dynamic provider")
+        reference = provider or providers.get(package, "")
+        return self.places.place_of(kind, reference.rpartition("::")[0])
+
+    def _note(self, text: str) -> None:
+        if text not in self.capture.unsure:
+            self.capture.unsure.append(text)
+
+    def source(self, urn: str, kind: str, name: str, place: Place | None) -> Source:
+        """Whose a resource's secrets are, as far as that can be told from where it stands."""
+        types = set(urn.split("::")[2].split("$")[:-1])
+        owner, where = Owner.FREE, ""
+        if types & vocabulary.CONTROL_PLANE_TYPES:
+            owner = Owner.CONTROL_PLANE
+        elif types & vocabulary.DATA_PLANE_TYPES:
+            owner = Owner.USERS
+        elif place is not None:
+            owner, where = Owner.PLACE, place.name
+        short = kind.rpartition(":")[2]
+        return Source(urn, f"{short} {name}", owner, where, weak="randomString" in kind)
+
+    def _outputs(
+        self,
+        urn: str,
+        kind: str,
+        inputs: dict[str, Any],
+        declared: Any,
+        secrets: Sequence[str],
+        place: Place | None,
+        *,
+        read: bool,
+    ) -> dict[str, Any]:
+        """Inputs, and what the provider adds."""
+        known = plain(inputs)
+        source = self.source(urn, kind, urn.rpartition("::")[2], place)
+        made: dict[str, Any] = {}
+        if kind == REFERENCE:
+            return self._stack(str(known.get("name") or urn.rpartition("::")[2]))
+        if kind.startswith("tls:index/privateKey"):
+            made = self.answers.key(source, known)
+        elif kind.startswith("tls:index/"):
+            made = self.answers.certificate(kind, known)
+        elif kind.startswith("random:"):
+            made = self.answers.chance(kind, urn, source, known)
+        elif kind == "kubernetes:core/v1:Secret":
+            made = {
+                "data": secret(self.answers.kubernetes_secret(source, {} if read else known)),
+                "type": known.get("type") or "Opaque",
+            }
+        if not made:
+            names = {str(name): str(type_) for name, type_ in (declared or {}).items()}
+            if kind.startswith("kubernetes:"):
+                names = {}
+                made = {
+                    "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}} if kind.endswith(":Service") else {}
+                }
+            made = {**made, **self.answers.declared(source, names, secrets, urn)}
+        if kind.startswith("kubernetes:") and isinstance(known.get("metadata"), dict):
+            given = (
+                inputs["metadata"] if isinstance(inputs["metadata"], dict) and "name" in inputs["metadata"] else None
+            )
+            if given is None:
+                made["metadata"] = {
+                    "name": urn.rpartition("::")[2].lower(),
+                    "namespace": "default",
+                    **known["metadata"],
+                }
+        outputs = {**inputs, **made}
+        for key in secrets:
+            if key in outputs:
+                outputs[key] = secret(outputs[key])
+        return outputs
+
+    def _stack(self, name: str) -> dict[str, Any]:
+        given = self.surroundings.stack_outputs.get(name, {})
+        secrets = [key for key, value in given.items() if value == "[secret]"]
+        outputs = {
+            key: secret(self.stack_output(name, key)) if key in secrets else value for key, value in given.items()
+        }
+        return {"name": name, "outputs": outputs, "secretOutputNames": secrets}
+
+    def stack_output(self, stack: str, key: str) -> Any:
+        """An output of another stack, by its name."""
+        owner = owner_of_stack(stack, self.surroundings.users_stacks)
+        source = Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner)
+        return self.answers.by_name(source, key)
+
+    def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        if token == STACK_OUTPUT:
+            return {"value": self.stack_output(str(args["stack"]), str(args["name"]))}
+        if token == DRAW:
+            source = Source(str(args["name"]), str(args["name"]), weak=True)
+            size = int(args["size"])
+            return {"hex": self.answers.value(source, f"{size} bytes", lambda chance: chance.randbytes(size).hex())}
+        if token == NOTE:
+            self._note(str(args["text"]))
+            return {}
+        if token == FILE:
+            return {"text": replaced(str(args["text"]), str(args["name"]), self.answers)}
+        if token == "kubernetes:yaml:decode":  # noqa: S105 a function's name
+            documents = [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]
+            return {"result": documents}
+        self._note(f"function {token}: no provider is there to run it; its result is empty")
+        return {}

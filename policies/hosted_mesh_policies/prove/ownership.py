@@ -1,0 +1,61 @@
+"""Whose a secret is, and so where it may not go. Told by where it was made, else by where the program sends it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .capture import Spot
+from .places import Side
+from .vault import Owner, Source, Vault
+
+
+@dataclass
+class Owners:
+    """Answers for one experiment. alone: what changes if one secret alone is another. users: patterns of names of
+    secrets that somebody has said to be the users' own."""
+
+    vault: Vault
+    alone: Callable[[str], set[Spot]]
+    side: Callable[[Spot], Side | None]
+    place: Callable[[Spot], str]
+    users: Sequence[str]
+    is_secret_data: Callable[[Spot], bool]
+    sides: dict[str, Side] = field(default_factory=dict)
+    _control_plane: dict[str, bool] = field(default_factory=dict)
+
+    def why_not(self, source: Source, spot: Spot) -> str:
+        """Why a secret must not be in a spot; empty if it may."""
+        if any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users) or source.owner is Owner.USERS:
+            return ""
+        if source.owner is Owner.PLACE:
+            return self._of_place(source, spot)
+        if self.is_control_planes(source.id):
+            return "the control plane's"
+        places = {self.place(one) for one in self.alone(source.id) if self.side(one) in {Side.DATA_PLANE, Side.UNKNOWN}}
+        return "given to more than one place, and nobody says whose it is" if len(places) > 1 else ""
+
+    def _of_place(self, source: Source, spot: Spot) -> str:
+        if source.place == self.place(spot):
+            return ""
+        side = self.sides.get(source.place, Side.UNKNOWN)
+        return "another data plane's" if side is Side.DATA_PLANE else "the control plane's"
+
+    def is_control_planes(self, source_id: str) -> bool:
+        """True for what was made there, what the program keeps there, and what signs a certificate of such a key."""
+        if source_id not in self._control_plane:
+            self._control_plane[source_id] = False  # ends a circle of keys that sign each other
+            self._control_plane[source_id] = self._is_control_planes(self.vault.sources[source_id])
+        return self._control_plane[source_id]
+
+    def _is_control_planes(self, source: Source) -> bool:
+        if source.owner in {Owner.USERS, Owner.CONTROL_PLANE}:
+            return source.owner is Owner.CONTROL_PLANE
+        if source.owner is Owner.PLACE:
+            return self.sides.get(source.place, Side.UNKNOWN) is not Side.DATA_PLANE
+        kept = [spot for spot in self.alone(source.id) if self.side(spot) is Side.CONTROL_PLANE]
+        if any(not source.weak or self.is_secret_data(spot) for spot in kept):
+            return True
+        signed = {subject for signer, subject in self.vault.signers if signer == source.id and subject != source.id}
+        return any(subject in self.vault.sources and self.is_control_planes(subject) for subject in signed)

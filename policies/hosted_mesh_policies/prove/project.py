@@ -1,0 +1,209 @@
+"""A Pulumi project as it lies in a folder: its program, and the configuration of one stack."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from . import forms, keys
+from .made_up import named
+from .process import Program
+
+MADE_UP_KUBECONFIG: Final = "/made-up/kubeconfig"
+"""What KUBECONFIG is in a run on a machine that has none."""
+
+
+class UnusableProjectError(Exception):
+    """A folder or file that cannot be used. The message names it, the rule and the fix."""
+
+
+def read(
+    folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str], python: str | None
+) -> tuple[str, Program]:
+    """The project's name and its program. Raises: UnusableProjectError."""
+    folder = folder.resolve()
+    project = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
+    runtime = project.get("runtime")
+    language = runtime.get("name") if isinstance(runtime, Mapping) else runtime
+    if language != "python":
+        raise UnusableProjectError(f"{folder / 'Pulumi.yaml'}: runtime is not python. Only Python programs can be run")
+    name = str(project.get("name") or folder.name)
+    main = (folder / str(project.get("main") or ".")).resolve()
+    main = main / "__main__.py" if main.is_dir() else main
+    if not main.is_file():
+        raise UnusableProjectError(f"{main}: does not exist. Give the folder of a Pulumi project with a Python program")
+    stacks = (
+        folder / str(project.get("stackConfigDir") or project.get("config") or ".") if _is_text(project) else folder
+    )
+    given = config_file or stacks / f"Pulumi.{stack}.yaml"
+    settings = (
+        _yaml(given, "Name one with --config-file, or a stack with --stack") if config_file or given.is_file() else {}
+    )
+    config, secret_keys = _configuration(name, project, settings, secrets, given)
+    environment = (
+        {} if Path(os.environ.get("KUBECONFIG") or MADE_UP_KUBECONFIG).is_file() else {"KUBECONFIG": MADE_UP_KUBECONFIG}
+    )
+    documents = [*_parsed(config), *_documents({folder, stacks, given.parent, main.parent})]
+    return name, Program(
+        directory=main.parent,
+        main=main,
+        python=python or _python(folder, runtime),
+        config=config,
+        secret_keys=secret_keys,
+        files=_missing_kubeconfigs(documents, environment),
+        environment=environment,
+    )
+
+
+def _is_text(project: Mapping[str, Any]) -> bool:
+    return isinstance(project.get("stackConfigDir"), str) or isinstance(project.get("config"), str)
+
+
+def _yaml(path: Path, fix: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise UnusableProjectError(f"{path}: cannot be read ({problem.strerror}). {fix}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UnusableProjectError(f"{path}: is not YAML. {fix}") from None
+    if not isinstance(found, dict):
+        raise UnusableProjectError(f"{path}: is not a mapping. {fix}")
+    return found
+
+
+def _python(folder: Path, runtime: Any) -> str:
+    """The interpreter of the project's own environment, if it has one."""
+    options = runtime.get("options") if isinstance(runtime, Mapping) else None
+    own = options.get("virtualenv") if isinstance(options, Mapping) else None
+    found = folder / str(own) / "bin" / "python" if own else None
+    return str(found) if found and found.is_file() else sys.executable
+
+
+def _configuration(
+    name: str, project: Mapping[str, Any], settings: Mapping[str, Any], secrets: Sequence[str], file: Path
+) -> tuple[dict[str, str], list[str]]:
+    """Values by full key, and which are secret. An encrypted value is made up from its key's name."""
+    defaults = project.get("config") if isinstance(project.get("config"), Mapping) else {}
+    raw = {key: _default(value) for key, value in (defaults or {}).items()}
+    given = settings.get("config") or {}
+    if not isinstance(given, Mapping):
+        raise UnusableProjectError(f"{file}: config is not a mapping. Write keys and values below it")
+    raw = {_full(name, str(key)): value for key, value in {**raw, **given}.items()}
+    raw = {key: value for key, value in raw.items() if value is not None}
+    secret_keys = [key for key, value in raw.items() if _has_secret(value)]
+    for key in secrets:
+        full = _full(name, key)
+        if full not in raw:
+            raise UnusableProjectError(f"--secret {key}: the configuration has no such key. Check its name in {file}")
+        secret_keys.append(full)
+    return {key: _text(_opened(value, key)) for key, value in raw.items()}, sorted(set(secret_keys))
+
+
+def _full(project: str, key: str) -> str:
+    return key if ":" in key else f"{project}:{key}"
+
+
+def _default(value: Any) -> Any:
+    return value.get("default", value.get("value")) if isinstance(value, Mapping) else value
+
+
+def _has_secret(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return set(value) == {"secure"} or any(map(_has_secret, value.values()))
+    return isinstance(value, list) and any(map(_has_secret, value))
+
+
+def _opened(value: Any, key: str) -> Any:
+    """The value with what is encrypted made up by the name that it stands under."""
+    if isinstance(value, Mapping):
+        if set(value) == {"secure"}:
+            word = re.sub(r"[^a-z0-9]+", "-", key.rpartition(":")[2].lower()).strip("-")
+            chance = random.Random(key)  # noqa: S311 replaced in each run anyway
+            if "kubeconfig" in word:
+                return json.dumps(forms.kubeconfig(f"https://{word}.example.com:6443", [word], chance))
+            return named(word, chance)
+        return {name: _opened(one, str(name)) for name, one in value.items()}
+    return [_opened(one, key) for one in value] if isinstance(value, list) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def _parsed(config: Mapping[str, str]) -> Iterator[Any]:
+    for value in config.values():
+        if value.startswith(("{", "[")):
+            yield json.loads(value)
+
+
+def _documents(folders: set[Path]) -> Iterator[Any]:
+    """The YAML files beside the program and its configuration: a mesh document may be among them."""
+    for folder in sorted(folders):
+        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+            try:
+                yield from yaml.safe_load_all(path.read_text(encoding="utf-8"))
+            except (OSError, yaml.YAMLError, UnicodeDecodeError):
+                continue
+
+
+def _references(tree: Any) -> Iterator[tuple[str, str, str]]:
+    """Clusters that a document names by a kubeconfig's path: the path, the context, the API server's address."""
+    if isinstance(tree, Mapping):
+        path = tree.get("kubeconfig")
+        if isinstance(path, str) and "\n" not in path and not path.startswith("{"):
+            context = str(tree.get("context") or "default")
+            yield path, context, str(tree.get("server") or f"https://{_slug(context)}.example.com:6443")
+        for one in tree.values():
+            yield from _references(one)
+    elif isinstance(tree, list):
+        for one in tree:
+            yield from _references(one)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "cluster"
+
+
+def _missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]) -> dict[str, str]:
+    """A kubeconfig for each path that is named and not there, with the contexts that are asked of it."""
+    wanted: dict[str, dict[str, str]] = {}
+    variable = environment.get("KUBECONFIG", "")
+    for document in documents:
+        for path, context, server in _references(document):
+            full = path.replace("${KUBECONFIG}", variable).replace("$KUBECONFIG", variable) if variable else path
+            full = str(Path(os.path.expandvars(full)).expanduser())
+            if not Path(full).is_file():
+                wanted.setdefault(full, {}).setdefault(context, server)
+    if variable:
+        wanted.setdefault(variable, {}).setdefault("default", "https://default.example.com:6443")
+    return {path: yaml.safe_dump(_kubeconfig(servers)) for path, servers in wanted.items()}
+
+
+def _kubeconfig(servers: Mapping[str, str]) -> dict[str, Any]:
+    """A kubeconfig with a cluster and a user for each context. Each cluster has an authority of its own."""
+
+    def cluster(name: str, server: str) -> dict[str, str]:
+        inputs = {"subject": {"commonName": name[:60]}, "isCaCertificate": True}
+        pem = keys.certificate(inputs, keys.generate(), datetime.datetime.now(datetime.UTC), 1)
+        return {"server": server, "certificate-authority-data": base64.b64encode(pem.encode()).decode()}
+
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": next(iter(servers)),
+        "clusters": [{"name": name, "cluster": cluster(name, server)} for name, server in servers.items()],
+        "users": [{"name": name, "user": {"token": "made-up-" + "x" * 32}} for name in servers],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in servers],
+    }

@@ -1,0 +1,147 @@
+"""Public keys and certificates that a program made itself: recognised by structure, and proven to be of their keys."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import Any, Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from . import keys
+from .vault import Vault
+
+_PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----(?:\n|\\n)?", re.DOTALL)
+_PRIVATE: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----\n?", re.DOTALL)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
+_OWN_IDENTIFIERS: Final = (x509.SubjectKeyIdentifier, x509.AuthorityKeyIdentifier)
+
+
+class PublicFacts:
+    """What follows from the public halves of a vault's keys. Two texts that mean the same have one canonical text."""
+
+    def __init__(self, vault: Vault) -> None:
+        self.size = vault.size
+        self.names: dict[bytes, str] = {}
+        self.public: list[Any] = []
+        self.texts: dict[str, str] = {}
+        for source, texts in vault.by_source():
+            for text in texts:
+                for found in _PRIVATE.findall(text):
+                    try:
+                        self._add(source, keys.private_of(found).public_key())
+                    except keys.UnusableKeyError:
+                        continue
+        self._any = (
+            re.compile("|".join(map(re.escape, sorted(self.texts, key=len, reverse=True)))) if self.texts else None
+        )
+
+    def _add(self, source: str, public: Any) -> None:
+        der = keys.spki(public)
+        if der in self.names:
+            return
+        self.names[der] = source
+        self.public.append(public)
+        for form, text in _encodings(public).items():
+            self.texts[text] = f"<{form} of {source}>"
+            self.texts[text.replace("\n", "\\n")] = f"<{form} of {source}>"
+
+    def canonical(self, text: Any, depth: int = 0) -> Any:
+        """The text with each public fact replaced by its name: which fact of whose key."""
+        if not isinstance(text, str):
+            return text
+        text = _PEM.sub(lambda found: self._certificate(found.group()), text)
+        if self._any:
+            text = self._any.sub(lambda found: self.texts[found.group()], text)
+        if depth < 2:
+            text = _BASE64.sub(lambda found: self._inside(found.group(), depth), text)
+        return text
+
+    def _inside(self, encoded: str, depth: int) -> str:
+        try:
+            inner = base64.b64decode(encoded, validate=True)
+            text = inner.decode()
+        except ValueError:
+            return self._der(inner, encoded) if encoded.startswith("MII") else encoded
+        found = self.canonical(text, depth + 1)
+        return f"<base64 of {found}>" if found != text else encoded
+
+    def _der(self, der: bytes, encoded: str) -> str:
+        try:
+            pem = x509.load_der_x509_certificate(der).public_bytes(Encoding.PEM).decode()
+        except ValueError:
+            return encoded
+        found = self._certificate(pem)
+        return f"<DER of {found}>" if found != pem else encoded
+
+    def _certificate(self, pem: str) -> str:
+        """A certificate's own facts, if its key is known and its signature that of a known key; else as it is."""
+        try:
+            parsed = x509.load_pem_x509_certificate(pem.replace("\\n", "\n").encode())
+            subject = self.names[keys.spki(parsed.public_key())]
+        except (ValueError, KeyError, UnsupportedAlgorithm):
+            return pem
+        signer = next((self.names[keys.spki(key)] for key in self.public if _signed(parsed, key)), None)
+        if signer is None:
+            return pem
+        rest = [repr(one) for one in parsed.extensions if not isinstance(one.value, _OWN_IDENTIFIERS)]
+        facts = (
+            parsed.subject,
+            parsed.issuer,
+            parsed.serial_number,
+            parsed.not_valid_before_utc,
+            parsed.not_valid_after_utc,
+        )
+        return f"<certificate of {subject} by {signer}: {facts} {rest}>"
+
+
+def _signed(certificate: x509.Certificate, public: Any) -> bool:
+    """True if a key signed a certificate."""
+    algorithm: Any = certificate.signature_hash_algorithm
+    padding: Any = certificate.signature_algorithm_parameters
+    body, signature = certificate.tbs_certificate_bytes, certificate.signature
+    try:
+        if isinstance(public, rsa.RSAPublicKey):
+            public.verify(signature, body, padding, algorithm)
+        elif isinstance(public, ec.EllipticCurvePublicKey):
+            public.verify(signature, body, ec.ECDSA(algorithm))
+        else:
+            public.verify(signature, body)
+    except (InvalidSignature, TypeError, ValueError, AttributeError, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def _encodings(public: Any) -> dict[str, str]:
+    """The usual ways to write a public key, and its usual digests."""
+    der = keys.spki(public)
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    found = {
+        "public key": pem,
+        "public key without its last line break": pem.strip(),
+        "public key's DER": base64.b64encode(der).decode(),
+        "public key's hex": der.hex(),
+        "public key's SHA-256": hashlib.sha256(der).hexdigest(),
+        "public key's pin": base64.b64encode(hashlib.sha256(der).digest()).decode(),
+        "PEM's SHA-256": hashlib.sha256(pem.encode()).hexdigest(),
+    }
+    try:
+        line = public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+        blob = line.split()[1]
+        digest = base64.b64encode(hashlib.sha256(base64.b64decode(blob)).digest()).decode().rstrip("=")
+        found |= {"SSH public key": blob, "SSH fingerprint": digest}
+    except (ValueError, UnsupportedAlgorithm):
+        pass
+    numbers: dict[str, int] = {}
+    if isinstance(public, rsa.RSAPublicKey):
+        numbers = {"n": public.public_numbers().n}
+    elif isinstance(public, ec.EllipticCurvePublicKey):
+        numbers = {"x": public.public_numbers().x, "y": public.public_numbers().y}
+    size = (public.key_size + 7) // 8 if numbers else 0
+    for name, number in numbers.items():
+        found[f"JWK's {name}"] = base64.urlsafe_b64encode(number.to_bytes(size, "big")).rstrip(b"=").decode()
+    return {form: text for form, text in found.items() if len(text) > 16}

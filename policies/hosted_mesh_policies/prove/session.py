@@ -1,0 +1,114 @@
+"""What `hosted-mesh prove` does once its arguments are read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+
+from . import network, project, report
+from .experiment import Experiment
+from .monitor import Surroundings
+from .places import Known
+from .process import Runner
+from .project import UnusableProjectError
+from .vault import Vault
+from .verdict import Verdict, verdict
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the command was told of secrets: configuration keys, STACK=FILE of other stacks, patterns of users' own."""
+
+    keys: Sequence[str] = ()
+    stack_outputs: Sequence[str] = ()
+    users: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command's arguments."""
+
+    folder: Path
+    stack: str
+    config_file: Path | None
+    sources: Sources
+    control_plane: Sequence[str]
+    data_plane: Sequence[str]
+    policy_config: Path | None
+    rounds: int
+    python: str | None
+    form: Literal["table", "json", "sarif"]
+    output: Path | None
+
+
+def perform(request: Request) -> int:
+    """Runs the program, writes the report, returns the exit code. Cuts this process off from the network for good."""
+    try:
+        known = _known(request)
+        name, program = project.read(
+            request.folder, request.stack, request.config_file, request.sources.keys, request.python
+        )
+        outputs = _outputs(request.sources.stack_outputs)
+    except UnusableProjectError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    is_cut = network.cut()
+    vault = Vault()
+    runner = Runner(program, Surroundings(name, request.stack, known, outputs), vault)
+    found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
+    if not is_cut:
+        found.remarks.append("the kernel gives no network of one's own here: only Python was kept from connecting")
+    _write(found, request, str(request.folder / program.main.name))
+    return found.exit_code
+
+
+def _write(found: Verdict, request: Request, main: str) -> None:
+    if request.form == "table" and request.output is None:
+        report.as_table(found, Console())
+    elif request.form == "table" and request.output is not None:
+        with request.output.open("w", encoding="utf-8") as file:
+            report.as_table(found, Console(file=file, width=120))
+    else:
+        text = report.as_json(found) if request.form == "json" else report.as_sarif(found, main)
+        if request.output is None:
+            print(text)
+        else:
+            request.output.write_text(text + "\n", encoding="utf-8")
+
+
+def _json(path: Path, fix: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UnusableProjectError(f"{path}: cannot be read as JSON. {fix}") from None
+    if not isinstance(found, dict):
+        raise UnusableProjectError(f"{path}: is not a mapping. {fix}")
+    return found
+
+
+def _known(request: Request) -> Known:
+    ours, theirs = list(request.control_plane), list(request.data_plane)
+    if request.policy_config is not None:
+        for settings in _json(request.policy_config, "Give the file of --policy-pack-config").values():
+            if isinstance(settings, dict):
+                ours += [*settings.get("controlPlaneServers", []), *settings.get("controlPlaneProviders", [])]
+                theirs += [*settings.get("dataPlaneServers", []), *settings.get("dataPlaneProviders", [])]
+    return Known(tuple(ours), tuple(theirs))
+
+
+def _outputs(given: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    found = {}
+    for one in given:
+        stack, equals, path = one.partition("=")
+        if not equals:
+            raise UnusableProjectError(
+                "--stack-outputs: is not STACK=FILE. Write organization/project/stack=outputs.json"
+            )
+        found[stack] = _json(Path(path), "Write it with `pulumi stack output --json`")
+    return found

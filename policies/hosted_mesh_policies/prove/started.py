@@ -1,0 +1,240 @@
+"""Runs in the process of the program: starts it as Pulumi's language host does, and answers in place of the machine.
+
+`python -m hosted_mesh_policies.prove.started` reads its task, JSON, from standard input. It cannot be reached from
+outside, has no network but the monitor, and reads other credentials than those that the machine has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextlib
+import io
+import itertools
+import json
+import logging
+import os
+import random
+import runpy
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pulumi
+from pulumi import _types
+from pulumi.runtime import rpc
+from pulumi.runtime import settings as runtime
+from pulumi.runtime.proto import resource_pb2
+
+from . import monitor
+from .forms import holds_credential
+from .values import plain, struct_of, tree_of
+
+LOCAL: Final = ("127.0.0.1", "::1", "localhost")
+LARGEST: Final = 4 * 1024 * 1024
+
+
+@contextlib.contextmanager
+def telling_more() -> Iterator[None]:
+    """Inside, the SDK also tells which outputs a resource's class has, and asks for each output of another stack."""
+    plainly = rpc.serialize_properties
+
+    async def serialized(inputs: Any, property_deps: Any, resource_obj: Any = None, *args: Any, **kwargs: Any) -> Any:
+        found = await plainly(inputs, property_deps, resource_obj, *args, **kwargs)
+        if isinstance(resource_obj, pulumi.CustomResource):
+            translate = resource_obj.translate_input_property
+            types = _types.resource_types(type(resource_obj))
+            names = {
+                translate(name): _kind(types.get(translate(name)) or types.get(name))
+                for name in inputs
+                if inputs[name] is None
+            }
+            if names:
+                found[monitor.DECLARED] = names
+        return found
+
+    def asked(self: Any, name: Any) -> pulumi.Output[Any]:
+        def answer(given: Any) -> Any:
+            outputs, stack, wanted = given
+            if wanted in (outputs or {}):
+                return outputs[wanted]
+            return pulumi.Output.secret(ask(monitor.STACK_OUTPUT, stack=stack, name=wanted)["value"])
+
+        return pulumi.Output.all(self.outputs, self.name, name).apply(answer)
+
+    places: tuple[tuple[Any, str, Any], ...] = (
+        (rpc, "serialize_properties", serialized),
+        (pulumi.StackReference, "get_output", asked),
+        (pulumi.StackReference, "require_output", asked),
+    )
+    before = [getattr(holder, name) for holder, name, _ in places]
+    for holder, name, changed in places:
+        setattr(holder, name, changed)
+    try:
+        yield
+    finally:
+        for (holder, name, _), old in zip(places, before, strict=True):
+            setattr(holder, name, old)
+
+
+@contextlib.contextmanager
+def same_time(start: float) -> Iterator[None]:
+    """Inside, every run begins at the same time, and each look at the clock takes a millisecond: what gzip or zip write
+    of the time is the same in all runs, and who waits for a time to come gets there."""
+    plainly, looks = (time.time, time.time_ns), itertools.count()
+
+    def now_ns() -> int:
+        return int(start) * 10**9 + next(looks) * 10**6
+
+    places: Any = time
+    places.time, places.time_ns = lambda: now_ns() / 10**9, now_ns
+    try:
+        yield
+    finally:
+        places.time, places.time_ns = plainly
+
+
+def _kind(type_: Any) -> str:
+    return str(getattr(type_, "__name__", "") or "str")
+
+
+def ask(token: str, **args: Any) -> dict[str, Any]:
+    """Asks the monitor something that is not Pulumi's."""
+    service: Any = runtime.get_monitor()
+    answer = service.Invoke(resource_pb2.ResourceInvokeRequest(tok=token, args=struct_of(args)))
+    found: dict[str, Any] = plain(tree_of(getattr(answer, "return")))
+    return found
+
+
+def _reads_other_credentials(made_up: dict[str, str]) -> None:
+    """What is read from a file is looked at: a credential is replaced, and a file that is missing may be made up."""
+    plainly = io.open
+
+    def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else None
+        if not isinstance(path, str) or set(mode) & set("wax+"):
+            return plainly(file, mode, *args, **kwargs)
+        text = _replaced(path, made_up[path]) if path in made_up else None
+        if text is None and Path(path).suffix not in {".py", ".pyc", ".pyi", ".so", ".pth"}:
+            text = _credential(path, plainly)
+        if text is None:
+            return plainly(file, mode, *args, **kwargs)
+        return io.BytesIO(text.encode()) if "b" in mode else io.StringIO(text)
+
+    builtins.open = io.open = opened
+
+
+def _credential(path: str, plainly: Any) -> str | None:
+    """What stands for a file's content, if that is a credential."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:  # noqa: PTH113, PTH202 Path.open is this
+            return None
+        with plainly(path, "rb") as file:
+            text = file.read().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _replaced(path, text) if holds_credential(text) else None
+
+
+def _replaced(path: str, text: str) -> str:
+    return str(ask(monitor.FILE, name=f"file {Path(path).name}", text=text)["text"])
+
+
+def _is_alone() -> None:
+    """Refuses connections to anywhere else. Where the kernel has cut the network this is the second lock."""
+
+    def refuse(event: str, args: tuple[Any, ...]) -> None:
+        if event == "socket.connect" and isinstance(args[1], tuple) and str(args[1][0]) not in LOCAL:
+            raise PermissionError("this run has no network")
+        if event == "socket.getaddrinfo" and str(args[0]) not in LOCAL:
+            raise PermissionError("this run has no network")
+
+    sys.addaudithook(refuse)
+
+
+def _draws_by_site(directory: str) -> None:
+    """Random numbers are made up too. What the program draws for itself may be a secret, one for each place in it that
+    draws; what a library draws, and ids, are the same in each run, so that they are no noise."""
+    ids = random.Random(0)  # noqa: S311 that is the point
+    random.seed(0)
+    drawn: dict[str, int] = {}
+
+    def urandom(size: int, /) -> bytes:
+        site = _site(directory)
+        if not site:
+            return ids.randbytes(size)
+        drawn[site] = drawn.get(site, 0) + 1
+        name = f"random bytes drawn in {site}" + (f", time {drawn[site]}" if drawn[site] > 1 else "")
+        return bytes.fromhex(ask(monitor.DRAW, name=name, size=size)["hex"])
+
+    os.urandom = urandom
+    random._urandom = urandom  # type: ignore[attr-defined]
+    uuid.uuid4 = lambda: uuid.UUID(bytes=ids.randbytes(16), version=4)
+
+
+def _site(directory: str) -> str:
+    """Where in the program random bytes are asked for; empty if a library asks for itself."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in {"random", "secrets", "base64"}:
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    inside = file.startswith(directory + os.sep) and "site-packages" not in file
+    return f"{os.path.relpath(file, directory)}, line {frame.f_lineno}" if inside else ""
+
+
+def _asks_whether_preview() -> None:
+    plainly = runtime.is_dry_run
+
+    def asked() -> bool:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if not caller.startswith("pulumi"):
+            ask(monitor.NOTE, text="the program asks whether this is a preview; only the update was run")
+        return plainly()
+
+    pulumi.runtime.is_dry_run = runtime.is_dry_run = asked
+
+
+def main() -> int:
+    """Exit code 0: it ran. 3: it ended with an error, which is on standard error as one JSON object."""
+    task: dict[str, Any] = json.load(sys.stdin)
+    pulumi.runtime.set_all_config(task["config"], task["secret_keys"])
+    given = {key: task[key] for key in ("project", "stack", "monitor", "engine", "root_directory")}
+    pulumi.runtime.configure(pulumi.runtime.Settings(**given, parallel=16, dry_run=False, organization="organization"))
+    os.chdir(task["directory"])
+    sys.argv = [task["program"]]
+    sys.path.insert(0, task["directory"])
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    _is_alone()
+    _reads_other_credentials(task["files"])
+    _draws_by_site(task["directory"])
+    _asks_whether_preview()
+    try:
+        with telling_more(), same_time(task["time"]):
+            loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: _run(task["program"])))
+    except BaseException as problem:
+        json.dump(_told(problem, task["program"]), sys.stderr)
+        sys.stderr.flush()
+        os._exit(3)
+    os._exit(0)
+
+
+def _run(program: str) -> None:
+    runpy.run_path(program, run_name="__main__")
+
+
+def _told(problem: BaseException, program: str) -> dict[str, Any]:
+    """An error: its class, where in the program it came from, what it says."""
+    here = str(Path(program).parent.resolve())
+    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename.startswith(here)]
+    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return {"kind": type(problem).__name__, "where": where, "says": str(problem)}
+
+
+if __name__ == "__main__":
+    main()

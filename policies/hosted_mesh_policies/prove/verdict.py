@@ -1,0 +1,117 @@
+"""What an experiment has shown, property by property."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from .. import vocabulary
+from .capture import Spot
+from .compare import value_at
+from .experiment import Experiment
+from .places import Known, Side
+from .values import plain, show
+
+LEAST_REASON = 8
+"""Characters that a reason in an annotation has at least, as for the policies."""
+
+
+class Kind(Enum):
+    """What is known of a property."""
+
+    LEAK = "leak"
+    UNDECIDED = "undecided"
+    DECLARED = "declared public"
+    PUBLIC = "public fact"
+    OWN = "its own secret"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One property of a data plane. secrets: the smallest set of secrets that it depends on. Never a value."""
+
+    kind: Kind
+    place: str
+    resource: str
+    path: str
+    secrets: tuple[str, ...] = ()
+    why: str = ""
+    urn: str = ""
+
+
+@dataclass
+class Verdict:
+    """unsure: what could not be run as it would be, so nothing is proven. problems: why there was no run at all."""
+
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    unsure: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    sides: dict[str, str] = field(default_factory=dict)
+    secrets: int = 0
+    values: int = 0
+    runs: int = 0
+
+    def of(self, kind: Kind) -> list[Finding]:
+        return [finding for finding in self.findings if finding.kind is kind]
+
+    @property
+    def exit_code(self) -> int:
+        """0: proven. 1: a leak. 2: could not be decided."""
+        if self.of(Kind.LEAK):
+            return 1
+        return 2 if self.problems or self.unsure or self.of(Kind.UNDECIDED) else 0
+
+
+def verdict(experiment: Experiment, known: Known) -> Verdict:
+    """Performs an experiment and says what it has shown."""
+    experiment.perform()
+    found = Verdict(problems=experiment.problems, unsure=experiment.unsure, remarks=experiment.first.remarks)
+    if not experiment.problems:
+        owners = experiment.owners()
+        sides = dict(experiment.first.sides)
+        for source in experiment.vault.sources.values():
+            if source.place and source.place not in sides:
+                sides[source.place] = known.side_of(source.place) or Side.UNKNOWN
+        owners.sides = sides
+        for spot, ids in experiment.depends.items():
+            why = {one: owners.why_not(experiment.source(one), spot) for one in ids}
+            guilty = [one for one in ids if why[one]]
+            kind = Kind.OWN if not guilty else Kind.DECLARED if _declared(experiment, spot, guilty) else Kind.LEAK
+            reason = "; ".join(sorted({why[one] for one in guilty}))
+            found.findings.append(_finding(experiment, kind, spot, experiment.names(guilty or ids), reason))
+        found.findings += [_finding(experiment, Kind.PUBLIC, spot) for spot in experiment.public]
+        own = "differs from run to run with the same secrets: made from random numbers of the program's own"
+        found.findings += [_finding(experiment, Kind.UNDECIDED, spot, (), own) for spot in experiment.undecided]
+        order = list(Kind)
+        found.findings.sort(key=lambda one: (order.index(one.kind), one.place, one.resource, one.path))
+        found.sides = {name: side.value for name, side in sorted(sides.items())}
+    found.values = experiment.first.count()
+    found.secrets, found.runs = len(experiment.vault.sources), experiment.runs
+    return found
+
+
+def _finding(experiment: Experiment, kind: Kind, spot: Spot, secrets: tuple[str, ...] = (), why: str = "") -> Finding:
+    both = spot.urn in experiment.first.resources and spot.path
+    type_, _, name = spot.urn.split("::", 2)[2].rpartition("::")
+    short = type_.rpartition("$")[2].rpartition(":")[2]
+    # A name that is not the same in all runs has a secret in it: it is not shown.
+    resource = f"{short} {name}" if both else f"{short} (its name or its being there depends on it)"
+    return Finding(kind, experiment.place_name(spot), resource, show(spot.path), secrets, why, spot.urn if both else "")
+
+
+def _declared(experiment: Experiment, spot: Spot, guilty: list[str]) -> bool:
+    """True if the object says with a reason that this value is public, and the secret is not there as it is."""
+    resource = experiment.first.resources.get(spot.urn)
+    metadata = plain(resource.inputs.get("metadata")) if resource else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    said = str((annotations or {}).get(vocabulary.DECLASSIFY_ANNOTATION, "")) if isinstance(annotations, dict) else ""
+    path = show(spot.path)
+    for entry in said.split(";"):
+        where, _, reason = entry.partition(":")
+        covered = path == where.strip() or path.startswith((f"{where.strip()}.", f"{where.strip()}["))
+        if where.strip() and covered and len(reason.strip()) >= LEAST_REASON:
+            value = str(value_at(experiment.first, spot))
+            texts = {text for source, texts in experiment.vault.by_source() if source in guilty for text in texts}
+            return not any(text.strip() in value for text in texts if text.strip())
+    return False

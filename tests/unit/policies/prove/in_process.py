@@ -1,0 +1,116 @@
+"""Runs a program of the corpus's kind in this process: a function that registers, no file, no start of Python."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import unittest.mock
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulumi
+from hosted_mesh_policies.prove.capture import Capture
+from hosted_mesh_policies.prove.credentials import replaced
+from hosted_mesh_policies.prove.experiment import Experiment
+from hosted_mesh_policies.prove.made_up import Answers
+from hosted_mesh_policies.prove.monitor import Monitor, Surroundings
+from hosted_mesh_policies.prove.places import Known
+from hosted_mesh_policies.prove.started import same_time, telling_more
+from hosted_mesh_policies.prove.vault import Vault, World
+from hosted_mesh_policies.prove.verdict import Verdict, verdict
+from pulumi.runtime import mocks, settings
+from pulumi.runtime.proto import source_pb2
+from pulumi.runtime.stack import run_in_stack
+
+from tests.corpus import literals
+from tests.corpus import world as corpus
+
+SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
+KNOWN = Known((SERVERS["cp"],), (SERVERS["dp"],))
+OUTPUTS = {"token": "[secret]", "host": "istiod.example.com"}
+Program = Callable[[corpus.World], Any]
+
+
+class Local(Monitor, mocks.MockMonitor):
+    """The monitor as the SDK's mocks take it."""
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """Calls the monitor at once, where the SDK would start a thread to wait for an answer."""
+
+    def run_in_executor(self, _: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+def captured(program: Program, world: World, vault: Vault, surroundings: Surroundings) -> Capture:
+    """One run. The clusters' kubeconfigs are secret configuration of the program."""
+    monitor = Local(surroundings, vault, world)
+    loop = Loop()
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a program's error leaves unawaited
+    asyncio.set_event_loop(loop)
+    given = {"project": surroundings.project, "stack": surroundings.stack}
+    try:
+        settings.reset_options(**given, preview=False)
+        engine = mocks.MockEngine(None)
+        settings.configure(mocks.MockSettings(monitor=monitor, engine=engine, dry_run=False, **given))
+        without = unittest.mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
+        with telling_more(), same_time(vault.now.timestamp()), without:  # nobody asks from which lines
+            loop.run_until_complete(run_in_stack(lambda: program(_world(monitor.answers))))
+    except Exception as problem:
+        monitor.capture.problems.append(type(problem).__name__)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        asyncio.set_event_loop(None)
+        loop.close()
+        settings.ROOT.set(None)
+    return monitor.capture
+
+
+KUBECONFIGS = {side: literals.kubeconfig(server) for side, server in SERVERS.items()}
+
+
+def _world(answers: Answers) -> corpus.World:
+    return corpus.World(*(replaced(text, f"configuration {side}", answers) for side, text in KUBECONFIGS.items()))
+
+
+class Outputs(Mapping[str, Mapping[str, Any]]):
+    """Every stack that is asked for has the same outputs."""
+
+    def __getitem__(self, key: str) -> Mapping[str, Any]:
+        return OUTPUTS
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return OUTPUTS
+
+
+def proven(
+    program: Program, rounds: int = 2, users: Sequence[str] = (), seed: int = 0, known: Known = KNOWN
+) -> Verdict:
+    """The oracle's verdict on a program."""
+    vault = Vault(seed=seed)
+    surroundings = Surroundings("corpus", "corpus", known, Outputs())
+
+    def run_all(worlds: Sequence[World]) -> list[Capture]:
+        return [captured(program, world, vault, surroundings) for world in worlds]
+
+    return verdict(Experiment(run_all, vault, rounds, users), known)
+
+
+def secret_of_world(name: str, text: str) -> Any:
+    """Secret configuration that a program asks for while it runs."""
+    monitor: Any = settings.get_monitor()
+    return pulumi.Output.secret(replaced(text, f"configuration {name}", monitor.answers))

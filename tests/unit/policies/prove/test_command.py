@@ -1,0 +1,207 @@
+"""`hosted-mesh prove` on programs in folders, each in a process of its own, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
+"""What a run must never see: the token of a kubeconfig on this machine, and a password from its environment."""
+
+BEGINNING = """
+import base64, os, socket, pathlib
+import pulumi
+
+config = pulumi.Config()
+text = pathlib.Path(os.environ["KUBECONFIG"]).read_text()
+assert "9dm2k7qz0xv4tn81rc6wpe35" not in text + str(dict(os.environ))
+
+def cluster(name, context):
+    inputs = {"kubeconfig": text, "context": context, "clusterIdentifier": name}
+    return pulumi.ProviderResource("kubernetes", name, inputs)
+
+def config_map(name, data, where):
+    inputs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    return pulumi.CustomResource("kubernetes:core/v1:ConfigMap", name, inputs, pulumi.ResourceOptions(provider=where))
+
+control_plane, data_plane = cluster("control-plane-cluster", "cp"), cluster("data-plane-cluster", "dp")
+token = config.require_secret("token")
+config_map("kept", {"token": token}, control_plane)
+"""
+LEAK = 'config_map("app", {"x": token.apply(lambda t: base64.b85encode(t.encode()).decode()), "y": "z"}, data_plane)'
+
+
+def kubeconfig() -> str:
+    names = ("cp", "dp")
+    return yaml.safe_dump(
+        {
+            "current-context": "cp",
+            "clusters": [{"name": n, "cluster": {"server": f"https://{n}.example.com"}} for n in names],
+            "users": [{"name": n, "user": {"token": TOKEN}} for n in names],
+            "contexts": [{"name": n, "context": {"cluster": n, "user": n}} for n in names],
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "program"
+    made.mkdir()
+    (made / "Pulumi.yaml").write_text("name: shop\nruntime: python\n")
+    (made / "Pulumi.dev.yaml").write_text("config:\n  shop:token: {secure: v1:abc}\n")
+    (tmp_path / "kubeconfig").write_text(kubeconfig())
+    return made
+
+
+def prove(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "__main__.py").write_text(BEGINNING + program)
+    environment = {
+        **os.environ,
+        "KUBECONFIG": str(folder.parent / "kubeconfig"),
+        "DB_PASSWORD": TOKEN,
+        "COLUMNS": "200",
+    }
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--rounds", "1", *options]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_leak_is_said_with_its_secret_and_no_value(folder: Path) -> None:
+    done = prove(folder, LEAK)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ConfigMap app" in done.stdout
+    assert "configuration shop:token" in done.stdout
+    assert "data.x" in done.stdout
+    assert "data.y" not in done.stdout
+    assert TOKEN not in done.stdout
+
+
+def test_json_and_sarif_say_the_same(folder: Path) -> None:
+    found = json.loads(prove(folder, LEAK, "--json").stdout)
+    assert found["proven"] is False
+    assert [(one["kind"], one["path"], one["secrets"]) for one in found["findings"]] == [
+        ("leak", "data.x", ["configuration shop:token"])
+    ]
+    done = prove(folder, LEAK, "--sarif", "--output", str(folder / "out.sarif"))
+    assert (done.returncode, done.stdout) == (1, "")
+    [run] = json.loads((folder / "out.sarif").read_text())["runs"]
+    assert [(one["ruleId"], one["level"]) for one in run["results"]] == [("leak", "error")]
+    assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("__main__.py")
+
+
+def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) -> None:
+    done = prove(folder, 'config_map("app", {"x": "y"}, data_plane)')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "proven: nothing that a data plane is sent depends on a secret of the control plane" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            "raise ValueError('the port is wrong')",
+            "the program ends with ValueError (__main__.py, line 20): the port is wrong",
+        ),
+        ("token.apply(lambda t: 1 / len(t[999:]))", "the program ends with ZeroDivisionError"),
+        ("def f(t): raise ValueError(f'{t} is wrong')\ntoken.apply(f)", "(what it says holds a secret)"),
+        ("socket.create_connection(('192.0.2.1', 443))", "this run has no network"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+    ],
+)
+def test_a_program_that_cannot_be_run_is_said_in_a_line(folder: Path, program: str, said: str) -> None:
+    done = prove(folder, program)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert said in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "not proven: the program could not be run" in done.stdout
+
+
+def test_what_the_program_draws_for_itself_is_a_secret_too(folder: Path) -> None:
+    program = """
+import secrets, uuid
+def secret(name, text, where):
+    inputs = {"metadata": {"name": name}, "stringData": {"x": text}}
+    pulumi.CustomResource("kubernetes:core/v1:Secret", name, inputs, pulumi.ResourceOptions(provider=where))
+drawn = secrets.token_hex(16)
+secret("kept-too", drawn, control_plane)
+config_map("app", {"id": str(uuid.uuid4()), "own": secrets.token_hex(16), "x": drawn[::-1]}, data_plane)
+"""
+    found = json.loads(prove(folder, program, "--json").stdout)
+    leaks = [(one["path"], one["secrets"]) for one in found["findings"] if one["kind"] == "leak"]
+    assert leaks == [("data.x", ["random bytes drawn in __main__.py, line 25"])]
+    assert [one["path"] for one in found["findings"] if one["kind"] == "its own secret"] == ["data.own"]
+
+
+def test_an_output_of_another_stack_is_made_up_by_its_name(folder: Path) -> None:
+    program = """
+import yaml
+trust = pulumi.StackReference("organization/mesh/trust")
+def server(text): return yaml.safe_load(text)["clusters"][0]["cluster"]["server"]
+config_map("app", {
+    "certificate": trust.require_output("root_certificate"),
+    "server": trust.require_output("kubeconfig").apply(server),
+    "password": trust.get_output("password"),
+}, data_plane)
+"""
+    found = json.loads(prove(folder, program, "--json").stdout)
+    assert [(one["kind"], one["path"], one["secrets"]) for one in found["findings"]] == [
+        ("leak", "data.password", ["output password of stack organization/mesh/trust"]),
+        ("public fact", "data.certificate", []),
+    ]
+    outputs = folder / "outputs.json"
+    outputs.write_text(json.dumps({"password": "none at all", "root_certificate": "x", "kubeconfig": "[secret]"}))
+    assert prove(folder, program, "--stack-outputs", f"organization/mesh/trust={outputs}").returncode == 0
+
+
+def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
+    done = prove(folder, "if pulumi.runtime.is_dry_run(): config_map('app', {'x': token}, data_plane)")
+    assert done.returncode == 2
+    assert "the program asks whether this is a preview" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--stack-outputs", "x"], "is not STACK=FILE"),
+        (["--secret", "nothing"], "the configuration has no such key"),
+        (["--config-file", "/nothing/x.yaml"], "/nothing/x.yaml: cannot be read"),
+        (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON"),
+        (["--json", "--sarif"], "exclude each other"),
+    ],
+)
+def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str], said: str) -> None:
+    done = prove(folder, LEAK, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_project_of_another_language_is_refused(folder: Path) -> None:
+    (folder / "Pulumi.yaml").write_text("name: shop\nruntime: nodejs\n")
+    done = prove(folder, LEAK)
+    assert done.returncode == 2
+    assert "runtime is not python" in done.stderr
+
+
+def test_a_transform_of_the_program_is_run(folder: Path) -> None:
+    program = """
+def add(args):
+    if args.type_.endswith(":ConfigMap") and args.name == "app":
+        return pulumi.ResourceTransformResult({**args.props, "data": {"x": token}}, args.opts)
+pulumi.runtime.register_resource_transform(add)
+config_map("app", {"y": "z"}, data_plane)
+"""
+    found = json.loads(prove(folder, program, "--json").stdout)
+    assert [one["path"] for one in found["findings"]] == ["data.x"]
+
+
+def test_help_teaches() -> None:
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for part in ("Exit code 0", "--control-plane", "hosted-mesh prove app", "it has no network"):
+        assert part in " ".join(said.split())
