@@ -36,7 +36,6 @@ DEFAULT_REVISION: Final = "default"
 XDS_PORT: Final = 15012
 WEBHOOK_PORT: Final = 15017
 MONITORING_PORT: Final = 15014
-READINESS_PORT: Final = 8080
 HTTPS_PORT: Final = 443
 ROOT_CERTIFICATE_CONFIG_MAP: Final = "istio-ca-root-cert"
 """Written by istiod into every namespace of the data plane; holds the mesh's public root certificate."""

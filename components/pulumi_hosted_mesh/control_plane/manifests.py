@@ -12,7 +12,6 @@ from pulumi_hosted_mesh.vocabulary import (
     HTTPS_PORT,
     MONITORING_PORT,
     OPEN_TO_ALL_ANNOTATION,
-    READINESS_PORT,
     REVISION_LABEL,
     WEBHOOK_PORT,
     XDS_PORT,
@@ -75,11 +74,14 @@ def times(quantity: str, count: int) -> str:
 
 
 def network_policy_spec(mesh: Mesh) -> Spec:
-    """`spec` of the namespace's NetworkPolicy: in come xDS and webhooks, probes and metrics; out go DNS and HTTPS.
+    """`spec` of the namespace's NetworkPolicy: in come xDS and webhooks, and metrics' readers; out go DNS and HTTPS.
 
     Out to the user's API server, on its port, at `networkPolicy.apiServerRanges` or any address; and to port 443 of any
     address, for the keys of token issuers (JWKS) that the user's RequestAuthentication may name, unless
     `networkPolicy.fetchJwks` is off.
+
+    Port 8080, with istiod's readiness and its debug pages, needs no rule: a kubelet's probes come from the Pod's own
+    node, which no NetworkPolicy keeps out.
 
     Addresses of those who come in are limited by the exposed Service's source ranges and not here: behind a load
     balancer a NetworkPolicy sees a node's address.
@@ -98,7 +100,7 @@ def network_policy_spec(mesh: Mesh) -> Spec:
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [
-            {"ports": [_tcp(XDS_PORT), _tcp(WEBHOOK_PORT), _tcp(READINESS_PORT)]},
+            {"ports": [_tcp(XDS_PORT), _tcp(WEBHOOK_PORT)]},
             {"from": [{"podSelector": {}}], "ports": [_tcp(MONITORING_PORT)]},
         ],
         "egress": egress,

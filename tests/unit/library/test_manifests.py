@@ -193,6 +193,13 @@ def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> No
     assert https == {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]}
 
 
+def test_only_the_exposed_ports_are_open_to_any_address():
+    """Not 8080: istiod's debug pages are there, and a kubelet's probes need no rule."""
+    incoming = manifests.network_policy_spec(mesh())["ingress"]
+    to_all = {port["port"] for rule in incoming if "from" not in rule for port in rule["ports"]}
+    assert to_all == {15012, 15017}
+
+
 def test_network_policy_is_limited_to_the_api_servers_ranges() -> None:
     ranges = ["198.51.100.0/24", "2001:db8::/64"]
     to = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
