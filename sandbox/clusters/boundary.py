@@ -44,9 +44,24 @@ table inet {TABLE} {{
         iifname {WAN_LINK} ct status dnat ct original ip daddr {pool} accept
         iifname {WAN_LINK} drop
     }}
-    chain from_pods {{
-        type nat hook postrouting priority srcnat; policy accept;
-        oifname {WAN_LINK} ip saddr {cluster.pod_cidr} snat ip to {cluster.wan_address}
-    }}
+    {_from_pods(cluster)}
 }}
 """
+
+
+def opened(cluster: ClusterAddresses) -> str:
+    """The same with everything let in: to see what else refuses."""
+    return f"""
+table inet {TABLE}
+delete table inet {TABLE}
+table inet {TABLE} {{
+    {_from_pods(cluster)}
+}}
+"""
+
+
+def _from_pods(cluster: ClusterAddresses) -> str:
+    return f"""chain from_pods {{
+        type nat hook postrouting priority srcnat; policy accept;
+        oifname {WAN_LINK} ip saddr {cluster.pod_cidr} snat ip to {cluster.wan_address}
+    }}"""

@@ -83,7 +83,10 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
         "bind-address": cluster.wan_address,
         "cluster-cidr": cluster.pod_cidr,
         "detect-local-mode": "ClusterCIDR",
-        "nodeport-addresses": f"{cluster.gateway}/32",
+        # As on real nodes, all of the node's addresses; from other networks boundary.py closes them.
+        "nodeport-addresses": ",".join(
+            f"{one}/32" for one in (cluster.gateway, *(node.address for node in cluster.nodes))
+        ),
         "healthz-bind-address": f"127.0.0.1:{_PROXY_HEALTH_PORT}",
         "metrics-bind-address": f"127.0.0.1:{_PROXY_METRICS_PORT}",
         # These are the machine's, not the sandbox's; rootless they could not be set at all.

@@ -1,83 +1,124 @@
-"""Claim: from the user's network, the provider's API server cannot be reached, and of istiod only the exposed ports."""
+"""Claim: from the data plane's network, the control plane's API server cannot be reached, and of istiod only the
+exposed ports, and these by nobody outside the mesh's source ranges."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
 
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
-from sandbox.clusters.addresses import API_PORT, KUBELET_PORT
+from sandbox.clusters.addresses import API_PORT, ETCD_PORT, KUBELET_PORT, WAN, WAN_ROUTER
 from sandbox.proof import istiod, workloads
 from sandbox.proof.identity import AGENT, exposed_addresses
 from sandbox.proof.scene import NotObserved, Scene
 
 ISTIOD_PORTS = (8080, 15010, 15012, 15014, 15017)
+CLUSTER_PORTS = (API_PORT, KUBELET_PORT, ETCD_PORT)
+DNS = "53/udp"
 ROOT, PROXY_USER = "0", "1337"
+OUTSIDER = WAN_ROUTER
+"""An address that belongs to no cluster, so no mesh has it in its source ranges: the network between them."""
 
 
 def observe(scene: Scene) -> str:
-    """Tries every address and port from the user's node and from inside a user's Pod.
+    """Tries every address and port from the data plane's node, from inside a Pod there, and from an outsider.
 
-    A closed port proves something only if the target is alive, so what must be closed for the user is first
-    seen to be open from the provider's own network.
+    A closed port proves something only if the target is alive, so what must be closed is first seen to be open from the
+    control plane's own network.
     """
     pod = istiod.live_pod(scene)
     addresses = exposed_addresses(scene)
-    control_plane, data_plane = scene.sandbox.control_plane, scene.sandbox.data_plane
-    alive = scene.in_network(control_plane.name, "connect.py", ROOT, *private_targets(scene, pod))
-    dead = [target for target, answer in alive.items() if answer != "open" and not target.endswith((":15010", ":8080"))]
-    if dead:
-        raise NotObserved(f"not even the provider's own network reaches {', '.join(dead)}, so nothing is proven")
-
-    exposed = {f"{address}:{port}" for address in addresses for port in exposed_ports(scene)}
+    alive(scene, pod)
+    outside_of_ranges(scene)
+    exposed = exposed_targets(scene, addresses)
     closed = {*private_targets(scene, pod), *outside_targets(scene, addresses)} - exposed
     # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
     caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
-    for place, answers in (
-        ("the user's node", scene.in_network(data_plane.name, "connect.py", ROOT, *exposed, *closed)),
-        ("a user's Pod", scene.in_network_of(caller, "connect.py", PROXY_USER, *exposed, *closed)),
-    ):
-        leaks = sorted(target for target in closed if answers[target] == "open")
-        if leaks:
-            raise NotObserved(f"{place} reaches {', '.join(leaks)}")
-        shut = sorted(target for target in exposed if answers[target] != "open")
-        if shut:
-            raise NotObserved(f"{place} does not reach the exposed {', '.join(shut)}")
-    return f"open: {', '.join(sorted(exposed))}; closed: {len(closed)} others, the provider's API server among them"
+    node = scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *exposed, *closed)
+    inside = scene.in_network_of(caller, "connect.py", PROXY_USER, *exposed, *closed)
+    outsider = scene.in_network(WAN, "connect.py", ROOT, *exposed, *closed)
+    check("the data plane's node", node, opened=exposed, closed=closed)
+    check("a Pod of the data plane", inside, opened=exposed, closed=closed)
+    check(f"{OUTSIDER}, which is in no source range,", outsider, opened=(), closed={*exposed, *closed})
+    return (
+        f"open: {', '.join(sorted(exposed))}; closed: {len(closed)} others, the control plane's API server, etcd and "
+        f"kubelet among them; to {OUTSIDER}, which is outside the source ranges, all"
+    )
 
 
-def exposed_ports(scene: Scene) -> tuple[int, int]:
-    return scene.mesh.xds_port, scene.mesh.webhook_port
+def check(place: str, answers: dict[str, str], *, opened: Iterable[str], closed: Iterable[str]) -> None:
+    """Raises NotObserved unless from this place what is to be open is open, and nothing else."""
+    leaks = sorted(target for target in closed if answers[target] == "open")
+    if leaks:
+        raise NotObserved(f"{place} reaches {', '.join(leaks)}")
+    shut = sorted(target for target in opened if answers[target] != "open")
+    if shut:
+        raise NotObserved(f"{place} does not reach the exposed {', '.join(shut)}")
+
+
+def alive(scene: Scene, pod: PodModel) -> set[str]:
+    """What answers in the control plane's own network. Raises NotObserved when something of it is dead."""
+    control_plane = scene.sandbox.control_plane
+    targets = [*private_targets(scene, pod), f"127.0.0.1:{ETCD_PORT}", f"{control_plane.addresses.dns_address}:{DNS}"]
+    answers = scene.in_network(control_plane.name, "connect.py", ROOT, *targets)
+    never = (f":{port}" for port in (15010, 8080))  # 15010 is switched off, 8080 may be
+    dead = [one for one, answer in answers.items() if answer != "open" and not one.endswith(tuple(never))]
+    if dead:
+        raise NotObserved(f"not even the control plane's own network reaches {', '.join(dead)}, so nothing is proven")
+    return {target for target, answer in answers.items() if answer == "open"}
+
+
+def outside_of_ranges(scene: Scene) -> None:
+    """Raises NotObserved unless each exposed Service has source ranges, and the outsider is in none."""
+    for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace):
+        if service.spec and service.spec.type == "LoadBalancer":
+            ranges = service.spec.loadBalancerSourceRanges or []
+            if not ranges or any(ip_address(OUTSIDER) in ip_network(one) for one in ranges):
+                raise NotObserved(
+                    f"the exposed Service lets {OUTSIDER} in, which is no data plane's: {ranges or 'all'}"
+                )
+
+
+def exposed_targets(scene: Scene, addresses: Iterable[str]) -> set[str]:
+    ports = (scene.mesh.xds_port, scene.mesh.webhook_port)
+    return {f"{address}:{port}" for address in addresses for port in ports}
 
 
 def private_targets(scene: Scene, pod: PodModel) -> list[str]:
-    """What lives in the provider's network: its API server, its kubelet, every port of istiod's Pod."""
+    """What lives in the control plane's network: its API server, its kubelet, every port of istiod's Pod."""
     assert pod.status is not None
-    provider = scene.sandbox.control_plane.addresses
-    node = [f"{provider.gateway}:{API_PORT}", f"{provider.wan_address}:{KUBELET_PORT}"]
+    control_plane = scene.sandbox.control_plane.addresses
+    node = [f"{control_plane.gateway}:{API_PORT}", f"{control_plane.wan_address}:{KUBELET_PORT}"]
     return [*node, *(f"{pod.status.podIP}:{port}" for port in ISTIOD_PORTS)]
 
 
-def outside_targets(scene: Scene, addresses: set[str]) -> list[str]:
-    """The same by the addresses that the two networks share: the node, the load balancers, ClusterIPs, NodePorts."""
-    provider = scene.sandbox.control_plane.addresses
-    targets = [f"{provider.wan_address}:{port}" for port in (API_PORT, KUBELET_PORT, *ISTIOD_PORTS)]
-    targets += [f"{address}:{port}" for address in addresses for port in (443, API_PORT, KUBELET_PORT, *ISTIOD_PORTS)]
-    for service in scene.provider.list(Service, namespace="*"):
+def outside_targets(scene: Scene, addresses: Iterable[str]) -> list[str]:
+    """The same by addresses that the networks share: the nodes, the load balancers, ClusterIPs, node ports."""
+    control_plane = scene.sandbox.control_plane.addresses
+    ports = [*CLUSTER_PORTS, *ISTIOD_PORTS, 53, DNS]
+    targets = [f"{node.address}:{port}" for node in control_plane.nodes for port in ports]
+    targets += [f"{address}:{port}" for address in addresses for port in (443, *ports)]
+    own = {one.spec.clusterIP for one in scene.data_plane.list(Service, namespace="*") if one.spec}
+    for service in scene.control_plane.list(Service, namespace="*"):
         assert service.spec is not None
-        for port in service.spec.ports or []:
-            if (
-                service.spec.clusterIP not in (None, "", "None")
-                and port.protocol != "UDP"
-                and not _overlaps(scene, service)
-            ):
-                targets.append(f"{service.spec.clusterIP}:{port.port}")
-            if port.nodePort:
-                targets.append(f"{provider.wan_address}:{port.nodePort}")
-    return targets
+        # The data plane may have a Service of its own at the same address; then an answer would say nothing.
+        if service.spec.clusterIP not in (None, "", "None", *own):
+            targets += [f"{service.spec.clusterIP}:{_port(one.port, one.protocol)}" for one in service.spec.ports or []]
+    return [*targets, *node_ports(scene)]
 
 
-def _overlaps(scene: Scene, service: Service) -> bool:
-    """The user's cluster may have a Service of its own at the same address; then an answer would say nothing."""
-    assert service.spec is not None
-    own = {one.spec.clusterIP for one in scene.user.list(Service, namespace="*") if one.spec}
-    return service.spec.clusterIP in own
+def node_ports(scene: Scene) -> list[str]:
+    """Every port that a Service of the control plane's cluster has on its nodes."""
+    return [
+        f"{node.address}:{_port(port.nodePort, port.protocol)}"
+        for service in scene.control_plane.list(Service, namespace="*")
+        for port in (service.spec.ports if service.spec else None) or []
+        if port.nodePort
+        for node in scene.sandbox.control_plane.addresses.nodes
+    ]
+
+
+def _port(number: int, protocol: str | None) -> str:
+    return f"{number}/udp" if protocol == "UDP" else str(number)

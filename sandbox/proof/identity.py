@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.exceptions import InvalidSignature
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
@@ -25,16 +25,15 @@ def observe(scene: Scene) -> str:
     its agent holds a connection to the exposed address."""
     pods = workloads.deploy(scene)
     addresses = exposed_addresses(scene)
-    # A proxy whose istiod has just been replaced may take half a minute to connect again.
-    seen = [eventually(partial(_one, scene, name, pod, addresses), seconds=45) for name, pod in pods.items()]
+    seen = [_one(scene, name, pod, addresses) for name, pod in pods.items()]
     return f"{', '.join(seen)}; connected to {', '.join(sorted(addresses))}:{scene.mesh.xds_port}"
 
 
 def exposed_addresses(scene: Scene) -> set[str]:
-    """Load-balancer addresses of the mesh's exposure Service in the provider's cluster."""
+    """Load-balancer addresses of the mesh's exposure Service in the control plane's cluster."""
     found = {
         str(ingress.ip)
-        for service in scene.provider.list(Service, namespace=scene.mesh.namespace)
+        for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace)
         if service.spec and service.spec.type == "LoadBalancer" and service.status and service.status.loadBalancer
         for ingress in service.status.loadBalancer.ingress or []
     }
@@ -47,13 +46,25 @@ def _one(scene: Scene, name: str, pod: PodModel, addresses: set[str]) -> str:
     process = scene.program_of(pod, AGENT)
     dump = json.loads(scene.in_network_of(process, "http_get.py", f"{ADMIN}/config_dump")["body"])
     spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
-    _check_chain(_chain(dump), scene.mesh.root_certificate, spiffe)
+    listeners = seen_in(dump, spiffe, scene.mesh.root_certificate)
+
+    def connected() -> None:
+        if not any(address in addresses and port == scene.mesh.xds_port for address, port in process.established()):
+            raise NotObserved(f"{name}: its agent has no connection to istiod's exposed address")
+
+    # A proxy whose istiod has just been replaced may take half a minute to connect again.
+    eventually(connected, seconds=45)
+    return f"{spiffe} with {listeners} listeners"
+
+
+def seen_in(dump: dict[str, Any], spiffe: str, root_pem: str) -> int:
+    """How many listeners istiod gave to the proxy whose configuration this is. Raises NotObserved without any, and
+    unless its certificate is for this name and of this root."""
+    check_chain(_chain(dump), root_pem, spiffe)
     listeners = _names_of_dynamic_listeners(dump)
     if not listeners:
-        raise NotObserved(f"{name}: the proxy has no listener from istiod")
-    if not any(address in addresses and port == scene.mesh.xds_port for address, port in process.established()):
-        raise NotObserved(f"{name}: its agent has no connection to istiod's exposed address")
-    return f"{spiffe} with {len(listeners)} listeners"
+        raise NotObserved(f"{spiffe}: the proxy has no listener from istiod")
+    return len(listeners)
 
 
 def _sections(dump: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -74,31 +85,25 @@ def _chain(dump: dict[str, Any]) -> list[x509.Certificate]:
     raise NotObserved("the proxy has no workload certificate yet")
 
 
-def _check_chain(chain: list[x509.Certificate], root_pem: str, spiffe: str) -> None:
-    leaf = chain[0]
+def check_chain(chain: Sequence[x509.Certificate], root_pem: str, spiffe: str) -> None:
+    """Raises NotObserved unless the first certificate is for this name alone and the chain leads to this root now."""
+    leaf, root = chain[0], x509.load_pem_x509_certificate(root_pem.encode())
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    if spiffe not in names.get_values_for_type(x509.UniformResourceIdentifier):
+    if list(names) != [x509.UniformResourceIdentifier(spiffe)]:
         raise NotObserved(f"the workload's certificate is not for {spiffe}")
     now = datetime.datetime.now(datetime.UTC)
-    if not leaf.not_valid_before_utc <= now <= leaf.not_valid_after_utc:
-        raise NotObserved("the workload's certificate is not valid now")
-    root = x509.load_pem_x509_certificate(root_pem.encode())
-    signers = [*chain[1:], root]
-    for certificate, signer in zip(chain, signers, strict=True):
-        if certificate != signer:
+    if any(not one.not_valid_before_utc <= now <= one.not_valid_after_utc for one in (*chain, root)):
+        raise NotObserved("a certificate of the workload's chain is not valid now")
+    for certificate, signer in zip(chain, (*chain[1:], root), strict=True):
+        if certificate != signer:  # the chain may end with the root itself
             _check_signed(certificate, signer)
 
 
 def _check_signed(certificate: x509.Certificate, signer: x509.Certificate) -> None:
-    key = signer.public_key()
-    algorithm = certificate.signature_hash_algorithm
-    assert algorithm is not None
     try:
-        if isinstance(key, rsa.RSAPublicKey):
-            key.verify(certificate.signature, certificate.tbs_certificate_bytes, padding.PKCS1v15(), algorithm)
-        elif isinstance(key, ec.EllipticCurvePublicKey):
-            key.verify(certificate.signature, certificate.tbs_certificate_bytes, ec.ECDSA(algorithm))
-        else:
-            raise NotObserved(f"a signer has a key of an unexpected kind: {type(key).__name__}")
-    except Exception as error:
+        authority = signer.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        certificate.verify_directly_issued_by(signer)
+    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound) as error:
         raise NotObserved("the workload's certificate chain does not lead to the mesh's root") from error
+    if not authority:
+        raise NotObserved("the workload's certificate chain does not lead to the mesh's root: a signer is no authority")

@@ -1,78 +1,124 @@
-"""Claim: istiod is ready in the provider's cluster, started from the live Pod that the Deployment made."""
+"""Claim: istiod is ready in the control plane's cluster, started from the live Pod that the Deployment made."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 
+from lightkube import ApiError
 from lightkube.models.core_v1 import Container
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment, ReplicaSet
-from lightkube.resources.core_v1 import Pod, Secret
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
+from sandbox.proof.pod_values import Data, expanded, values
 from sandbox.proof.processes import Process
 from sandbox.proof.scene import NotObserved, Scene
 
 PROGRAM = "pilot-discovery"
+IMAGE = "pilot"  # Istio's name for the image whose program that is
+CONTAINER = "discovery"
 KUBERNETES_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 (a path)
 
 
 def live_pod(scene: Scene) -> PodModel:
     """istiod's ready Pod, which a ReplicaSet of its Deployment owns."""
     namespace = scene.mesh.namespace
-    deployments = list(scene.provider.list(Deployment, namespace=namespace, labels={"app": "istiod"}))
+    deployments = list(scene.control_plane.list(Deployment, namespace=namespace, labels={"app": "istiod"}))
     if not deployments:
-        raise NotObserved(f"no Deployment with app=istiod in namespace {namespace} of the provider's cluster")
+        raise NotObserved(f"no Deployment with app=istiod in namespace {namespace} of the control plane's cluster")
     owners = {deployment.metadata.uid for deployment in deployments if deployment.metadata}
     sets = {
         made.metadata.uid
-        for made in scene.provider.list(ReplicaSet, namespace=namespace)
+        for made in scene.control_plane.list(ReplicaSet, namespace=namespace)
         if made.metadata and any(owner.uid in owners for owner in made.metadata.ownerReferences or [])
     }
-    for pod in scene.provider.list(Pod, namespace=namespace, labels={"app": "istiod"}):
+    for pod in scene.control_plane.list(Pod, namespace=namespace, labels={"app": "istiod"}):
         assert pod.metadata is not None
         owned = any(owner.uid in sets for owner in pod.metadata.ownerReferences or [])
         conditions = (pod.status.conditions or []) if pod.status else []
         ready = any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
         if owned and ready and pod.metadata.deletionTimestamp is None:
             return pod
+    context = scene.sandbox.control_plane.context
     raise NotObserved(
-        f"no ready istiod Pod in {namespace}: look at `kubectl --context provider -n {namespace} get pods`"
+        f"no ready istiod Pod in {namespace}: look at `kubectl --context {context} -n {namespace} get pods`"
     )
 
 
+def log(scene: Scene, *, lines: int = 500) -> str:
+    """The last lines that each Pod of istiod has written."""
+    pods = scene.control_plane.list(Pod, namespace=scene.mesh.namespace, labels={"app": "istiod"})
+    found: list[str] = []
+    for pod in pods:
+        assert pod.metadata is not None
+        name, container = str(pod.metadata.name), CONTAINER
+        found += scene.control_plane.log(name, namespace=scene.mesh.namespace, container=container, tail_lines=lines)
+    return "\n".join(line.rstrip("\n") for line in found)
+
+
 def observe(scene: Scene) -> str:
-    """Compares the running process with the Pod: arguments, environment, mounts, and a mounted Secret's bytes."""
+    """Compares the running process with the Pod: program, arguments, environment, mounts, a mounted Secret's bytes."""
     pod = live_pod(scene)
     assert pod.metadata is not None
     assert pod.spec is not None
     process = scene.program_of(pod, PROGRAM)
-    container = next(one for one in pod.spec.containers if one.name == "discovery")
-    different = differences(container, process)
+    container = next(one for one in pod.spec.containers if one.name == CONTAINER)
+    if image_name(container.image or "") != IMAGE:
+        raise NotObserved(f"the Pod's image is {container.image}, which is not Istio's {IMAGE}")
+    if not scene.is_program(process, PROGRAM):
+        raise NotObserved(f"process {process.pid} does not run the program {PROGRAM}, whatever it is called there")
+    different = differences(container, process, resolved(scene, pod, container))
     if different:
         raise NotObserved(f"the process differs from its Pod: {'; '.join(different)}")
     _same_cacerts(scene, process)
     return (
-        f"Pod {pod.metadata.name} ready; process {process.pid} has its {len(container.args or [])} arguments, "
-        f"{len(container.env or [])} variables and {len(container.volumeMounts or [])} mounts"
+        f"Pod {pod.metadata.name} ready; process {process.pid} runs {PROGRAM} with its {len(container.args or [])} "
+        f"arguments, {len(container.env or [])} variables and {len(container.volumeMounts or [])} mounts"
     )
 
 
-def differences(container: Container, process: Process) -> list[str]:
-    """What of the container's arguments, literal variables and mounts the process does not have."""
+def image_name(reference: str) -> str:
+    """The last part of an image reference, without tag and digest."""
+    return reference.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def resolved(scene: Scene, pod: PodModel, container: Container) -> dict[str, str]:
+    """What each variable of the container has to be, in the Pod as it runs."""
+    objects = {
+        "configMapKeyRef": lambda name: _data(scene, ConfigMap, name),
+        "secretKeyRef": lambda name: _data(scene, Secret, name),
+    }
+    return values(pod, container, objects)
+
+
+def differences(container: Container, process: Process, variables: Mapping[str, str]) -> list[str]:
+    """What of the container's arguments, variables and mounts the process does not have. variables: resolved."""
     found = []
-    if list(process.argv[1:]) != list(container.args or []):
+    arguments = [expanded(one, variables) for one in container.args or []]
+    if list(process.argv[1:]) != arguments:
         found.append(f"arguments are {list(process.argv[1:])}")
-    for variable in container.env or []:
-        has = process.env.get(variable.name)
-        if variable.valueFrom is None and "$(" not in (variable.value or "") and has != (variable.value or ""):
-            found.append(f"variable {variable.name} is {'missing' if has is None else 'another'}")
-        if variable.valueFrom is not None and has is None:
-            found.append(f"variable {variable.name} is missing")
+    for name, value in variables.items():
+        if (has := process.env.get(name)) != value:
+            found.append(f"variable {name} is {'missing' if has is None else 'another'}")
     mounted = {_real(path) for path in process.mount_points()}
     for mount in container.volumeMounts or []:
         if _real(mount.mountPath) not in mounted:
             found.append(f"nothing is mounted at {mount.mountPath}")
     return found
+
+
+def _data(scene: Scene, kind: type[ConfigMap] | type[Secret], name: str) -> Data:
+    """Nothing for an object that is not there."""
+    try:
+        held = scene.control_plane.get(kind, name, namespace=scene.mesh.namespace)
+    except ApiError as error:
+        if error.status.code == 404:
+            return {}
+        raise
+    if isinstance(held, Secret):
+        return {key: value.decode(errors="replace") for key, value in _decoded(held.data or {}).items()}
+    return held.data or {}
 
 
 def _real(path: str) -> str:
@@ -81,7 +127,7 @@ def _real(path: str) -> str:
 
 
 def _same_cacerts(scene: Scene, process: Process) -> None:
-    secret = scene.provider.get(Secret, "cacerts", namespace=scene.mesh.namespace)
+    secret = scene.control_plane.get(Secret, "cacerts", namespace=scene.mesh.namespace)
     stored = _decoded(secret.data or {})
     for name, content in stored.items():
         if process.file(f"/etc/cacerts/{name}") != content:

@@ -1,4 +1,4 @@
-"""Claim: nothing of the provider's runs in the user's cluster but sidecars and gateways."""
+"""Claim: nothing of the control plane's runs in the data plane but sidecars and gateways."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Name = tuple[str, str]
 SAMPLES: frozenset[Name] = frozenset((workloads.NAMESPACE, name) for name in (workloads.CALLER, workloads.CALLED))
 
 
-def no_provider_pods(scene: Scene) -> str:
-    """Lists every Pod of the user's cluster; the sample workloads must be among them, or the listing proves nothing.
+def none_of_the_control_planes(scene: Scene) -> str:
+    """Lists every Pod of the data plane; the sample workloads must be among them, or the listing proves nothing.
 
     Nobody else uses this cluster. So whatever is there besides the samples and the gateways that the document asks for
-    came from the provider's side, whatever its image, labels or namespace say.
+    came from the control plane's side, whatever its image, labels or namespace say.
     """
     # Pods first: the owners of one that is made in between are still listed.
-    pods = list(scene.user.list(Pod, namespace="*"))
-    sets = list(scene.user.list(ReplicaSet, namespace="*"))
-    deployments = list(scene.user.list(Deployment, namespace="*"))
+    pods = list(scene.data_plane.list(Pod, namespace="*"))
+    sets = list(scene.data_plane.list(ReplicaSet, namespace="*"))
+    deployments = list(scene.data_plane.list(Deployment, namespace="*"))
     gateways = frozenset(deployment.gateways(scene.sandbox.state, scene.mesh.namespace))
     stray = not_owned(pods, sets, deployments, SAMPLES | gateways)
     if stray:
@@ -38,7 +38,7 @@ def no_provider_pods(scene: Scene) -> str:
     own = len(pods) - len(not_owned(pods, sets, deployments, SAMPLES))
     if not own:
         raise NotObserved("the sample workloads are not among the Pods listed")
-    return f"{len(pods)} Pods in all, {own} of them the sample workloads', none the provider's"
+    return f"{len(pods)} Pods in all, {own} of them the sample workloads', none the control plane's"
 
 
 def not_owned(

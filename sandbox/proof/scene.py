@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,8 @@ from lightkube import Client, KubeConfig
 from lightkube.models.core_v1 import Pod as PodModel
 
 from sandbox import deployment
+from sandbox.clusters import boundary
+from sandbox.clusters.addresses import WAN
 from sandbox.proof.processes import Process, find
 
 if TYPE_CHECKING:
@@ -68,11 +71,11 @@ class Scene:
         return cls(sandbox, tools, MeshFacts.of(sandbox, tools))
 
     @cached_property
-    def provider(self) -> Client:
+    def control_plane(self) -> Client:
         return client_of(self.sandbox.control_plane)
 
     @cached_property
-    def user(self) -> Client:
+    def data_plane(self) -> Client:
         return client_of(self.sandbox.data_plane)
 
     def program_of(self, pod: PodModel, program: str) -> Process:
@@ -103,6 +106,19 @@ class Scene:
             raise FileNotFoundError(message) if "No such file or directory" in message else OSError(message)
         return done.stdout
 
+    def is_program(self, process: Process, tool: str) -> bool:
+        """Whether the kernel says that a process runs this very tool: the same file, whatever its name is there."""
+        path = f"/proc/{process.pid}/exe"
+        file = self.tools[tool].resolve(strict=True).stat()
+        if self.sandbox.mode == "root":
+            runs = Path(path).stat()
+            return (runs.st_dev, runs.st_ino) == (file.st_dev, file.st_ino)
+        command = [*_as_root(process.pid), "stat", "--dereference", "--format=%d %i", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            raise NotObserved(f"the program of process {process.pid} cannot be read: {done.stderr.strip()}")
+        return done.stdout.split() == [str(file.st_dev), str(file.st_ino)]
+
     def in_network_of(self, process: Process, script: str, *args: str) -> Any:
         """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
         enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
@@ -112,6 +128,29 @@ class Scene:
     def in_network(self, network: str, script: str, *args: str) -> Any:
         """The same from a cluster's own node. network: the cluster's name."""
         return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))
+
+    @contextmanager
+    def without_firewall(self) -> Iterator[None]:
+        """The control plane's network without the sandbox's own rules, and routed to all others: for some moments.
+
+        A run that is killed in between leaves it so, which the next proof's boundary then says.
+        """
+        cluster = self.sandbox.control_plane
+        own = cluster.addresses
+        reached = (cluster.name, own.wan_address, own.pod_cidr, own.service_cidr)
+        self._set_rules(boundary.opened(own))
+        try:
+            self.in_network(WAN, "routes.py", "add", *reached)
+            yield
+        finally:
+            self._set_rules(boundary.rules(own))
+            self.in_network(WAN, "routes.py", "del", *reached)
+
+    def _set_rules(self, rules: str) -> None:
+        command = [str(self.tools["nft"]), "-f", "-"]
+        done = self.sandbox.run(self.sandbox.control_plane.name, command, input=rules, text=True, capture_output=True)
+        if done.returncode != 0:
+            raise NotObserved(f"nft refused the rules: {done.stderr.strip()}")
 
 
 def _as_root(pid: int) -> list[str]:

@@ -1,26 +1,43 @@
-"""Claim: a search of every byte stored in the user's etcd for each control-plane secret finds nothing."""
+"""Claim: a search of every byte stored in the data plane's etcd for each control-plane secret finds nothing.
+
+What is no secret of the control plane's is told by content and never by a name: certificates give no power, and the
+tokens that the data plane's own API server has signed are its own, whoever holds them.
+"""
 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import ahocorasick
-from lightkube.resources.core_v1 import Secret
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from lightkube.resources.core_v1 import Namespace, Secret
 
 from sandbox import deployment
-from sandbox.proof import istiod
-from sandbox.proof.scene import NotObserved, Scene
+from sandbox.proof import istiod, records
+from sandbox.proof.decoders import Search, secrets_of_state
+from sandbox.proof.scene import NotObserved, Scene, get_text
 
-SHORTEST = 16  # bytes; anything shorter would be found by chance, and no credential is that short
-TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 (a path)
-ISTIO_TOKEN = "/var/run/secrets/tokens/istio-token"  # noqa: S105 (a path)
-DATA_PLANE_ACCESS = "istio-kubeconfig"  # the user's own credential, lent to the provider: it may be in the user's etcd
 CONTROL = "the public root certificate"
-PUBLIC = ("cert.pem", "chain.pem", "ca.crt")
+_TOKEN = re.compile(rb"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}")
+# What istiod's process may hold and no API server knows: a token of its own cluster, a key that it makes for itself.
+_SECRETS = "/var/run/secrets"
+_FILES = (f"{istiod.KUBERNETES_TOKEN}/token", f"{_SECRETS}/tokens/istio-token", f"{_SECRETS}/istio-dns/key.pem")
+
+
+class Found(NamedTuple):
+    """A secret in its place. certain: known to be one as a whole, whatever it looks like."""
+
+    name: str
+    value: bytes
+    certain: bool = False
 
 
 def observe(scene: Scene) -> str:
@@ -29,98 +46,115 @@ def observe(scene: Scene) -> str:
     The same search must find the mesh's root certificate, which is public and is stored there: a search that
     finds nothing at all proves nothing.
     """
-    secrets = dict(control_plane_secrets(scene))
-    if not any("key" in name.lower() for name in secrets):
-        raise NotObserved("no control-plane key was found to search for")
-    search = searcher({**secrets, CONTROL: scene.mesh.root_certificate.encode()})
-    size = items = 0
+    names = {str(one.metadata.name) for one in scene.control_plane.list(Namespace) if one.metadata}
+    sources = {
+        "the control plane's Secrets": stored(scene),
+        "the control plane's key files": files(scene),
+        "the engine's state": state(deployment.export(scene.sandbox, scene.tools)),
+    }
+    search = search_for(sources, signed_by(json.loads(get_text(scene.sandbox.data_plane, "/openid/v1/jwks"))), names)
+    for one in held_by_istiod(scene):
+        search.add(one.name, one.value)
+    search.add_bytes(CONTROL, x509.load_pem_x509_certificate(scene.mesh.root_certificate.encode()).signature)
+    count = len(search) - 1
+    items, size = look(search, scene.sandbox.data_plane.etcd_items())
+    return f"{count} secrets, in any encoding, in {items:,} records ({size / 1e6:.1f} MB): none found"
+
+
+def look(search: Search, items: Iterable[tuple[bytes, bytes]]) -> tuple[int, int]:
+    """Number and bytes of the records, when nothing but the control was in them. Raises NotObserved otherwise."""
+    size = count = 0
     found: dict[str, str] = {}
-    for key, value in scene.sandbox.data_plane.etcd_items():
-        stored = key + b"\n" + value
-        items, size = items + 1, size + len(stored)
-        # Latin-1 maps each byte to one character, which is all that the automaton asks for.
-        found |= {name: key.decode(errors="replace") for _, name in search.iter(stored.decode("latin-1"))}
+    for key, value in items:
+        stored, where = key + b"\n" + value, key.decode(errors="replace")
+        count, size = count + 1, size + len(stored)
+        try:
+            found |= dict.fromkeys(search.find(stored, *records.values(value)), where)
+        except ValueError as error:
+            raise NotObserved(f"{where} cannot be searched: {error}") from None
     leaked = [f"{name} in {where}" for name, where in sorted(found.items()) if name != CONTROL]
     if leaked:
-        raise NotObserved(f"stored in the user's etcd: {'; '.join(leaked[:5])}")
+        raise NotObserved(f"stored in the data plane's etcd: {'; '.join(leaked[:5])}")
     if CONTROL not in found:
         raise NotObserved("the search did not even find the public root certificate, so it proves nothing")
-    return f"{len(secrets)} secrets, plain and base64, in {items:,} records ({size / 1e6:.1f} MB): none found"
+    return count, size
 
 
-def searcher(secrets: Mapping[str, bytes]) -> ahocorasick.Automaton:
-    """An automaton that finds any form of any secret in one pass and tells the secret's name."""
-    automaton = ahocorasick.Automaton()
-    for name, secret in secrets.items():
-        for form in forms(secret):
-            automaton.add_word(form.decode("latin-1"), name)
-    automaton.make_automaton()
-    return automaton
+def search_for(
+    sources: Mapping[str, Iterable[Found]], is_data_planes: Callable[[bytes], bool], names: Iterable[str] = ()
+) -> Search:
+    """A search for all that gives power in these sources. Raises NotObserved for a source in which nothing does: then
+    it was not read rightly.
 
-
-def forms(secret: bytes) -> set[bytes]:
-    """How a secret may stand in stored bytes: plain, JSON-escaped, and base64 at each of the three alignments.
-
-    A PEM is also looked for line by line and as its DER bytes: re-wrapped or unwrapped it is the same key.
+    is_data_planes: whether a token is the data plane's own. names: of objects, which are no secrets.
     """
-    plain = {secret.strip()}
-    if secret.lstrip().startswith(b"-----BEGIN"):
-        # Neither the frame ("-----BEGIN RSA PRIVATE KEY-----") nor headers ("Proc-Type: ...") are part of the key.
-        lines = [line.strip() for line in secret.splitlines() if b"-----" not in line and b":" not in line]
-        plain |= {line for line in lines if len(line) >= 2 * SHORTEST}
-        # A middle part: the first bytes of a DER key are the same for all keys of a kind.
-        der = base64.b64decode(b"".join(lines))
-        plain.add(der[len(der) // 3 : len(der) // 3 * 2])
-    plain |= {json.dumps(text.decode()).strip('"').encode() for text in plain if text.isascii()}
-    plain = {text for text in plain if len(text) >= SHORTEST}
-    return plain | {encoded for text in plain for encoded in _base64_anywhere(text)}
+    search, read = Search(set(names)), {name: list(source) for name, source in sources.items()}
+    for found in (one for source in read.values() for one in source):
+        for token in tokens(found.value):
+            if is_data_planes(token):
+                search.leave_out(token)
+    for name, source in read.items():
+        gave = [search.add(one.name, one.value, certain=one.certain) for one in source]
+        if not any(gave):
+            raise NotObserved(f"no secret was found in {name}, so there was nothing to search for")
+    return search
 
 
-def _base64_anywhere(text: bytes) -> Iterator[bytes]:
-    """The base64 of `text` inside a longer encoded text: for each alignment, the characters that only it decides."""
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + text)
-        first = (0, 2, 3)[shift]
-        last = len(encoded.rstrip(b"=")) - (0 if (len(text) + shift) % 3 == 0 else 1)
-        yield encoded[first:last]
+def tokens(value: bytes) -> list[bytes]:
+    """The JWTs in a value, such as a kubeconfig."""
+    return _TOKEN.findall(value)
 
 
-def control_plane_secrets(scene: Scene) -> Iterator[tuple[str, bytes]]:
-    """Every secret of the control plane that can be read, with a name to report it by."""
-    for secret in scene.provider.list(Secret, namespace="*"):
+def signed_by(keys: Mapping[str, Any]) -> Callable[[bytes], bool]:
+    """Tells the tokens of an API server, by the public keys that it gives out (`/openid/v1/jwks`)."""
+    public = [rsa.RSAPublicNumbers(_number(one["e"]), _number(one["n"])).public_key() for one in keys["keys"]]
+
+    def is_its(token: bytes) -> bool:
+        signed, _, signature = token.rpartition(b".")
+        return any(_verifies(key, signed, signature) for key in public)
+
+    return is_its
+
+
+def _verifies(key: rsa.RSAPublicKey, signed: bytes, signature: bytes) -> bool:
+    try:
+        key.verify(_bytes(signature), signed, padding.PKCS1v15(), SHA256())
+    except (InvalidSignature, binascii.Error):
+        return False
+    return True
+
+
+def _bytes(text: bytes) -> bytes:
+    return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(_bytes(text.encode()), "big")
+
+
+def stored(scene: Scene) -> Iterator[Found]:
+    """Every value of every Secret of the control plane's cluster."""
+    for secret in scene.control_plane.list(Secret, namespace="*"):
         assert secret.metadata is not None
-        if secret.metadata.name == DATA_PLANE_ACCESS:
-            continue
         for name, value in (secret.data or {}).items():
-            if not name.endswith(PUBLIC):
-                yield (
-                    f"Secret {secret.metadata.namespace}/{secret.metadata.name}: {name}",
-                    base64.b64decode(value),
-                )
-    yield from _files(scene)
-    process = scene.program_of(istiod.live_pod(scene), istiod.PROGRAM)
-    for path in (TOKEN, ISTIO_TOKEN):
-        if token := process.file(path):
-            yield f"istiod's token {Path(path).name}", token
-    yield from _private_keys(deployment.export(scene.sandbox, scene.tools))
+            yield Found(f"Secret {secret.metadata.namespace}/{secret.metadata.name}: {name}", base64.b64decode(value))
 
 
-def _files(scene: Scene) -> Iterator[tuple[str, bytes]]:
-    """Private keys of the provider's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
+def files(scene: Scene) -> Iterator[Found]:
+    """Keys of the control plane's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
     for path in scene.sandbox.control_plane.secret_files():
-        if path.suffix == ".key":  # the kubeconfigs beside them hold the same keys
-            yield f"provider's file {path.name}", path.read_bytes()
+        yield Found(f"the control plane's file {path.name}", path.read_bytes())
 
 
-def _private_keys(state: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Private keys in the engine's state (read with secrets shown): the root's, each intermediate's."""
-    for resource in state["deployment"]["resources"]:
-        if resource["type"].startswith("tls:index/privateKey"):
-            for name, value in resource["outputs"].items():
-                if name.startswith("privateKey"):
-                    yield f"key {resource['urn'].rsplit('::', 1)[-1]}: {name}", _plain(value).encode()
+def held_by_istiod(scene: Scene) -> Iterator[Found]:
+    """What istiod's process has in files and no API server knows; there may be nothing."""
+    process = scene.program_of(istiod.live_pod(scene), istiod.PROGRAM)
+    for path in _FILES:
+        if content := process.file(path):
+            yield Found(f"istiod's file {Path(path).name}", content)
 
 
-def _plain(value: Any) -> str:
-    """A state export with secrets shown wraps each secret: {"4dabf...": ..., "plaintext": "<json>"}."""
-    return str(json.loads(value["plaintext"])) if isinstance(value, dict) else str(value)
+def state(exported: Mapping[str, Any]) -> Iterator[Found]:
+    """Every secret that the engine knows."""
+    for name, value, certain in secrets_of_state(exported):
+        yield Found(f"state of {name}", value, certain)

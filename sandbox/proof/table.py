@@ -11,7 +11,7 @@ from lightkube import ApiError
 from rich.table import Table
 from rich.text import Text
 
-from sandbox.proof import boundary, identity, istiod, leftovers, stored_secrets, traffic, webhooks
+from sandbox.proof import boundary, identity, istiod, leftovers, limits, stored_secrets, traffic, webhooks
 from sandbox.proof.scene import NotObserved, Scene
 
 if TYPE_CHECKING:
@@ -41,14 +41,15 @@ class Observation:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("istiod", "istiod runs in the provider's cluster, as its live Pod says", istiod.observe),
-    Check("injection", "the user's API server gets sidecars from the provider, by URL", webhooks.injection),
-    Check("validation", "a bad Istio object is refused by the provider's webhook", webhooks.validation),
+    Check("istiod", "istiod runs in the control plane, as its live Pod says", istiod.observe),
+    Check("injection", "the data plane's API server gets sidecars from the control plane, by URL", webhooks.injection),
+    Check("validation", "a bad Istio object is refused by the control plane's webhook", webhooks.validation),
     Check("identity", "workloads got certificates and configuration over mTLS", identity.observe),
     Check("traffic", "a request answers 200 with the caller's identity, 403 once denied", traffic.observe),
-    Check("boundary", "from the user's network only istiod's exposed ports answer", boundary.observe),
-    Check("pods", "no Pod of the provider's runs in the user's cluster", leftovers.no_provider_pods),
-    Check("secrets", "no control-plane secret is stored in the user's etcd", stored_secrets.observe),
+    Check("boundary", "from the data plane's network only istiod's exposed ports answer", boundary.observe),
+    Check("limits", "the mesh's own objects refuse the rest, without the sandbox's firewall too", limits.observe),
+    Check("pods", "nothing of the control plane's runs in the data plane", leftovers.none_of_the_control_planes),
+    Check("secrets", "no control-plane secret is stored in the data plane's etcd", stored_secrets.observe),
 )
 
 
@@ -71,7 +72,7 @@ def run(
 ) -> list[Observation]:
     """Deploys the sample workloads if they are not there and makes every check (or those named in `only`).
 
-    Takes some ten seconds. The only things it leaves behind in the user's cluster are the sample workloads.
+    Takes some ten seconds. The only things it leaves behind in the data plane are the sample workloads.
     """
     wanted = set(only)
     scene = Scene.of(sandbox, tools)

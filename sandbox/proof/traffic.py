@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lightkube import ApiError
@@ -33,12 +33,22 @@ def observe(scene: Scene) -> str:
         return headers
 
     headers = eventually(lambda: answers(200), seconds=20)
-    if f"URI={spiffe}" not in headers.get("x-forwarded-client-cert", ""):
-        raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
+    arrived_from(headers, spiffe)
     with _denied(scene, spiffe):
         eventually(lambda: answers(403), seconds=45)
     eventually(lambda: answers(200), seconds=30)
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
+
+
+def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
+    """Raises NotObserved unless the proxy before the called workload saw this identity in mutual TLS.
+
+    Each proxy on the way adds an element to the header's end (Envoy's APPEND_FORWARD); those before it are the caller's
+    word only.
+    """
+    last = headers.get("x-forwarded-client-cert", "").rsplit(",", 1)[-1]
+    if f"URI={spiffe}" not in last.split(";"):
+        raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
 
 
 def _request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
@@ -69,12 +79,12 @@ def _denied(scene: Scene, spiffe: str) -> Iterator[None]:
             },
         }
     )
-    scene.user.apply(policy, force=True)
+    scene.data_plane.apply(policy, force=True)
     try:
         yield
     finally:
         try:
-            scene.user.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
+            scene.data_plane.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
         except ApiError as error:
             if error.status.code != 404:
                 raise

@@ -1,9 +1,15 @@
-"""Claims: the user's API server calls the provider's webhooks by URL: injection gives a sidecar, validation refuses."""
+"""Claims: the data plane's API server calls the control plane's webhooks by URL: injection gives a sidecar, validation
+refuses.
+
+What an answer looks like does not say who gave it. So each request carries a word that nobody else uses, and counts as
+seen only if the API server counted one more call of the mesh's own webhook and istiod's log tells of that very word.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -16,65 +22,107 @@ from lightkube.resources.admissionregistration_v1 import (
 )
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene, get_text
+from sandbox.proof import istiod, workloads
+from sandbox.proof.scene import MeshFacts, NotObserved, Scene, eventually, get_text
 
 Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
-INVALID_GATEWAY = {"servers": [{"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": ["*/*/*"]}]}
+Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration
+_METRIC = re.compile(r"^apiserver_admission_webhook_(request_total|rejection_count)\{(.*)\} (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+ANSWERED = {"metric": "request_total", "code": "200", "rejected": "false"}
+REFUSED = {"metric": "rejection_count", "error_type": "no_error"}  # other types: it could not be called
 
 
 def injection(scene: Scene) -> str:
     """Sends a new Pod as a dry run (webhooks are called, nothing is stored) and looks for the sidecar in the answer."""
-    names = _by_url(scene, MutatingWebhookConfiguration)
+    urls = by_url(scene.data_plane.list(MutatingWebhookConfiguration), scene.mesh)
     workloads.deploy(scene)
-    before = _calls(scene, names)
-    metadata = {"name": f"proof-{secrets.token_hex(4)}", "namespace": workloads.NAMESPACE}
+    word = f"proof-{secrets.token_hex(4)}"
+    metadata = {"name": word, "namespace": workloads.NAMESPACE}
     pod = cast(Pod, Pod.from_dict({"metadata": metadata, "spec": workloads.pod_spec(workloads.CALLER)}))
-    answer = scene.user.create(pod, dry_run=True)
+    before = get_text(scene.sandbox.data_plane, "/metrics")
+    answer = scene.data_plane.create(pod, dry_run=True)
     if not workloads.has_proxy(answer):
         raise NotObserved("a new Pod came back without a sidecar")
-    called = _calls(scene, names) - before
-    if called < 1:
-        raise NotObserved("a sidecar came back but the API server counted no call of the provider's webhook")
-    return f"a new Pod came back with {workloads.PROXY}; the API server called https://{scene.mesh.host}:{scene.mesh.webhook_port}"
+    name = called(urls, before, get_text(scene.sandbox.data_plane, "/metrics"), ANSWERED)
+    eventually(lambda: told(istiod.log(scene), "sidecar injection", word), seconds=10)
+    seen = f"the API server counted a call of {urls[name]}, and istiod logged it"
+    return f"a new Pod came back with {workloads.PROXY}; {seen}"
 
 
 def validation(scene: Scene) -> str:
-    """Sends a Gateway that breaks Istio's rules as a dry run and expects the provider's webhook to refuse it."""
-    names = _by_url(scene, ValidatingWebhookConfiguration)
-    metadata = ObjectMeta(name=f"proof-{secrets.token_hex(4)}", namespace=workloads.NAMESPACE)
+    """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to refuse it."""
+    urls = by_url(scene.data_plane.list(ValidatingWebhookConfiguration), scene.mesh)
+    word = f"proof-{secrets.token_hex(4)}"
+    metadata = ObjectMeta(name=word, namespace=workloads.NAMESPACE)
+    before = get_text(scene.sandbox.data_plane, "/metrics")
     try:
-        scene.user.create(Gateway(metadata=metadata, spec=INVALID_GATEWAY), dry_run=True)
+        scene.data_plane.create(Gateway(metadata=metadata, spec=invalid_gateway(word)), dry_run=True)
     except ApiError as error:
         message = error.status.message or ""
-        if any(f'admission webhook "{name}" denied' in message for name in names):
-            return " ".join(message.split("denied the request: ")[-1].split())
-        raise NotObserved(f"the bad object was refused, but not by the provider's webhook: {message[:200]}") from None
-    raise NotObserved("a Gateway with host */*/* was accepted")
+    else:
+        raise NotObserved(f"a Gateway with host */{word}/* was accepted")
+    reason = refusal(message, urls)
+    name = called(urls, before, get_text(scene.sandbox.data_plane, "/metrics"), REFUSED)
+    eventually(lambda: told(istiod.log(scene), "configuration is invalid", word), seconds=10)
+    return f"{reason}; the API server counted a refusal by {urls[name]}, and istiod logged it"
 
 
-def _by_url(scene: Scene, kind: type[MutatingWebhookConfiguration] | type[ValidatingWebhookConfiguration]) -> set[str]:
-    """Names of the webhooks of this mesh; each must be a URL at the mesh's host, none a Service reference."""
-    names = set()
-    for configuration in scene.user.list(kind):
+def invalid_gateway(word: str) -> dict[str, object]:
+    """Its host has a second slash behind the word, and the reason repeats both."""
+    return {"servers": [{"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": [f"*/{word}/*"]}]}
+
+
+def by_url(configurations: Iterable[Configuration], mesh: MeshFacts) -> dict[str, str]:
+    """Name and URL of the webhooks of this mesh: at its host and its port. Raises NotObserved when there is none, and
+    for one of Istio's that refers to a Service in the data plane."""
+    found, others = {}, []
+    for configuration in configurations:
         for webhook in configuration.webhooks or []:
             if not webhook.name.endswith("istio.io"):
                 continue
             if webhook.clientConfig.service is not None:
-                raise NotObserved(f"webhook {webhook.name} refers to a Service in the user's cluster")
+                raise NotObserved(f"webhook {webhook.name} refers to a Service in the data plane")
             url = urlsplit(webhook.clientConfig.url or "")
-            if (url.scheme, url.hostname) == ("https", scene.mesh.host):
-                names.add(webhook.name)
-    if not names:
-        raise NotObserved(f"no webhook in the user's cluster points to https://{scene.mesh.host}")
-    return names
+            if (url.scheme, url.hostname, url.port or 443) == ("https", mesh.host, mesh.webhook_port):
+                found[webhook.name] = str(webhook.clientConfig.url)
+            else:
+                others.append(f"{webhook.name} at {webhook.clientConfig.url}")
+    if not found:
+        raise NotObserved(
+            f"no webhook in the data plane points to https://{mesh.host}:{mesh.webhook_port}"
+            + (f", only {', '.join(sorted(others))}" if others else "")
+        )
+    return found
 
 
-def _calls(scene: Scene, names: set[str]) -> int:
-    """How often the user's API server has called the webhooks with an answer, by its own metrics."""
-    total = 0.0
-    metric = re.compile(r"^apiserver_admission_webhook_request_total\{(.*)\} (\S+)$", re.MULTILINE)
-    for labels, value in metric.findall(get_text(scene.sandbox.data_plane, "/metrics")):
-        if any(f'name="{name}"' in labels for name in names) and 'code="200"' in labels:
-            total += float(value)
-    return int(total)
+def called(urls: Mapping[str, str], before: str, after: str, wanted: Mapping[str, str]) -> str:
+    """Name of the webhook that the API server has called meanwhile with this result, by its metrics (`ANSWERED`,
+    `REFUSED`). Raises NotObserved when it was none of them."""
+    earlier, now = dict(_counts(before)), dict(_counts(after))
+    for labels, count in now.items():
+        one = dict(labels)
+        if wanted.items() <= one.items() and one.get("name") in urls and count > earlier.get(labels, 0):
+            return one["name"]
+    raise NotObserved("the API server counted no such answer of the mesh's own webhook, so it was another's")
+
+
+def refusal(message: str, urls: Mapping[str, str]) -> str:
+    """The reason in a refusal. Raises NotObserved when none of these webhooks gave it."""
+    for name in urls:
+        begin = f'admission webhook "{name}" denied the request: '
+        if message.startswith(begin):
+            return " ".join(message.removeprefix(begin).split())
+    raise NotObserved(f"the bad object was refused, but not by the mesh's own webhook: {message[:200]}")
+
+
+def told(log: str, what: str, word: str) -> None:
+    """Raises NotObserved unless one entry of a log has both. What begins with a space goes on with the entry before."""
+    entries = re.sub(r"\n\s+", " ", log).splitlines()
+    if not any(what in entry and word in entry for entry in entries):
+        raise NotObserved(f"istiod's log, at level info, has no line on {word} ({what}), so somebody else answered")
+
+
+def _counts(metrics: str) -> Iterator[tuple[frozenset[tuple[str, str]], float]]:
+    for metric, labels, value in _METRIC.findall(metrics):
+        yield frozenset([("metric", metric), *_LABEL.findall(labels)]), float(value)

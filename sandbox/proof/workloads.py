@@ -94,7 +94,7 @@ def deploy(scene: Scene, *, seconds: float = 90) -> dict[str, PodModel]:
 def _apply(scene: Scene, manifest: Mapping[str, object]) -> None:
     """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it."""
     try:
-        scene.user.apply(parse(manifest), force=True)
+        scene.data_plane.apply(parse(manifest), force=True)
     except ApiError as error:
         message = str(error.status.message)
         if "failed calling webhook" in message:
@@ -104,7 +104,7 @@ def _apply(scene: Scene, manifest: Mapping[str, object]) -> None:
 
 def ready_pod(scene: Scene, name: str) -> PodModel:
     """The ready Pod of one sample workload, with a sidecar in it."""
-    pods = [pod for pod in scene.user.list(Pod, namespace=NAMESPACE, labels={"app": name}) if not _leaving(pod)]
+    pods = [pod for pod in scene.data_plane.list(Pod, namespace=NAMESPACE, labels={"app": name}) if not _leaving(pod)]
     for pod in pods:
         if has_proxy(pod) and _condition(pod, "Ready") == "True":
             return pod
@@ -143,7 +143,7 @@ def _why_not_ready(scene: Scene, name: str, pods: Sequence[PodModel]) -> str:
     if pods:
         return "its Pod is not ready yet"
     try:  # no Pod at all: the ReplicaSet was refused, and the Deployment says why
-        deployment = scene.user.get(Deployment, name, namespace=NAMESPACE)
+        deployment = scene.data_plane.get(Deployment, name, namespace=NAMESPACE)
     except ApiError as error:
         return f"the Deployment cannot be read: {error.status.message}"
     conditions = (deployment.status.conditions or []) if deployment.status else []

@@ -55,7 +55,7 @@ def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     finally:
         _up(scene, committed)
     with pytest.raises(ApiError, match="not found"):
-        scene.user.get(Deployment, NAME, namespace=scene.mesh.namespace)
+        scene.data_plane.get(Deployment, NAME, namespace=scene.mesh.namespace)
 
 
 def _up(scene: Scene, config: Path) -> None:
@@ -74,15 +74,15 @@ def route(scene: Scene) -> Iterator[None]:
     backend = {"destination": {"host": BACKEND, "port": {"number": workloads.PORT}}}
     rules = {"hosts": ["*"], "gateways": [NAME], "http": [{"route": [backend]}]}
     spec = {"selector": {"istio": NAME}, "servers": [server]}
-    scene.user.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
-    scene.user.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
+    scene.data_plane.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    scene.data_plane.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
     yield
-    scene.user.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
-    scene.user.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
+    scene.data_plane.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
+    scene.data_plane.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
 
 
 def pods(scene: Scene) -> list[PodModel]:
-    found = scene.user.list(Pod, namespace=scene.mesh.namespace, labels={"app": NAME})
+    found = scene.data_plane.list(Pod, namespace=scene.mesh.namespace, labels={"app": NAME})
     return [pod for pod in found if pod.metadata and pod.metadata.deletionTimestamp is None]
 
 
@@ -98,7 +98,7 @@ def is_ready(pod: PodModel) -> bool:
 
 def answer(scene: Scene) -> dict[str, str]:
     """The headers that `backend` received of a request that was made in the provider's network, where no mesh is."""
-    service = scene.user.get(Service, NAME, namespace=scene.mesh.namespace)
+    service = scene.data_plane.get(Service, NAME, namespace=scene.mesh.namespace)
     assert service.status is not None
     assert service.status.loadBalancer is not None
     (ingress,) = service.status.loadBalancer.ingress or []
@@ -133,7 +133,7 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Sce
 
     def refused(pod: PodModel) -> None:
         assert pod.metadata is not None
-        now = scene.user.get(Pod, str(pod.metadata.name), namespace=scene.mesh.namespace)
+        now = scene.data_plane.get(Pod, str(pod.metadata.name), namespace=scene.mesh.namespace)
         statuses = (now.status.containerStatuses or []) if now.status else []
         if not any(one.state and one.state.waiting and one.state.waiting.reason == "ErrImagePull" for one in statuses):
             raise NotObserved("the node has not refused the image yet")
@@ -145,7 +145,7 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Sce
     (old,) = pods(scene)
     assert old.metadata is not None
     with without_webhooks_of(MutatingWebhookConfiguration, scene):
-        scene.user.delete(Pod, str(old.metadata.name), namespace=scene.mesh.namespace, grace_period=0)
+        scene.data_plane.delete(Pod, str(old.metadata.name), namespace=scene.mesh.namespace, grace_period=0)
         made = eventually(lambda: the_new_pod(old), seconds=30)
         assert images(made) == ["auto"]
         eventually(lambda: refused(made), seconds=30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.clusters.addresses import ClusterAddresses, addresses_of
-from sandbox.clusters.boundary import rules
+from sandbox.clusters.boundary import opened, rules
 from sandbox.clusters.topology import ClusterSpec, Topology
 
 CLUSTERS = addresses_of(Topology.of(5))
@@ -46,6 +46,11 @@ def test_a_translated_packet_comes_in_only_if_it_was_sent_to_the_pool() -> None:
 
 def test_pods_go_out_with_their_nodes_address() -> None:
     assert "oifname wan0 ip saddr 10.89.0.0/16 snat ip to 10.90.0.20" in chain(rules(USER), "from_pods")
+
+
+def test_opened_lets_everything_in_and_keeps_the_address_that_pods_leave_by() -> None:
+    assert "drop" not in opened(USER)
+    assert chain(opened(USER), "from_pods") == chain(rules(USER), "from_pods")
 
 
 def test_rules_replace_themselves() -> None:

@@ -1,0 +1,44 @@
+"""Claim: with nothing before it, istiod is still reached by those alone who may, on those ports alone.
+
+The sandbox's networks are apart by rules of its own, as no user's need be. So here these rules are taken away and the
+control plane's network is routed to everybody's; what then refuses is made by the mesh's own objects, the exposed
+Service's source ranges and the NetworkPolicy.
+
+Not claimed: source ranges hold at the load balancer. Who is routed to Pods or ClusterIPs can call the exposed ports
+there, which ask for a certificate or a token; and the cluster's own API server and kubelet are the provider's to guard.
+"""
+
+from __future__ import annotations
+
+from sandbox.clusters.addresses import WAN
+from sandbox.proof import boundary, istiod
+from sandbox.proof.boundary import OUTSIDER, ROOT
+from sandbox.proof.identity import exposed_addresses
+from sandbox.proof.scene import NotObserved, Scene
+
+
+def observe(scene: Scene) -> str:
+    """Tries istiod's Pod from the data plane's node, and from an outsider the exposed addresses and the node ports.
+
+    The Pod's own exposed ports have to answer to both, or the way there was not open and nothing is proven.
+    """
+    pod = istiod.live_pod(scene)
+    assert pod.status is not None
+    living = boundary.alive(scene, pod)
+    ports = (scene.mesh.xds_port, scene.mesh.webhook_port)
+    through = {f"{pod.status.podIP}:{port}" for port in ports}
+    others = {f"{pod.status.podIP}:{port}" for port in boundary.ISTIOD_PORTS} & living - through
+    if not others:
+        raise NotObserved("istiod has no other port that answers, so nothing shows that the NetworkPolicy refuses any")
+    exposed = boundary.exposed_targets(scene, exposed_addresses(scene))
+    node_ports = set(boundary.node_ports(scene))
+    with scene.without_firewall():
+        inside = scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *through, *exposed, *others)
+        outsider = scene.in_network(WAN, "connect.py", ROOT, *through, *others, *exposed, *node_ports)
+    boundary.check("without the firewall, the data plane's node", inside, opened=through | exposed, closed=others)
+    refused = others | exposed | node_ports
+    boundary.check(f"without the firewall, {OUTSIDER}", outsider, opened=through, closed=refused)
+    return (
+        f"without the sandbox's firewall: {', '.join(sorted(others))} refused by the NetworkPolicy; "
+        f"{', '.join(sorted(exposed))} refused to {OUTSIDER} by the source ranges; node ports: {len(node_ports)}"
+    )

@@ -1,0 +1,159 @@
+"""Ways to break istiod, identities, traffic and secrets of the real mesh; each puts back what it changed."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lightkube import ApiError
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
+from lightkube.types import PatchType
+
+from sandbox.proof import istiod, workloads
+from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.traffic import AuthorizationPolicy
+from tests.support.authorities import Authority, pem
+
+PeerAuthentication = create_namespaced_resource("security.istio.io", "v1", "PeerAuthentication", "peerauthentications")
+DestinationRule = create_namespaced_resource("networking.istio.io", "v1", "DestinationRule", "destinationrules")
+
+
+def istiods_deployment(scene: Scene):
+    found = scene.control_plane.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"})
+    return next(iter(found))
+
+
+@contextmanager
+def no_istiod(scene: Scene) -> Iterator[None]:
+    """istiod's Deployment scaled to nothing."""
+    pod = istiod.live_pod(scene)
+    deployment = next(
+        iter(scene.control_plane.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"}))
+    )
+    name, replicas = deployment.metadata.name, deployment.spec.replicas
+
+    def scale(count: int) -> None:
+        scene.control_plane.patch(Deployment, name, {"spec": {"replicas": count}}, namespace=scene.mesh.namespace)
+
+    def gone() -> None:
+        try:
+            scene.control_plane.get(Pod, pod.metadata.name, namespace=scene.mesh.namespace)
+        except ApiError as error:
+            assert error.status.code == 404
+            return
+        raise NotObserved("istiod's Pod is still there")
+
+    scale(0)
+    try:
+        eventually(gone, seconds=60)
+        yield
+    finally:
+        scale(replicas)
+        eventually(lambda: istiod.live_pod(scene), seconds=60)
+
+
+@contextmanager
+def changed(
+    client, kind, name: str, change: dict[str, Any], back: dict[str, Any], namespace: str | None = None
+) -> Iterator[None]:
+    """An object merged with a change, and with another one afterwards."""
+
+    def patch(what: dict[str, Any]) -> None:
+        client.patch(kind, name, what, namespace=namespace, patch_type=PatchType.MERGE)
+
+    patch(change)
+    try:
+        yield
+    finally:
+        patch(back)
+
+
+@contextmanager
+def foreign_root(scene: Scene) -> Iterator[Scene]:
+    """The workloads' certificates held against the root of another mesh."""
+    root = pem(Authority("root").certificate).decode()
+    yield dataclasses.replace(scene, mesh=dataclasses.replace(scene.mesh, root_certificate=root))
+
+
+@contextmanager
+def another_trust_domain(scene: Scene) -> Iterator[Scene]:
+    """The workloads' names held against those of another mesh."""
+    yield dataclasses.replace(scene, mesh=dataclasses.replace(scene.mesh, trust_domain="other.local"))
+
+
+@contextmanager
+def permissive_plaintext(scene: Scene) -> Iterator[None]:
+    """Plain text to a backend that takes it: every request answers 200, without an identity."""
+    metadata = {"name": "permissive", "namespace": workloads.NAMESPACE}
+    spec = {"selector": {"matchLabels": {"app": workloads.CALLED}}, "mtls": {"mode": "PERMISSIVE"}}
+    scene.data_plane.apply(PeerAuthentication.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    try:
+        with plaintext(scene):
+            yield
+    finally:
+        scene.data_plane.delete(PeerAuthentication, "permissive", namespace=workloads.NAMESPACE)
+
+
+@contextmanager
+def another_policy(scene: Scene) -> Iterator[None]:
+    """A policy that lets nobody call the backend."""
+    policy = AuthorizationPolicy.from_dict(
+        {"metadata": {"name": "nobody", "namespace": workloads.NAMESPACE}, "spec": {}}
+    )
+    scene.data_plane.apply(policy, force=True)
+    try:
+        yield
+    finally:
+        scene.data_plane.delete(AuthorizationPolicy, "nobody", namespace=workloads.NAMESPACE)
+
+
+@contextmanager
+def plaintext(scene: Scene) -> Iterator[None]:
+    """The caller told to speak plain text to the backend, whose side demands mutual TLS."""
+    host = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
+    rule = {"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
+    metadata = {"name": "plaintext", "namespace": workloads.NAMESPACE}
+    scene.data_plane.apply(DestinationRule.from_dict({"metadata": metadata, "spec": rule}), force=True)
+    try:
+        yield
+    finally:
+        scene.data_plane.delete(DestinationRule, "plaintext", namespace=workloads.NAMESPACE)
+
+
+@contextmanager
+def agent_in_the_users_cluster(scene: Scene) -> Iterator[None]:
+    """A Pod of the control plane's, by a name and an image that tell nothing; it need not even get a node."""
+    container = {"name": "agent", "image": "registry.test/agent:1"}
+    metadata = {"name": "stray", "namespace": "kube-system", "labels": {"sidecar.istio.io/inject": "false"}}
+    spec = {"nodeSelector": {"no": "such-node"}, "containers": [container]}
+    scene.data_plane.create(Pod.from_dict({"metadata": metadata, "spec": spec}))
+    try:
+        yield
+    finally:
+        scene.data_plane.delete(Pod, "stray", namespace="kube-system", grace_period=0)
+
+
+@contextmanager
+def leaked(value: Callable[[bytes], bytes], scene: Scene) -> Iterator[None]:
+    """A secret of the control plane that also stands in a ConfigMap of the user's, in some disguise.
+
+    A secret of this test's own: etcd keeps old revisions, so a leaked real key would stay found for good.
+    """
+    secret = secrets.token_hex(24).encode()
+    metadata = {"name": f"leak-{secrets.token_hex(4)}", "namespace": scene.mesh.namespace}
+    data = {"ca.crt": base64.b64encode(secret).decode()}  # a name that says nothing of what is in it
+    scene.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
+    user_metadata = {**metadata, "namespace": "default"}
+    stored = {"innocent": value(secret).decode()}
+    scene.data_plane.create(ConfigMap.from_dict({"metadata": user_metadata, "data": stored}))
+    try:
+        yield
+    finally:
+        scene.data_plane.delete(ConfigMap, metadata["name"], namespace="default")
+        scene.control_plane.delete(Secret, metadata["name"], namespace=scene.mesh.namespace)

@@ -1,0 +1,128 @@
+"""Ways to break the webhooks of the real mesh; each puts back what it changed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lightkube.models.admissionregistration_v1 import MatchCondition
+from lightkube.resources.admissionregistration_v1 import (
+    MutatingWebhookConfiguration,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
+)
+from lightkube.resources.core_v1 import ConfigMap
+
+from sandbox.proof.scene import Scene
+from tests.live.breaking.mesh import changed
+
+
+@contextmanager
+def without_webhooks_of(kind, scene: Scene) -> Iterator[None]:
+    """The data plane with every webhook configuration of one kind deleted."""
+    saved = [
+        one for one in scene.data_plane.list(kind) if any(hook.name.endswith("istio.io") for hook in one.webhooks or [])
+    ]
+    assert saved
+    for one in saved:
+        scene.data_plane.delete(kind, one.metadata.name)
+    try:
+        yield
+    finally:
+        for one in saved:
+            one.metadata.resourceVersion = one.metadata.uid = one.metadata.managedFields = None
+            scene.data_plane.create(one)
+
+
+@contextmanager
+def webhook_by_service(scene: Scene) -> Iterator[None]:
+    """An injection webhook that refers to a Service in the data plane beside the ones by URL."""
+    original = next(iter(scene.data_plane.list(MutatingWebhookConfiguration)))
+    changed = MutatingWebhookConfiguration.from_dict(original.to_dict())
+    for hook in changed.webhooks:
+        hook.clientConfig.url = None
+        hook.clientConfig.service = {
+            "name": "istiod",
+            "namespace": scene.mesh.namespace,
+            "path": "/inject",
+            "port": 443,
+        }
+    scene.data_plane.replace(changed)
+    try:
+        yield
+    finally:
+        current = scene.data_plane.get(MutatingWebhookConfiguration, original.metadata.name)
+        original.metadata.resourceVersion = current.metadata.resourceVersion
+        scene.data_plane.replace(original)
+
+
+@contextmanager
+def webhooks_at(url: str, kind, scene: Scene) -> Iterator[None]:
+    """The mesh's webhooks at another URL, which nobody answers."""
+    original = next(one for one in scene.data_plane.list(kind) if one.webhooks[0].name.endswith("istio.io"))
+    other = copy.deepcopy(original)
+    for hook in other.webhooks:
+        hook.clientConfig.url = url
+        hook.failurePolicy = "Ignore"
+    scene.data_plane.replace(other)
+    try:
+        yield
+    finally:
+        current = scene.data_plane.get(kind, original.metadata.name)
+        original.metadata.resourceVersion = current.metadata.resourceVersion
+        scene.data_plane.replace(original)
+
+
+@contextmanager
+def not_asked(kind, scene: Scene) -> Iterator[None]:
+    """The mesh's webhooks where they belong, but in no case to be called."""
+    original = next(one for one in scene.data_plane.list(kind) if one.webhooks[0].name.endswith("istio.io"))
+    other = copy.deepcopy(original)
+    for hook in other.webhooks:
+        hook.matchConditions = [MatchCondition(name="never", expression="false")]
+    scene.data_plane.replace(other)
+    try:
+        yield
+    finally:
+        current = scene.data_plane.get(kind, original.metadata.name)
+        original.metadata.resourceVersion = current.metadata.resourceVersion
+        scene.data_plane.replace(original)
+
+
+@contextmanager
+def injection_answers_without_a_sidecar(scene: Scene) -> Iterator[None]:
+    """istiod's own injector told not to inject: it is asked, and answers that the Pod is right as it is."""
+    name, namespace = "istio-sidecar-injector", scene.mesh.namespace
+    config = (scene.control_plane.get(ConfigMap, name, namespace=namespace).data or {})["config"]
+    assert "policy: enabled" in config
+    off = {"data": {"config": config.replace("policy: enabled", "policy: disabled")}}
+    with changed(scene.control_plane, ConfigMap, name, off, {"data": {"config": config}}, namespace):
+        yield
+
+
+@contextmanager
+def somebody_else_refuses(scene: Scene) -> Iterator[None]:
+    """The mesh's webhook is not asked, and a policy of the API server's own refuses every Gateway in its words."""
+    constraints = {
+        "resourceRules": [
+            {"apiGroups": ["networking.istio.io"], "apiVersions": ["*"], "operations": ["*"], "resources": ["gateways"]}
+        ]
+    }
+    words = 'admission webhook "rev.validation.istio.io" denied the request: configuration is invalid'
+    policy = {"matchConstraints": constraints, "validations": [{"expression": "false", "message": words}]}
+    binding = {"policyName": "proof.test", "validationActions": ["Deny"]}
+    made: list[Any] = [
+        ValidatingAdmissionPolicy.from_dict({"metadata": {"name": "proof.test"}, "spec": policy}),
+        ValidatingAdmissionPolicyBinding.from_dict({"metadata": {"name": "proof.test"}, "spec": binding}),
+    ]
+    with not_asked(ValidatingWebhookConfiguration, scene):
+        for one in made:
+            scene.data_plane.apply(one, force=True)
+        try:
+            yield
+        finally:
+            for one in made:
+                scene.data_plane.delete(type(one), "proof.test")

@@ -1,0 +1,38 @@
+"""Certificate authorities made for a test."""
+
+from __future__ import annotations
+
+import datetime
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+SPIFFE = "spiffe://mesh.test/ns/bookshop/sa/frontend"
+NOW = datetime.datetime.now(datetime.UTC)
+DAY = datetime.timedelta(days=1)
+
+
+class Authority:
+    """A key with a certificate for it, which `by` signed (itself if nobody)."""
+
+    def __init__(self, name: str, by: Authority | None = None, *, ca: bool = True, ends: datetime.datetime = NOW + DAY):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        self.certificate = (by or self).sign(self.name, self.key.public_key(), ca=ca, ends=ends)
+
+    def sign(self, subject, public, *, ca=False, ends=NOW + DAY, names=()) -> x509.Certificate:
+        builder = x509.CertificateBuilder(issuer_name=self.name, subject_name=subject, public_key=public)
+        builder = builder.serial_number(x509.random_serial_number()).not_valid_before(NOW - 2 * DAY)
+        builder = builder.not_valid_after(ends).add_extension(x509.BasicConstraints(ca, None), critical=True)
+        if names:
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=True)
+        return builder.sign(self.key, hashes.SHA256())
+
+    def workload(self, *spiffes: str, ends: datetime.datetime = NOW + DAY) -> x509.Certificate:
+        names = [x509.UniformResourceIdentifier(one) for one in spiffes or (SPIFFE,)]
+        return self.sign(x509.Name([]), ec.generate_private_key(ec.SECP256R1()).public_key(), names=names, ends=ends)
+
+
+def pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
