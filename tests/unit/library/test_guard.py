@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.vocabulary import TYPE_MESH_TRUST
 from pulumi_kubernetes import apps, core, meta
 
-from tests.unit.library.program import Registered, run, secret
+from tests.unit.library.program import UNKNOWN, Registered, run, secret
 from tests.unit.library.test_kubeconfig import content
 
 KEY = "the-root-key"
@@ -257,6 +257,27 @@ def test_let_through_as_it_is(name: str) -> None:
     (sent,) = [one for one in found if one.name == "leak"]
     assert read(sent) == value
     assert bool(sent.secrets) is is_secret
+
+
+@pytest.mark.parametrize(
+    ("build", "refused"),
+    [
+        (lambda s: config_map(s, s.key), True),
+        (lambda s: core.v1.Secret("leak", string_data={"k": s.key}, opts=s.opts), True),
+        (lambda s: config_map(s, guard.declassify(s.key.apply(len).apply(str), "the length only")), False),
+        (lambda s: config_map(s, guard.data_plane_secret(references(s), REASON)), False),
+    ],
+)
+def test_what_is_not_known_yet_is_judged_by_its_source(build: Callable[[Scene], Any], refused: bool) -> None:
+    found: list[Registered] = []
+    answers = {"root-key": {"pem": secret(UNKNOWN)}, "other": {"pem": secret(UNKNOWN)}}
+    if refused:
+        with pytest.raises(InvalidInputError, match="from root-key"):
+            run(scene_with(build), outputs=answers, preview=True, into=found)
+        return
+    run(scene_with(build), outputs=answers, preview=True, into=found)
+    (sent,) = [one for one in found if one.name == "leak"]
+    assert sent.inputs["data"]["k"] == UNKNOWN
 
 
 def test_a_release_keeps_what_the_engine_is_told_of_dependencies() -> None:
