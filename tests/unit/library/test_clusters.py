@@ -141,13 +141,36 @@ def test_unknown_at_preview() -> None:
     assert user.inputs["clusterIdentifier"] == "data-plane-shop"
 
 
+def test_what_is_not_checked_yet_holds_back_a_cluster_from_an_output() -> None:
+    def program() -> None:
+        provider = ControlPlaneCluster("shop", kubeconfig=made("hub"))
+        provider.distinct_from(DataPlaneCluster("shop", kubeconfig=made("spoke")))
+        config_map(provider)
+
+    answers = {"hub": {"kubeconfig": text()}, "spoke": {"kubeconfig": UNKNOWN}}
+    found = run(program, outputs=answers, preview=True)
+    assert provider_of(found, "shop-control-plane-cluster").inputs["kubeconfig"] == UNKNOWN
+
+
+def test_what_is_not_checked_yet_holds_back_a_cluster_whose_server_must_match() -> None:
+    found = run(
+        lambda: config_map(ControlPlaneCluster(kubeconfig=text(), server=made())),
+        outputs={"made": {"kubeconfig": UNKNOWN}},
+        preview=True,
+    )
+    assert provider_of(found, "control-plane-cluster").inputs["kubeconfig"] == UNKNOWN
+
+
 def test_an_identity_of_its_own_comes_first() -> None:
     def program() -> None:
         config_map(ControlPlaneCluster("shop", kubeconfig=made(), identity="prod-1"))
         config_map(DataPlaneCluster("shop", kubeconfig=text(), identity="prod-2"), "second")
 
     found = run(program, outputs={"made": {"kubeconfig": text()}})
-    assert provider_of(found, "shop-control-plane-cluster").inputs["clusterIdentifier"] == "control-plane-prod-1"
+    first = provider_of(found, "shop-control-plane-cluster")
+    assert first.inputs["clusterIdentifier"] == "control-plane-prod-1"
+    # Also where whoever made the Output did not mark it.
+    assert first.secrets == {"kubeconfig"}
     assert provider_of(found, "shop-data-plane-cluster").inputs["clusterIdentifier"] == "data-plane-prod-2"
 
 

@@ -135,6 +135,10 @@ LEAKS: dict[str, tuple[Callable[[Scene], Any], str]] = {
         lambda s: core.v1.Secret("leak", string_data={"c": s.certificate(), "k": s.key}, opts=s.opts),
         "from root-key",
     ),
+    "a certificate and a key together, outside a Secret": (
+        lambda s: config_map(s, pulumi.Output.concat(s.certificate(), s.key)),
+        "from root-key",
+    ),
     "a certificate resource's secret, outside a Secret": (lambda s: config_map(s, s.certificate()), "data.k"),
     "an asset": (lambda s: custom(s, {"binary": s.key.apply(pulumi.StringAsset)}), "leak.binary"),
     "an archive": (
