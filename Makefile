@@ -8,7 +8,7 @@ ARGS ?=
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-up: ## Two clusters and a mesh that serves traffic, with proof; what is done already is skipped
+up: ## Two clusters (ARGS="--clusters 4": four) and a mesh that serves traffic, with proof; what is done is skipped
 	@$(PYTHON) -m sandbox up $(ARGS)
 
 down: ## Remove everything that `make up` made, except the tool cache
@@ -26,7 +26,7 @@ test: ## All tests: unit, engine, live
 lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
-bench: ## Measure meshes against the floor, and the policies (ARGS=mesh or ARGS=policies for one of them)
+bench: ## Measure meshes, the policies and clusters (ARGS=mesh, policies or clusters for one of them)
 	@$(PYTHON) -m sandbox bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used

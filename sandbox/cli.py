@@ -129,6 +129,7 @@ class Bench(StrEnum):
     ALL = "all"
     MESH = "mesh"
     POLICIES = "policies"
+    CLUSTERS = "clusters"
 
 
 @app.command()
@@ -144,14 +145,18 @@ def bench(
     `mesh`: `pulumi up` of one mesh against the floor (helm template and kubectl apply of the same objects), a preview
     without changes of each of a mesh's stacks, and the steps of a warm `make up`. Some six minutes.
 
+    `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
+
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
     it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
     """
-    from sandbox.bench import report
+    from sandbox.bench import clusters, report
     from sandbox.bench.policies import run as policies
 
     if what in (Bench.ALL, Bench.MESH):
         report.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.CLUSTERS):
+        clusters.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.POLICIES):
         policies.run(state_dir(state), Progress(), Console(), write=write)
 

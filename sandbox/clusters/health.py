@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 
 from sandbox.clusters.namespaces import connect
 from sandbox.clusters.plan import Probe
@@ -21,9 +23,15 @@ async def healthy(probe: Probe, network: str) -> bool:
         return False
 
 
+@lru_cache
+def _trusting(authority: Path) -> ssl.SSLContext:
+    """Made once for each: reading the file takes as long as the whole question."""
+    return ssl.create_default_context(cafile=str(authority))
+
+
 async def _status(probe: Probe, network: str) -> int:
     connection = await connect(network, probe.port)
-    tls = ssl.create_default_context(cafile=str(probe.authority)) if probe.authority else None
+    tls = _trusting(probe.authority) if probe.authority else None
     reader, writer = await asyncio.open_connection(
         sock=connection, ssl=tls, server_hostname="localhost" if tls else None
     )

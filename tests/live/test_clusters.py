@@ -222,6 +222,55 @@ def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> Non
     assert refused() > before
 
 
+def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: Sandbox, tools: Tools) -> None:
+    def kubectl(*words: str, given: object = None) -> str:
+        command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", "--context=zoned", *words]
+        done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def where() -> str:
+        """The node of the one Pod that is not being removed."""
+        pods = json.loads(kubectl("get", "pods", "--selector=app=moved", "--output=json"))["items"]
+        return ",".join(str(one["spec"].get("nodeName")) for one in pods if "deletionTimestamp" not in one["metadata"])
+
+    container = {"name": "app", "image": "hosted-mesh/sample:1", "ports": [{"containerPort": PORT}]}
+    container |= {"readinessProbe": {"httpGet": {"path": "/", "port": PORT}, "periodSeconds": 1}}
+    preferred = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b"]}]}
+    affinity = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": preferred}]}
+    still = {"containers": [container], "nodeSelector": {"topology.kubernetes.io/zone": "a"}}
+    template = {"metadata": {"labels": {"app": "moved"}}}
+    template |= {"spec": {"containers": [container], "affinity": {"nodeAffinity": affinity}}}
+    moved = {"selector": {"matchLabels": {"app": "moved"}}, "template": template}
+    service = {"selector": {"app": "moved"}, "ports": [{"port": 80, "targetPort": PORT}]}
+    objects = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "still"}, "spec": still},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "moved"}, "spec": moved},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "moved"}, "spec": service},
+    ]
+    kubectl("apply", "--filename=-", given={"apiVersion": "v1", "kind": "List", "items": objects})
+    kubectl("wait", "--for=condition=Ready", "pod/still", "--timeout=60s")
+    kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
+    assert where() == "zoned-node-2"
+    fetch = "import urllib.request as r; print(r.urlopen('http://moved', timeout=10).read().decode())"
+    ask = (
+        "exec",
+        "still",
+        "--",
+        "python3",
+        "-c",
+        fetch,
+    )  # the node's own endpoint answers exec, through the API server
+    assert json.loads(kubectl(*ask))["pod"].startswith("moved-")
+    kubectl("drain", "zoned-node-2", "--timeout=60s")
+    try:
+        kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
+        assert where() == "zoned-node"
+        eventually(lambda: json.loads(kubectl(*ask))["pod"].startswith("moved-"), "it answers from its new node")
+    finally:
+        kubectl("uncordon", "zoned-node-2")
+
+
 def test_nodes_stand_in_their_zones(sandbox: Sandbox) -> None:
     found = {
         str(one.metadata.name): one.metadata.labels or {}

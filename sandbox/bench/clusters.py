@@ -1,0 +1,91 @@
+"""What each user's cluster more takes: `make bench ARGS=clusters` starts two and four, in turn, with built tools."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from sandbox import clusters, toolchain
+from sandbox.bench.grid import Grid
+from sandbox.bench.samples import Samples
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+ROUNDS = 3
+FEW, MANY = 2, 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one start. seconds: until all is ready. cpu: seconds of it that processes computed. memory: MB, shared pages
+    divided among those who share them."""
+
+    seconds: float
+    cpu: float
+    memory: float
+
+
+def run(state: Path, progress: Progress, console: Console) -> None:
+    """Measures on sandboxes of its own beside `state`, and prints the table. Some two minutes."""
+    tools = toolchain.ensure(progress=progress)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    found: dict[int, list[Cost]] = {FEW: [], MANY: []}
+    for _ in range(ROUNDS):
+        for number, costs in found.items():
+            with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
+                costs.append(_cost(Path(folder) / "state", tools, progress, number))
+    console.print(table(found[FEW], found[MANY]).for_terminal())
+
+
+def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
+    try:
+        began = time.monotonic()
+        sandbox = clusters.up(state, tools, progress, topology=clusters.Topology.of(number))
+        seconds = time.monotonic() - began
+        pids = [*_family(sandbox.supervisor.identity.pid)]
+        return Cost(seconds, sum(map(_cpu, pids)), sum(map(_memory, pids)))
+    finally:
+        clusters.down(state)
+
+
+def table(few: list[Cost], many: list[Cost]) -> Grid:
+    """Medians of each, and of what one cluster more took, round by round."""
+    rows = []
+    for what, unit in (("seconds", " s"), ("cpu", " s"), ("memory", " MB")):
+        low, high = (Samples([getattr(cost, what) for cost in costs]) for costs in (few, many))
+        each = Samples([one / (MANY - FEW) for one in (high - low).values])
+        rows.append([what, *(f"{one.median:.1f}{unit}" for one in (low, high, each))])
+    return Grid("clusters: until ready, medians", ["", f"{FEW} clusters", f"{MANY} clusters", "each one more"], rows)
+
+
+def _family(first: int) -> Iterator[int]:
+    children = defaultdict[int, list[int]](list)
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            children[int(_stat(int(entry.name))[1])].append(int(entry.name))
+    waiting = [first]
+    while waiting:
+        yield waiting[0]
+        waiting += children[waiting.pop(0)]
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _cpu(pid: int) -> float:
+    """Of the process and of those of its children that have ended."""
+    return sum(map(int, _stat(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
