@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.plugins.kubernetes import kubeconfig, settings
+from sandbox.plugins.kubernetes.provider import KubernetesProvider
+from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere
+from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 
 
@@ -59,14 +63,39 @@ def test_access() -> None:
     [
         (_config(), "nowhere", 'context "nowhere" does not exist'),
         ({}, "", "no configuration has been provided"),
-        (_config(exec={"command": "aws"}), "", "exec is not implemented"),
         ({**_config(), "clusters": []}, "", "has no server"),
         (_config(**{"client-certificate-data": "!"}), "", "client-certificate cannot be read"),
+        (_config(token="", tokenFile="/no/such/file"), "", "tokenFile cannot be read"),
     ],
 )
 def test_access_that_cannot_be_had(config: dict[str, Any], context: str, message: str) -> None:
     with pytest.raises(kubeconfig.KubeconfigError, match=message):
         kubeconfig.access(config, context=context)
+
+
+@pytest.mark.parametrize(
+    ("user", "place"),
+    [
+        ({"exec": {"command": "aws"}}, "users[name=me].user.exec"),
+        ({"auth-provider": {"name": "oidc"}}, "users[name=me].user.auth-provider"),
+        ({"as": "somebody"}, "users[name=me].user.as"),
+        ({"as-groups": ["admins"]}, "users[name=me].user.as-groups"),
+    ],
+)
+def test_credentials_that_are_not_for_the_stand_in_fail_when_it_is_configured(user: dict[str, Any], place: str) -> None:
+    """Not later, as an unreachable cluster does: then a preview shows inputs as if all were well."""
+    provider = KubernetesProvider(Engine(""))
+    request = provider_pb2.ConfigureRequest(variables={"kubernetes:config:kubeconfig": _text(**user)})
+    with pytest.raises(NotImplementedHere, match=re.escape(place)) as raised:
+        provider.configure(request)
+    assert "secret-token" not in str(raised.value)
+
+
+def test_a_proxy_is_refused() -> None:
+    config = _config()
+    config["clusters"][0]["cluster"]["proxy-url"] = "http://proxy"
+    with pytest.raises(NotImplementedHere, match="proxy-url"):
+        kubeconfig.access(config)
 
 
 def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
