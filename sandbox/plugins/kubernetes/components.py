@@ -1,12 +1,10 @@
-"""The components of the provider: charts, and groups of manifests. Each object in them is a resource of its own."""
+"""Charts, the one component of the provider here. Each object in a chart is a resource of its own."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes import helm, manifests, ordering
@@ -38,8 +36,7 @@ from sandbox.plugins.protocol.values import (
 
 _AT_ONCE: Final = 64  # registrations on their way at the same time
 _RESOURCE_POLICY: Final = "helm.sh/resource-policy"
-_REFUSED_CHART_ARGS: Final = ("postRenderer", "verify", "keyring")
-_REFUSED_TEMPLATE_OPTIONS: Final = ("include_test_hook_resources", "kube_version", "api_versions")
+_REFUSED_CHART_ARGS: Final = ("postRenderer", "verify", "keyring", "devel", "dependencyUpdate", "plainHttp")
 
 Arguments = Mapping[str, Any]
 Warn = Callable[[str], None]
@@ -47,25 +44,15 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Components:
-    """Constructs components in one cluster: that of `discovery` and `settings`. version: of this plug-in."""
+    """Constructs charts in one cluster: that of `discovery` and `settings`. version: of this plug-in."""
 
     discovery: Discovery
     settings: Settings
     engine: Engine
     version: str
 
-    @property
-    def functions(self) -> Mapping[str, Callable[[Arguments], list[Any]]]:
-        """The provider's functions that make objects of texts."""
-        return {"kubernetes:yaml:decode": self._decode, "kubernetes:helm:template": self._template}
-
     def construct(self, request: Any) -> Any:
-        makers: Mapping[str, Callable[[str, Arguments, Warn], list[Object]]] = {
-            "kubernetes:helm.sh/v4:Chart": self._chart,
-            "kubernetes:yaml/v2:ConfigGroup": self._config_group,
-            "kubernetes:yaml/v2:ConfigFile": self._config_file,
-        }
-        if request.type not in makers:
+        if request.type != "kubernetes:helm.sh/v4:Chart":
             raise NotImplementedHere(f"the component {request.type}")
         monitor = Monitor(request, self.version)
         urn = monitor.register_component()
@@ -76,7 +63,11 @@ class Components:
             self.engine.log("warning", "Input properties have unknown values. Preview is incomplete.", urn)
             return response
         arguments = plain(given)
-        objects = makers[request.type](request.name, arguments, lambda text: self.engine.log("warning", text, urn))
+
+        def warn(text: str) -> None:
+            self.engine.log("warning", text, urn)
+
+        objects = self._chart(request.name, arguments, warn)
         prefix = arguments.get("resourcePrefix")
         resources = self._register(
             monitor,
@@ -84,7 +75,7 @@ class Components:
             objects,
             prefix=request.name if prefix is None else prefix,
             skip_await=bool(arguments.get("skipAwait")),
-            warn=lambda text: self.engine.log("warning", text, urn),
+            warn=warn,
         )
         references = [ResourceReference(one.urn, one.id, self.version) for one in resources]
         write_struct({"resources": references}, response.state)
@@ -95,6 +86,10 @@ class Components:
         for refused in _REFUSED_CHART_ARGS:
             if arguments.get(refused):
                 raise NotImplementedHere(f"{refused} of a Chart")
+        repository = arguments.get("repositoryOpts") or {}
+        for option in repository:
+            if option != "repo" and repository[option]:
+                raise NotImplementedHere(f"repositoryOpts.{option} of a Chart")
         if arguments.get("includeHooks"):
             warn(
                 "includeHooks is only supported when the provider is configured with renderYamlToDirectory; "
@@ -106,27 +101,12 @@ class Components:
             namespace=namespace,
             chart=arguments.get("chart") or "",
             version=arguments.get("version") or "",
-            devel=bool(arguments.get("devel")),
-            repository=arguments.get("repositoryOpts") or {},
-            dependency_update=bool(arguments.get("dependencyUpdate")),
+            repository=repository.get("repo") or "",
             values=arguments.get("values") or {},
             value_files=arguments.get("valueYamlFiles") or (),
             include_crds=not arguments.get("skipCrds"),
-            plain_http=bool(arguments.get("plainHttp")),
         )
-        return self._placed(manifests.parse(self._render(chart)), namespace)
-
-    def _config_group(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
-        objects = [obj for path in arguments.get("files") or () for obj in _read_files(path, pattern=True)]
-        objects += manifests.parse(arguments.get("yaml") or "") + list(arguments.get("objs") or ())
-        return self._placed(objects, self.settings.default_namespace)
-
-    def _config_file(self, _: str, arguments: Arguments, __: Warn) -> list[Object]:
-        objects = _read_files(arguments.get("file") or "", pattern=False)
-        return self._placed(objects, self.settings.default_namespace)
-
-    def _placed(self, objects: Sequence[Object], namespace: str) -> list[Object]:
-        return manifests.placed(objects, namespace, self.discovery)
+        return manifests.placed(manifests.parse(self._render(chart)), namespace, self.discovery)
 
     def _render(self, chart: helm.Chart) -> str:
         try:
@@ -159,31 +139,6 @@ class Components:
                 done[index] = pool.submit(register, index)
             return [done[index].result() for index in order]
 
-    def _decode(self, arguments: Arguments) -> list[Any]:
-        if not isinstance(arguments.get("text"), str):
-            raise ProviderError("missing required field 'text' of type string")
-        namespace = arguments.get("defaultNamespace")
-        return manifests.decoded(arguments["text"], namespace or "", self.discovery)
-
-    def _template(self, arguments: Arguments) -> list[Any]:
-        if not isinstance(arguments.get("jsonOpts"), str):
-            raise ProviderError("missing required field 'jsonOpts' of type string")
-        options = json.loads(arguments["jsonOpts"])
-        for refused in _REFUSED_TEMPLATE_OPTIONS:
-            if options.get(refused):
-                raise NotImplementedHere(f"{refused} of a Chart")
-        fetch = options.get("fetch_opts") or {}
-        chart = helm.Chart(
-            release=options.get("release_name") or "",
-            namespace=options.get("namespace") or "default",
-            chart=options.get("path") or options.get("chart") or "",
-            version=options.get("version") or fetch.get("version") or "",
-            repository={"repo": fetch.get("repo")},
-            values=options.get("values") or {},
-            include_crds=not options.get("skip_crd_rendering"),
-        )
-        return manifests.decoded(self._render(chart), options.get("namespace") or "", self.discovery)
-
 
 def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[str, str, dict[str, Any]]:
     """(type token, name, properties) by which an object in a component is registered.
@@ -199,15 +154,3 @@ def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[
         properties |= {key: Secret(properties[key]) for key in ("data", "stringData") if key in properties}
     group_version = gvk.api_version if gvk.group else f"core/{gvk.version}"
     return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{name}" if prefix else name, properties
-
-
-def _read_files(path: str, *, pattern: bool) -> list[Object]:
-    """The objects of a file, or of all files that match; a URL is refused."""
-    if "://" in path:
-        raise NotImplementedHere(f"manifests from a URL ({path})")
-    is_pattern = pattern and any(mark in path for mark in "*?[")
-    paths = sorted(Path().glob(path)) if is_pattern else [Path(path)]
-    try:
-        return [obj for one in paths for obj in manifests.parse(one.read_text())]
-    except OSError as error:
-        raise ProviderError(f"reading YAML file from disk: {error.filename}: {error.strerror}") from None

@@ -89,15 +89,6 @@ def placed(objects: Sequence[Object], namespace: str, discovery: Discovery) -> l
     return found
 
 
-def decoded(text: str, namespace: str, discovery: Discovery) -> list[Object]:
-    """What the function yaml:decode returns: like `placed`, but forgiving, and without expanding lists."""
-    objects = [obj for obj in parse(text) if obj.get("kind") and obj.get("apiVersion")]
-    for obj in objects:
-        if namespace and not namespace_of(obj) and discovery.is_namespaced(gvk_of(obj)) is not False:
-            set_in(obj, namespace, "metadata", "namespace")
-    return objects
-
-
 def label_of(obj: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """(group, kind, namespace, name): what identifies an object among manifests."""
     gvk = gvk_of(obj)

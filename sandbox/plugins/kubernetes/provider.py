@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.plugins.kubernetes import settings as configuration
@@ -16,7 +15,7 @@ from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
-from sandbox.plugins.protocol.values import read_struct, write_struct
+from sandbox.plugins.protocol.values import read_struct
 
 if TYPE_CHECKING:
     from sandbox.plugins.kubernetes.changing import Changing
@@ -104,13 +103,7 @@ class KubernetesProvider:
         return components.construct(request)
 
     def invoke(self, request: Any) -> Any:
-        components = self._components()
-        functions: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = components.functions if components else {}
-        if request.tok not in functions:
-            raise NotImplementedHere(f"the function {request.tok}")
-        response = provider_pb2.InvokeResponse()
-        write_struct({"result": functions[request.tok](read_struct(request.args))}, getattr(response, "return"))
-        return response
+        raise NotImplementedHere(f"the function {request.tok}")
 
     def _planning(self, urn: str) -> Planning:
         from sandbox.plugins.kubernetes.planning import Planning

@@ -1,4 +1,4 @@
-"""Charts and groups of manifests: names of what is in them, changes, order, removal. With Istio's own charts."""
+"""Charts: names of what is in them, changes, order, removal. With Istio's own charts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pulumi_kubernetes as kubernetes
 import pulumi_random as random
 import pytest
 from pulumi_kubernetes.helm.v4 import Chart
-from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from sandbox.toolchain import Tools
 from tests.engine.plugins.kubectl import Kubectl
@@ -151,12 +150,14 @@ def test_transforms_of_the_program_reach_what_is_in_a_chart(
 
 @pytest.mark.usefixtures("no_definitions")
 def test_a_definition_and_an_object_of_its_kind_are_made_in_one_run(
-    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
+    widget = "apiVersion: tests.example/v1\nkind: Widget\nmetadata: {name: one}\nspec: {size: 3}\n"
+    chart = _chart(tmp_path, {"a-widget.yaml": widget, "definition.yaml": DEFINITION})
+
     def program() -> None:
-        widget = "apiVersion: tests.example/v1\nkind: Widget\nmetadata: {name: one}\nspec: {size: 3}\n"
         options = provider()
-        group = ConfigGroup("group", yaml=f"{widget}---\n{DEFINITION}", opts=options)
+        group = Chart("group", chart=str(chart), opts=options)
         after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[group]))
         kubernetes.apiextensions.CustomResource(
             "two", api_version="tests.example/v1", kind="Widget", metadata={"name": "two"}, spec={"size": 4}, opts=after

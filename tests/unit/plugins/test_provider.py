@@ -50,8 +50,8 @@ def test_lists_are_no_resources(provider: KubernetesProvider) -> None:
 
 
 def test_functions_that_are_not_there(provider: KubernetesProvider) -> None:
-    with pytest.raises(NotImplementedHere, match="kubernetes:kustomize:directory"):
-        provider.invoke(provider_pb2.InvokeRequest(tok="kubernetes:kustomize:directory"))
+    with pytest.raises(NotImplementedHere, match="kubernetes:yaml:decode"):
+        provider.invoke(provider_pb2.InvokeRequest(tok="kubernetes:yaml:decode"))
 
 
 def test_without_a_cluster_a_preview_shows_inputs_and_a_change_fails(provider: KubernetesProvider) -> None:
@@ -140,14 +140,6 @@ def _diff_of_asking(api_version: str, kind: str, status: dict[str, Any] | None) 
         variables = {"kubernetes:config:kubeconfig": server.kubeconfig}
         provider.configure(provider_pb2.ConfigureRequest(variables=variables))
         return provider.diff(request)
-
-
-def test_a_chart_that_looks_things_up_is_refused(tmp_path: Path) -> None:
-    templates = tmp_path / "templates"
-    templates.mkdir()
-    (templates / "a.yaml").write_text('{{ lookup "v1" "Secret" "" "" }}')
-    with pytest.raises(NotImplementedHere, match="lookup"):
-        helm.render(helm.Chart("a", "default", str(tmp_path)), "v1.36.3", [])
 
 
 def test_helm_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
