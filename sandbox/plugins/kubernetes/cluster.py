@@ -157,7 +157,7 @@ class Cluster:
 
     def await_ready(self, inputs: Object, live: Object, *, timeout: float, note: Note) -> Object:
         """The live object once it is ready. timeout: seconds, 0: as annotated, else ten minutes. Raises NotReady."""
-        condition = condition_for(inputs, live, binds_late=self._binds_late)
+        condition = condition_for(inputs, live)
         if condition is None:
             return live
         return self.waiting.until_ready(condition, live, seconds=_seconds(timeout, inputs), note=note)
@@ -187,13 +187,6 @@ class Cluster:
             raise
         if waits_for_deletion(inputs):
             self.waiting.until_gone(live, seconds=_seconds(timeout, inputs), note=note)
-
-    def _binds_late(self, storage_class: str) -> bool:
-        try:
-            found = self.client.request("GET", f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}")
-        except ApiError:
-            return False
-        return found.get("volumeBindingMode") == "WaitForFirstConsumer"
 
 
 def _seconds(timeout: float, inputs: Mapping[str, Any]) -> float:

@@ -31,12 +31,6 @@ _POD: Final = (
     *_fields("spec.containers.*", _CONTAINER),
     *_fields("spec.initContainers.*", _CONTAINER),
 )
-_VOLUME: Final = _fields(
-    "spec",
-    "awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker gcePersistentDisk glusterfs "
-    "hostPath iscsi local nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume",
-)
-_CLAIM: Final = _fields("spec", "accessModes selector storageClassName volumeName")
 _SELECTOR: Final = _fields("spec", "selector")
 _STATEFUL_SET: Final = _fields(
     "spec", "podManagementPolicy revisionHistoryLimit selector serviceName volumeClaimTemplates"
@@ -44,28 +38,19 @@ _STATEFUL_SET: Final = _fields(
 _JOB: Final = _fields("spec", "completions parallelism selector template")
 _ROLE_REFERENCE: Final = _fields("", "roleRef")
 
-# The rules of the official plug-in, by (group, version) and kind. A deeper rule than these, such as
-# .spec.selector.matchLabels beside .spec.selector, would say nothing new.
+# The rules of the official plug-in, by (group, version) and kind, for what an API server of today has. A deeper rule
+# than these, such as .spec.selector.matchLabels beside .spec.selector, would say nothing new.
 _RULES: Final[Mapping[tuple[str, str], Mapping[str, tuple[Pattern, ...]]]] = {
-    ("apps", "v1beta1"): {"StatefulSet": _STATEFUL_SET},
-    ("apps", "v1beta2"): {"DaemonSet": _SELECTOR, "Deployment": _SELECTOR, "StatefulSet": _STATEFUL_SET},
     ("apps", "v1"): {"DaemonSet": _SELECTOR, "Deployment": _SELECTOR, "StatefulSet": _STATEFUL_SET},
     ("", "v1"): {
-        "PersistentVolume": _VOLUME,
-        "PersistentVolumeClaim": _CLAIM,
         "Pod": _POD,
         "ResourceQuota": _fields("spec", "scopes"),
         "Secret": _fields("", "type"),
         "Service": _fields("spec", "clusterIP"),
     },
-    ("policy", "v1beta1"): {"PodDisruptionBudget": _fields("", "spec")},
-    ("rbac.authorization.k8s.io", "v1alpha1"): {"ClusterRoleBinding": _ROLE_REFERENCE, "RoleBinding": _ROLE_REFERENCE},
-    ("rbac.authorization.k8s.io", "v1beta1"): {"ClusterRoleBinding": _ROLE_REFERENCE, "RoleBinding": _ROLE_REFERENCE},
     ("rbac.authorization.k8s.io", "v1"): {"ClusterRoleBinding": _ROLE_REFERENCE, "RoleBinding": _ROLE_REFERENCE},
     ("storage.k8s.io", "v1"): {"StorageClass": _fields("", "parameters provisioner")},
-    ("batch", "v1beta1"): {"Job": _JOB},
     ("batch", "v1"): {"Job": _JOB},
-    ("batch", "v2alpha1"): {"Job": _JOB},
 }
 _IDENTITY: Final = _fields("metadata", "name namespace")
 

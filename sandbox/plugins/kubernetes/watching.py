@@ -27,9 +27,8 @@ class Watching:
         self._closed = False
         self._objects: dict[str, dict[str, Object]] = {}
         self._listed: set[str] = set()
-        self._first: dict[tuple[str, str], float] = {}
+        self._seen: dict[tuple[str, str], list[float]] = {}
         self._responses: set[Any] = set()
-        self._started = time.monotonic()
 
     def __enter__(self) -> Watching:
         return self
@@ -58,11 +57,10 @@ class Watching:
         with self._changed:
             return label in self._listed
 
-    def first_event(self, label: str, name: str | None) -> tuple[float | None, float]:
-        """(when the object, or any of the collection, was first seen; seconds since the wait began)."""
+    def events_of(self, label: str, name: str) -> list[float]:
+        """When the object was listed, came, changed or went, in order; by the monotonic clock."""
         with self._changed:
-            times = [at for (where, who), at in self._first.items() if where == label and name in (None, who)]
-        return (min(times) if times else None), time.monotonic() - self._started
+            return list(self._seen.get((label, name), ()))
 
     def wait(self, seconds: float) -> None:
         """Returns when something has changed since the last call, at the latest after so many seconds."""
@@ -104,9 +102,10 @@ class Watching:
 
     def _replace(self, label: str, items: list[Object]) -> None:
         with self._changed:
+            known = self._objects[label]
             self._objects[label] = {name_of(item): item for item in items}
             self._listed.add(label)
-            self._note(label, items)
+            self._note(label, [item for item in items if known.get(name_of(item)) != item])
 
     def _apply(self, label: str, kind: str, obj: Object) -> None:
         with self._changed:
@@ -119,7 +118,7 @@ class Watching:
     def _note(self, label: str, items: list[Object]) -> None:
         now = time.monotonic()
         for item in items:
-            self._first.setdefault((label, name_of(item)), now)
+            self._seen.setdefault((label, name_of(item)), []).append(now)
         self._dirty = True
         self._changed.notify_all()
 

@@ -37,6 +37,8 @@ def _urn(token: str) -> str:
         "kubernetes:apps/v1:DeploymentPatch",
         "kubernetes:helm.sh/v3:Release",
         "kubernetes:kustomize/v2:Directory",
+        "kubernetes:networking.k8s.io/v1:Ingress",
+        "kubernetes:core/v1:PersistentVolumeClaim",
     ],
 )
 def test_types_that_are_not_there(provider: KubernetesProvider, token: str) -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from sandbox.plugins.kubernetes.readiness.kinds import condition_for, read_condition_for, waits_for_deletion
 from sandbox.plugins.kubernetes.readiness.simple import asked_for
-from sandbox.plugins.kubernetes.readiness.verdict import ENDPOINTS, PODS, REPLICA_SETS, SERVICES, View
+from sandbox.plugins.kubernetes.readiness.verdict import ENDPOINTS, PODS, REPLICA_SETS, View
+from sandbox.plugins.kubernetes.readiness.waiting import is_settled
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 
 Others = dict[str, dict[str, dict[str, Any]]]
 
 
 def _judge(obj: dict[str, Any], others: Others | None = None, **more: bool) -> tuple[bool, tuple[str, ...]]:
-    condition = condition_for(obj, obj, binds_late=lambda name: name == "late")
+    condition = condition_for(obj, obj)
     assert condition is not None
     verdict = condition.judge(View(obj, obj, others or {}, **more))
     return verdict.done, verdict.reasons
@@ -136,28 +137,21 @@ def test_the_last_look_at_a_service_takes_what_there_is() -> None:
     assert not _judge(_service(), PENDING, settled=False, last=True)[0]
 
 
-def _ingress(*, address: bool) -> dict[str, Any]:
-    path = {"backend": {"service": {"name": "front"}}}
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {"name": "i"},
-        "spec": {"rules": [{"http": {"paths": [path]}}]},
-        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]} if address else {}},
-    }
-
-
 @pytest.mark.parametrize(
-    ("address", "others", "done"),
+    ("events", "now", "settled"),
     [
-        (True, {ENDPOINTS: {"front": {}}, SERVICES: {}}, True),
-        (False, {ENDPOINTS: {"front": {}}, SERVICES: {}}, False),
-        (True, {ENDPOINTS: {}, SERVICES: {}}, False),
-        (True, {ENDPOINTS: {}, SERVICES: {"front": {"spec": {"type": "ExternalName"}}}}, True),
+        ([], 100, False),
+        ([0], 9, False),
+        ([0], 10, True),
+        ([0, 5], 10, True),  # the first event's time is over, whatever came meanwhile
+        ([0, 12], 13, False),  # a later event takes it back
+        ([0, 12], 21, False),
+        ([0, 12], 22, True),
+        ([0, 4, 12], 14, True),  # by the timer of the second
     ],
 )
-def test_ingresses(address: bool, others: Others, done: bool) -> None:
-    assert _judge(_ingress(address=address), others)[0] is done
+def test_endpoints_are_quiet(events: list[float], now: float, settled: bool) -> None:
+    assert is_settled(events, now) is settled
 
 
 def _workload(kind: str, api_version: str = "apps/v1", **fields: Any) -> dict[str, Any]:
@@ -203,13 +197,6 @@ _SET = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "currentRepl
         (_job(active=1), False),
         (_workload("Pod", "v1", status={"phase": "Succeeded"}), True),
         (_workload("Pod", "v1", status={"phase": "Pending"}), False),
-        (_workload("PersistentVolumeClaim", "v1", spec={}, status={"phase": "Bound"}), True),
-        (_workload("PersistentVolumeClaim", "v1", spec={}, status={"phase": "Pending"}), False),
-        (
-            _workload("PersistentVolumeClaim", "v1", spec={"storageClassName": "late"}, status={"phase": "Pending"}),
-            True,
-        ),
-        (_workload("PersistentVolume", "v1", status={"phase": "Available"}), True),
         (_workload("ResourceQuota", "v1", spec={"hard": {"pods": "1"}}, status={"hard": {"pods": "1"}}), True),
         (_workload("ResourceQuota", "v1", spec={"hard": {"pods": "1"}}, status={}), False),
         (_workload("Secret", "v1", type="kubernetes.io/service-account-token", data={"token": "x"}), True),
@@ -225,7 +212,7 @@ def test_other_kinds(obj: dict[str, Any], done: bool) -> None:
 )
 def test_a_job_that_its_controller_gave_up_fails_at_once(reason: str, given_up: bool) -> None:
     job = _job({"type": "Failed", "status": "True", "reason": reason, "message": "too often"}, failed=3)
-    condition = condition_for(job, job, binds_late=lambda _: False)
+    condition = condition_for(job, job)
     assert condition is not None
     verdict = condition.judge(View(job, job))
     assert (verdict.done, verdict.failed) == (False, given_up)
@@ -234,7 +221,7 @@ def test_a_job_that_its_controller_gave_up_fails_at_once(reason: str, given_up: 
 
 def test_a_job_says_how_far_it_is() -> None:
     job = _job(active=1, succeeded=2)
-    condition = condition_for(job, job, binds_late=lambda _: False)
+    condition = condition_for(job, job)
     assert condition is not None
     note = 'Waiting for Job "shop/a" to succeed (Active: 1 | Succeeded: 2 | Failed: 0)'
     assert condition.judge(View(job, job)).note == note
@@ -245,7 +232,7 @@ def test_a_job_says_how_far_it_is() -> None:
 @pytest.mark.parametrize("kind", ["ConfigMap", "ServiceAccount", "Namespace", "Secret"])
 def test_kinds_that_are_ready_when_they_exist(kind: str) -> None:
     obj = _workload(kind, "v1")
-    assert condition_for(obj, obj, binds_late=lambda _: False) is None
+    assert condition_for(obj, obj) is None
     assert read_condition_for(obj, obj) is None
 
 
@@ -257,7 +244,7 @@ def _annotated(key: str, value: str) -> dict[str, Any]:
 
 def test_waiting_can_be_switched_off() -> None:
     obj = _annotated("skipAwait", "true")
-    assert condition_for(obj, obj, binds_late=lambda _: False) is None
+    assert condition_for(obj, obj) is None
     assert not waits_for_deletion(obj)
     assert waits_for_deletion({**obj, "kind": "Widget"})
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.objects import SKIP_AWAIT, WAIT_FOR, Gvk, annotation, get, gvk_of, is_true
+from sandbox.plugins.kubernetes.objects import SKIP_AWAIT, WAIT_FOR, Gvk, annotation, gvk_of, is_true
 from sandbox.plugins.kubernetes.readiness import simple
 from sandbox.plugins.kubernetes.readiness.deployments import DEPLOYMENT
-from sandbox.plugins.kubernetes.readiness.network import INGRESS, SERVICE
+from sandbox.plugins.kubernetes.readiness.network import SERVICE
 from sandbox.plugins.kubernetes.readiness.pods import POD
 from sandbox.plugins.kubernetes.readiness.verdict import Condition
-from sandbox.plugins.kubernetes.readiness.workloads import DAEMON_SET, JOB, REPLICATION_CONTROLLER, STATEFUL_SET
+from sandbox.plugins.kubernetes.readiness.workloads import DAEMON_SET, JOB, STATEFUL_SET
 
 _BY_KIND: Final[Mapping[Gvk, Condition]] = {
     Gvk("apps", "v1", "Deployment"): DEPLOYMENT,
     Gvk("apps", "v1", "StatefulSet"): STATEFUL_SET,
     Gvk("apps", "v1", "DaemonSet"): DAEMON_SET,
     Gvk("batch", "v1", "Job"): JOB,
-    Gvk("networking.k8s.io", "v1", "Ingress"): INGRESS,
     Gvk("", "v1", "Pod"): POD,
     Gvk("", "v1", "Service"): SERVICE,
-    Gvk("", "v1", "PersistentVolume"): simple.PERSISTENT_VOLUME,
-    Gvk("", "v1", "ReplicationController"): REPLICATION_CONTROLLER,
     Gvk("", "v1", "ResourceQuota"): simple.RESOURCE_QUOTA,
 }
 # Deleting one of these is not waited for either when its waiting is switched off; of others it always is.
@@ -30,7 +27,6 @@ _SKIPS_DELETION: Final = frozenset(
     {
         Gvk("", "v1", "Namespace"),
         Gvk("", "v1", "Pod"),
-        Gvk("", "v1", "ReplicationController"),
         Gvk("apps", "v1", "DaemonSet"),
         Gvk("apps", "v1", "Deployment"),
         Gvk("apps", "v1", "StatefulSet"),
@@ -39,10 +35,8 @@ _SKIPS_DELETION: Final = frozenset(
 )
 
 
-def condition_for(
-    inputs: Mapping[str, Any], live: Mapping[str, Any], *, binds_late: Callable[[str], bool]
-) -> Condition | None:
-    """What to wait for after creating or updating; None: nothing. binds_late(storage class) -> whether it does."""
+def condition_for(inputs: Mapping[str, Any], live: Mapping[str, Any]) -> Condition | None:
+    """What to wait for after creating or updating; None: nothing."""
     if is_true(inputs, SKIP_AWAIT):
         return None
     wanted = annotation(live, WAIT_FOR)
@@ -51,10 +45,6 @@ def condition_for(
     gvk = gvk_of(live)
     if gvk == Gvk("", "v1", "Secret"):
         return simple.TOKEN if live.get("type") == "kubernetes.io/service-account-token" else None
-    if gvk == Gvk("", "v1", "PersistentVolumeClaim"):
-        storage_class = get(live, "spec", "storageClassName")
-        late = bool(storage_class) and binds_late(str(storage_class))
-        return simple.CLAIM_BOUND_LATE if late else simple.CLAIM
     return _BY_KIND.get(gvk)
 
 

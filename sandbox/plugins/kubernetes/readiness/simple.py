@@ -12,15 +12,6 @@ from sandbox.plugins.kubernetes.readiness.verdict import Condition, Verdict, Vie
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 
 
-def _in_phase(*phases: str) -> Callable[[View], Verdict]:
-    def judge(view: View) -> Verdict:
-        phase = get(view.own, "status", "phase")
-        text = f"phase is {phase or 'not set'}, waiting for {' or '.join(phases)}"
-        return Verdict(phase in phases, text, (text,))
-
-    return judge
-
-
 def _quota(view: View) -> Verdict:
     hard = get(view.own, "spec", "hard")
     done = isinstance(hard, dict) and hard == get(view.own, "status", "hard")
@@ -34,10 +25,6 @@ def _token(view: View) -> Verdict:
     return Verdict(bool(get(view.own, "data")), text, (text,))
 
 
-PERSISTENT_VOLUME = Condition(_in_phase("Available", "Bound"), seconds=300)
-# With a storage class that binds late a claim is as ready as it gets when it is pending.
-CLAIM_BOUND_LATE = Condition(_in_phase("Pending", "Bound"), seconds=300)
-CLAIM = Condition(_in_phase("Bound"), seconds=300)
 RESOURCE_QUOTA = Condition(_quota, seconds=60)
 TOKEN = Condition(_token, seconds=5)
 

@@ -13,14 +13,12 @@ ENDPOINTS: Final = "endpoints"
 PODS: Final = "pods"
 REPLICA_SETS: Final = "replica sets"
 CLAIMS: Final = "claims"
-SERVICES: Final = "services"
 
 OTHERS: Final[Mapping[str, Gvk]] = {
     ENDPOINTS: Gvk("", "v1", "Endpoints"),
     PODS: Gvk("", "v1", "Pod"),
     REPLICA_SETS: Gvk("apps", "v1", "ReplicaSet"),
     CLAIMS: Gvk("", "v1", "PersistentVolumeClaim"),
-    SERVICES: Gvk("", "v1", "Service"),
 }
 
 
@@ -29,8 +27,8 @@ class View:
     """What is known when a judgement is asked for.
 
     target: the object as it was when the wait began. own: as seen since, None before (or after it was deleted).
-    others: per name of OTHERS, the objects of the namespace by name. settled: whether the last change to Endpoints is
-    long enough ago. last: it is the last look.
+    others: per name of OTHERS, the objects of the namespace by name. settled: whether the last change to its
+    Endpoints is long enough ago. last: it is the last look.
     """
 
     target: Object

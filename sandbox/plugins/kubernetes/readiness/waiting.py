@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sandbox.plugins.kubernetes.client import ApiError, Client
@@ -15,8 +15,6 @@ from sandbox.plugins.kubernetes.watching import Watching
 
 # After a change of Endpoints more may follow; the official plug-in gives them this long, and so does the stand-in.
 SETTLE_SECONDS: Final = 10.0
-# An Ingress whose Services never get Endpoints is judged on its address alone after this long.
-_GRACE_SECONDS: Final = 60.0
 _TICK: Final = 0.25  # seconds: how late a cancellation or a timer may be noticed
 
 
@@ -141,15 +139,15 @@ class Waiting:
         last: bool = False,
     ) -> View:
         others = {name: watching.objects(name) for name in condition.watches}
-        settled = False
-        if condition.settles:
-            settled = self._is_settled(watching, name_of(target), gvk_of(target).kind)
+        settled = condition.settles and is_settled(watching.events_of(ENDPOINTS, name_of(target)), time.monotonic())
         own = watching.objects(OWN).get(name_of(target))
         return View(target, own, others, settled, last)
 
-    @staticmethod
-    def _is_settled(watching: Watching, name: str, kind: str) -> bool:
-        first, quiet_since_start = watching.first_event(ENDPOINTS, name if kind == "Service" else None)
-        if first is None:
-            return kind == "Ingress" and quiet_since_start >= _GRACE_SECONDS
-        return time.monotonic() - first >= SETTLE_SECONDS
+
+def is_settled(events: Sequence[float], now: float) -> bool:
+    """Whether Endpoints are quiet: events and now are seconds of one clock, the events in order.
+
+    In the official plug-in each event starts a timer. The end of a timer says that all is quiet, whichever event it
+    belongs to; the next event takes that back.
+    """
+    return any(events[-1] <= event + SETTLE_SECONDS <= now for event in events)

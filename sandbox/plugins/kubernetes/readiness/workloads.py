@@ -1,4 +1,4 @@
-"""When StatefulSets, DaemonSets, Jobs and ReplicationControllers are ready."""
+"""When StatefulSets, DaemonSets and Jobs are ready."""
 
 from __future__ import annotations
 
@@ -93,13 +93,6 @@ def _job(view: View) -> Verdict:
     return Verdict(False, note, _own_pod_errors(view))
 
 
-def _replication_controller(view: View) -> Verdict:
-    wanted, there = get(view.own, "spec", "replicas"), get(view.own, "status", "availableReplicas")
-    text = f"{there or 0} of {wanted} replicas are available"
-    return Verdict(wanted is not None and wanted == there, text, (text,))
-
-
 STATEFUL_SET = Condition(_stateful_set, watches=(PODS,), on_read=True)
 DAEMON_SET = Condition(_daemon_set, watches=(PODS,), on_read=True)
 JOB = Condition(_job, watches=(PODS,), on_read=True)
-REPLICATION_CONTROLLER = Condition(_replication_controller, seconds=600)
