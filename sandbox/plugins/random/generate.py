@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import secrets
 import string as characters
-import uuid as uuids
 from typing import Any
 
 import bcrypt
@@ -15,9 +14,6 @@ from sandbox.plugins.protocol.errors import ProviderError
 
 _SPECIAL = "!@#$%&*()-_=+[]{}<>:?"
 _BCRYPT_BYTES = 72  # bcrypt reads no more, and newer libraries refuse more
-_ADVERBS = ("boldly", "calmly", "deeply", "fairly", "gladly", "justly", "kindly", "lively", "mildly", "nicely")
-_ADJECTIVES = ("able", "brave", "calm", "eager", "fair", "gentle", "happy", "keen", "proud", "wise")
-_ANIMALS = ("badger", "crane", "dolphin", "falcon", "gecko", "heron", "lemur", "marten", "otter", "raven")
 
 Made = tuple[str, dict[str, Any]]
 
@@ -52,15 +48,6 @@ def imported_password(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
     return "none", {"length": len(text)}, {"result": text, "bcryptHash": _bcrypt(text)}
 
 
-def string(inputs: Values) -> Made:
-    text = _text(inputs)
-    return text, {"result": text}
-
-
-def imported_string(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    return text, {"length": len(text)}, {"result": text}
-
-
 def identifier(inputs: Values) -> Made:
     data = secrets.token_bytes(inputs["byteLength"])
     prefix = inputs.get("prefix", "")
@@ -78,30 +65,3 @@ def some_bytes(inputs: Values) -> Made:
     encoded = base64.b64encode(data).decode()
     # The official plug-in takes the value itself as id, although ids are never encrypted; so stacks agree.
     return encoded, {"base64": encoded, "hex": data.hex()}
-
-
-def uuid(_: Values) -> Made:
-    result = str(uuids.uuid4())
-    return result, {"result": result}
-
-
-def imported_uuid(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    try:
-        result = str(uuids.UUID(text))
-    except ValueError:
-        raise ProviderError(f"{text!r} is not a UUID") from None
-    return result, {}, {"result": result}
-
-
-def integer(inputs: Values) -> Made:
-    result = inputs["min"] + secrets.randbelow(inputs["max"] - inputs["min"] + 1)
-    return str(result), {"result": result}
-
-
-def pet(inputs: Values) -> Made:
-    length = inputs["length"]
-    words = [secrets.choice(_ADVERBS) for _ in range(length - 2)]
-    words += [secrets.choice(_ADJECTIVES)] * (length > 1) + [secrets.choice(_ANIMALS)]
-    if inputs.get("prefix"):
-        words.insert(0, inputs["prefix"])
-    return inputs["separator"].join(words), {}

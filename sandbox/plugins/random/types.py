@@ -19,19 +19,11 @@ def _numeric(inputs: Values) -> Any:
     return next((inputs[name] for name in ("numeric", "number") if inputs.get(name) is not None), True)
 
 
-def _no_seed(value: Any) -> Problem:
-    return f"(a seed, here {value!r}) needs Go's random generator: the stand-in does not implement it"
-
-
 def _fits(planned: Values) -> Problem:
     least = sum(planned[name] for name in ("minNumeric", "minUpper", "minLower", "minSpecial"))
     if least > planned["length"]:
         return f"length ({planned['length']}) must not be less than the sum of the min values ({least})"
     return None
-
-
-def _range(planned: Values) -> Problem:
-    return None if planned["min"] <= planned["max"] else "min must not be greater than max"
 
 
 _CHARACTERS: Final = {
@@ -61,15 +53,6 @@ TYPES: Final = (
         importer=generate.imported_password,
     ),
     ResourceType(
-        "random:index/randomString:RandomString",
-        _CHARACTERS,
-        computed=("result",),
-        create=generate.string,
-        version=2,
-        check=_fits,
-        importer=generate.imported_string,
-    ),
-    ResourceType(
         "random:index/randomId:RandomId",
         {"keepers": _KEEPERS, "byteLength": _LENGTH, "prefix": Attribute()},
         computed=("b64Std", "b64Url", "dec", "hex"),
@@ -81,35 +64,5 @@ TYPES: Final = (
         computed=("base64", "hex"),
         secrets=frozenset({"base64", "hex"}),
         create=generate.some_bytes,
-    ),
-    ResourceType(
-        "random:index/randomUuid:RandomUuid",
-        {"keepers": _KEEPERS},
-        computed=("result",),
-        create=generate.uuid,
-        importer=generate.imported_uuid,
-    ),
-    ResourceType(
-        "random:index/randomInteger:RandomInteger",
-        {
-            "keepers": _KEEPERS,
-            "min": Attribute(required=True),
-            "max": Attribute(required=True),
-            "seed": Attribute(check=_no_seed),
-        },
-        computed=("result",),
-        create=generate.integer,
-        check=_range,
-    ),
-    ResourceType(
-        "random:index/randomPet:RandomPet",
-        {
-            "keepers": _KEEPERS,
-            "length": Attribute(default=2, check=at_least(1)),
-            "prefix": Attribute(),
-            "separator": Attribute(default="-"),
-        },
-        computed=(),
-        create=generate.pet,
     ),
 )
