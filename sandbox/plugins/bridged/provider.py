@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from sandbox.plugins.bridged.resources import (
     planned_inputs,
     with_meta,
 )
+from sandbox.plugins.bridged.schema import package
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.paths import contains, parse_path
@@ -33,6 +35,12 @@ class BridgedProvider:
 
     def get_plugin_info(self, _: Any) -> Any:
         return plugin_pb2.PluginInfo(version=self._version)
+
+    def get_schema(self, request: Any) -> Any:
+        if request.version or request.subpackage_name:
+            raise NotImplementedHere("schemas of another form, or of a parameterized package")
+        schema = package(self._package, self._version, self._types.values())
+        return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def attach(self, _: Any) -> Any:
         return empty_pb2.Empty()

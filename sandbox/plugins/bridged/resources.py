@@ -8,7 +8,7 @@ removed property as soon as the other plug-in set looks at the stack, and would 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,7 +35,8 @@ class Attribute:
     """An input. default: what planning assumes when it is absent. replaces(old value): whether a change replaces.
 
     kept: an absent input keeps what state has (Terraform's optional and computed). check(value): what is wrong, or
-    None; called only with known values. secret: the output of the same name is secret.
+    None; called only with known values. secret: the output of the same name is secret. of: its type in the schema:
+    string, integer, boolean, [string (a list), {string (a map) or {any.
     """
 
     required: bool = False
@@ -44,21 +45,22 @@ class Attribute:
     kept: bool = False
     secret: bool = False
     check: Callable[[Any], Problem] | None = None
+    of: str = "string"
 
 
 @dataclass(frozen=True)
 class ResourceType:
     """A bridged resource type. token: its Pulumi type. version: of the state's schema, in every output.
 
-    computed: outputs made at creation. secrets: those of them that are secret. create(planned inputs) -> (id, computed
-    outputs), may raise ProviderError. certain(planned inputs) -> the computed outputs that are known before creation.
-    refresh(state) -> changed outputs, by the clock. expired(planned state) -> the output whose passing forces a
-    replacement, or None. importer(id) -> (id, inputs, computed outputs).
+    computed: outputs made at creation, with their types in the schema. secrets: those of them that are secret.
+    create(planned inputs) -> (id, computed outputs), may raise ProviderError. certain(planned inputs) -> the computed
+    outputs that are known before creation. refresh(state) -> changed outputs, by the clock. expired(planned state) ->
+    the output whose passing forces a replacement, or None. importer(id) -> (id, inputs, computed outputs).
     """
 
     token: str
     attributes: Mapping[str, Attribute]
-    computed: Sequence[str]
+    computed: Mapping[str, str]
     create: Callable[[Values], tuple[str, dict[str, Any]]]
     secrets: frozenset[str] = frozenset()
     version: int = 0
@@ -133,6 +135,11 @@ def outputs(kind: ResourceType, inputs: Values, planned: Values, computed: Value
 def with_meta(kind: ResourceType, state: Values) -> dict[str, Any]:
     """The state with the mark by which the bridge knows the version of the schema."""
     return {**state, META: json.dumps({"schema_version": str(kind.version)}, separators=(",", ":"))}
+
+
+def texts(*names: str) -> dict[str, str]:
+    """Computed outputs that are all strings."""
+    return dict.fromkeys(names, "string")
 
 
 def one_of(*allowed: str) -> Callable[[Any], Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,6 +52,13 @@ class KubernetesProvider:
 
     def get_plugin_info(self, _: Any) -> Any:
         return plugin_pb2.PluginInfo(version=VERSION)
+
+    def get_schema(self, request: Any) -> Any:
+        if request.version or request.subpackage_name:
+            raise NotImplementedHere("schemas of another form, or of a parameterized package")
+        from sandbox.plugins.kubernetes.schema import package
+
+        return provider_pb2.GetSchemaResponse(schema=json.dumps(package(VERSION)))
 
     def attach(self, request: Any) -> Any:
         self._engine = Engine(request.address)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sandbox.plugins.bridged.resources import Attribute, Problem, ResourceType, Values, at_least
+from sandbox.plugins.bridged.resources import Attribute, Problem, ResourceType, Values, at_least, texts
 from sandbox.plugins.random import generate
 
 VERSION: Final = "4.21.4"
 
-_KEEPERS: Final = Attribute()
-_LENGTH: Final = Attribute(required=True, check=at_least(1))
-_NONE_AT_LEAST: Final = Attribute(default=0, check=at_least(0))
+_KEEPERS: Final = Attribute(of="{string")
+_LENGTH: Final = Attribute(required=True, check=at_least(1), of="integer")
+_NONE_AT_LEAST: Final = Attribute(default=0, check=at_least(0), of="integer")
 
 
 def _numeric(inputs: Values) -> Any:
@@ -29,11 +29,11 @@ def _fits(planned: Values) -> Problem:
 _CHARACTERS: Final = {
     "keepers": _KEEPERS,
     "length": _LENGTH,
-    "special": Attribute(default=True),
-    "upper": Attribute(default=True),
-    "lower": Attribute(default=True),
-    "number": Attribute(default=_numeric),
-    "numeric": Attribute(default=_numeric),
+    "special": Attribute(default=True, of="boolean"),
+    "upper": Attribute(default=True, of="boolean"),
+    "lower": Attribute(default=True, of="boolean"),
+    "number": Attribute(default=_numeric, of="boolean"),
+    "numeric": Attribute(default=_numeric, of="boolean"),
     "minNumeric": _NONE_AT_LEAST,
     "minUpper": _NONE_AT_LEAST,
     "minLower": _NONE_AT_LEAST,
@@ -45,7 +45,7 @@ TYPES: Final = (
     ResourceType(
         "random:index/randomPassword:RandomPassword",
         _CHARACTERS,
-        computed=("result", "bcryptHash"),
+        computed=texts("result", "bcryptHash"),
         secrets=frozenset({"result", "bcryptHash"}),
         create=generate.password,
         version=3,
@@ -55,13 +55,13 @@ TYPES: Final = (
     ResourceType(
         "random:index/randomId:RandomId",
         {"keepers": _KEEPERS, "byteLength": _LENGTH, "prefix": Attribute()},
-        computed=("b64Std", "b64Url", "dec", "hex"),
+        computed=texts("b64Std", "b64Url", "dec", "hex"),
         create=generate.identifier,
     ),
     ResourceType(
         "random:index/randomBytes:RandomBytes",
         {"keepers": _KEEPERS, "length": _LENGTH},
-        computed=("base64", "hex"),
+        computed=texts("base64", "hex"),
         secrets=frozenset({"base64", "hex"}),
         create=generate.some_bytes,
     ),

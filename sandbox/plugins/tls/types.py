@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
-from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of
+from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of, texts
 from sandbox.plugins.tls import certificates, keys, uses
 
 VERSION: Final = "5.6.2"
@@ -36,21 +37,25 @@ _PUBLIC_PEM: Final = Attribute(required=True, replaces=_holds_pem)
 _SECRET_PEM: Final = Attribute(required=True, replaces=_holds_pem, secret=True)
 # Write-only inputs are never saved, so a change of one shows only in the number beside it.
 _REFUSED: Final = Attribute(check=lambda _: "(a write-only input) is not implemented by the stand-in plug-in")
+_REFUSED_VERSION: Final = replace(_REFUSED, of="integer")
 _NAMES: Final = {
-    "subject": Attribute(),
-    "dnsNames": Attribute(),
-    "ipAddresses": Attribute(),
-    "uris": Attribute(),
+    "subject": Attribute(of="{any"),
+    "dnsNames": Attribute(of="[string"),
+    "ipAddresses": Attribute(of="[string"),
+    "uris": Attribute(of="[string"),
 }
 _CERTIFICATE: Final = {
-    "validityPeriodHours": Attribute(required=True, check=at_least(0)),
-    "allowedUses": Attribute(required=True, check=each(one_of(*uses.WORDS))),
-    "earlyRenewalHours": Attribute(default=0, replaces=never, check=at_least(0)),
-    "isCaCertificate": Attribute(default=False),
-    "maxPathLength": Attribute(kept=True, check=at_least(-1)),
-    "setSubjectKeyId": Attribute(default=False),
+    "validityPeriodHours": Attribute(required=True, check=at_least(0), of="integer"),
+    "allowedUses": Attribute(required=True, check=each(one_of(*uses.WORDS)), of="[string"),
+    "earlyRenewalHours": Attribute(default=0, replaces=never, check=at_least(0), of="integer"),
+    "isCaCertificate": Attribute(default=False, of="boolean"),
+    "maxPathLength": Attribute(kept=True, check=at_least(-1), of="integer"),
+    "setSubjectKeyId": Attribute(default=False, of="boolean"),
 }
-_CERTIFICATE_OUTPUTS: Final = ("certPem", "readyForRenewal", "validityStartTime", "validityEndTime")
+_CERTIFICATE_OUTPUTS: Final = {
+    **texts("certPem", "validityStartTime", "validityEndTime"),
+    "readyForRenewal": "boolean",
+}
 _PRIVATE_OUTPUTS: Final = ("privateKeyPem", "privateKeyOpenssh", "privateKeyPemPkcs8")
 
 TYPES: Final = (
@@ -58,10 +63,10 @@ TYPES: Final = (
         "tls:index/privateKey:PrivateKey",
         {
             "algorithm": Attribute(required=True, check=one_of(*keys.ALGORITHMS)),
-            "rsaBits": Attribute(default=2048, check=at_least(1024)),
+            "rsaBits": Attribute(default=2048, check=at_least(1024), of="integer"),
             "ecdsaCurve": Attribute(default="P224", check=one_of(*keys.CURVES)),
         },
-        computed=(
+        computed=texts(
             *_PRIVATE_OUTPUTS,
             "publicKeyPem",
             "publicKeyOpenssh",
@@ -77,10 +82,10 @@ TYPES: Final = (
         {
             "privateKeyPem": _SECRET_PEM,
             "privateKeyPemWo": _REFUSED,
-            "privateKeyPemWoVersion": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
         },
-        computed=("certRequestPem", "keyAlgorithm"),
+        computed=texts("certRequestPem", "keyAlgorithm"),
         create=certificates.create_request,
     ),
     ResourceType(
@@ -88,12 +93,12 @@ TYPES: Final = (
         {
             "privateKeyPem": _SECRET_PEM,
             "privateKeyPemWo": _REFUSED,
-            "privateKeyPemWoVersion": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
             **_CERTIFICATE,
-            "setAuthorityKeyId": Attribute(default=False),
+            "setAuthorityKeyId": Attribute(default=False, of="boolean"),
         },
-        computed=(*_CERTIFICATE_OUTPUTS, "keyAlgorithm"),
+        computed={**_CERTIFICATE_OUTPUTS, "keyAlgorithm": "string"},
         create=certificates.create_self_signed,
         certain=_certain,
         refresh=_refresh,
@@ -106,10 +111,10 @@ TYPES: Final = (
             "caCertPem": _PUBLIC_PEM,
             "caPrivateKeyPem": _SECRET_PEM,
             "caPrivateKeyPemWo": _REFUSED,
-            "caPrivateKeyPemWoVersion": _REFUSED,
+            "caPrivateKeyPemWoVersion": _REFUSED_VERSION,
             **_CERTIFICATE,
         },
-        computed=(*_CERTIFICATE_OUTPUTS, "caKeyAlgorithm"),
+        computed={**_CERTIFICATE_OUTPUTS, "caKeyAlgorithm": "string"},
         create=certificates.create_locally_signed,
         certain=_certain,
         refresh=_refresh,

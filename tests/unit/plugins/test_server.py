@@ -51,9 +51,9 @@ def test_a_plug_in_says_its_port_answers_and_goes(plugin: tuple[str, subprocess.
     port = int(process.stdout.readline())
     assert _call(port, "GetPluginInfo", plugin_pb2.PluginInfo).version == VERSIONS[name]
     with pytest.raises(grpc.RpcError) as refused:
-        _call(port, "GetSchema", provider_pb2.GetSchemaResponse)
+        _call(port, "GetMapping", provider_pb2.GetMappingResponse)
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    assert "GetSchema" in refused.value.details()
+    assert "GetMapping" in refused.value.details()
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 0
     assert process.stdout.read() == "", "nothing but the port may be on standard output"

@@ -24,19 +24,20 @@ class _Mismatch(Exception):
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(Path(__file__).with_name("types.json").read_bytes())
-    return table
+def table() -> dict[str, Any]:
+    """kinds: apiVersion/Kind -> type. types: type -> field -> shape (see `_convert`)."""
+    read: dict[str, Any] = json.loads(Path(__file__).with_name("types.json").read_bytes())
+    return read
 
 
 def is_built_in(api_version: str, kind: str) -> bool:
     """Whether Kubernetes itself, not a definition, has the kind; lists do not count. api_version: "core/v1" is "v1"."""
-    return _key(api_version, kind) in _table()["kinds"] or kind == "CustomResourceDefinition"
+    return _key(api_version, kind) in table()["kinds"] or kind == "CustomResourceDefinition"
 
 
 def normalized(obj: Mapping[str, Any]) -> dict[str, Any]:
     """The object as its Go type would spell it; unchanged when there is no such type or a value does not fit it."""
-    type_name = _table()["kinds"].get(_key(str(obj.get("apiVersion")), str(obj.get("kind"))))
+    type_name = table()["kinds"].get(_key(str(obj.get("apiVersion")), str(obj.get("kind"))))
     if type_name is None:
         return dict(obj)
     try:
@@ -54,7 +55,7 @@ def _struct(type_name: str, obj: Any) -> dict[str, Any]:
     if not isinstance(obj, Mapping):
         raise _Mismatch
     result = {}
-    for name, shape in _table()["types"][type_name].items():
+    for name, shape in table()["types"][type_name].items():
         if obj.get(name) is None:
             continue
         value = _convert(shape, obj[name])
