@@ -1,0 +1,169 @@
+"""Changes that need no new object: mutable data, fields taken from others; and Jobs, made anew when unready."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+import pytest
+from pulumi.automation.errors import CommandError
+
+from tests.engine.plugins.kubectl import Kubectl
+from tests.engine.plugins.stack import Program, Stack
+
+Provider = Callable[..., pulumi.ResourceOptions]
+
+
+def _data(provider: Provider, data: dict[str, str], *, immutable: bool | None = None) -> Program:
+    """A ConfigMap and a Secret with the data, where the provider may change both in place."""
+
+    def program() -> None:
+        options = provider(enable_config_map_mutable=True, enable_secret_mutable=True)
+        metadata = {"name": "settings"}
+        kubernetes.core.v1.ConfigMap("map", metadata=metadata, data=data, immutable=immutable, opts=options)
+        kubernetes.core.v1.Secret("secret", metadata=metadata, string_data=data, immutable=immutable, opts=options)
+
+    return program
+
+
+def test_mutable_data_changes_in_place(stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str) -> None:
+    def live(kind: str) -> dict[str, Any]:
+        return kubectl.get(kind, "settings", "--namespace", namespace)
+
+    stack.up(_data(provider, {"a": "1", "gone": "1"}))
+    before = [live(kind) for kind in ("configmap", "secret")]
+    changed = _data(provider, {"a": "2", "new": "1"})
+    assert stack.preview(changed) == {"same": 2, "update": 2}
+    assert stack.up(changed) == {"same": 2, "update": 2}
+    after = [live(kind) for kind in ("configmap", "secret")]
+    assert [one["metadata"]["uid"] for one in after] == [one["metadata"]["uid"] for one in before]
+    assert [one["data"] for one in after] == [{"a": "2", "new": "1"}, {"a": "Mg==", "new": "MQ=="}]
+    assert stack.preview() == {"same": 4}
+    stack.engine.refresh()
+    assert stack.preview() == {"same": 4}
+
+
+def test_immutable_data_is_replaced_all_the_same(
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
+) -> None:
+    stack.up(_data(provider, {"a": "1"}, immutable=True))
+    changed = _data(provider, {"a": "2"}, immutable=True)
+    assert stack.preview(changed) == {"same": 2, "replace": 2}
+    assert stack.up(changed) == {"same": 2, "replace": 2}
+    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "2"}
+
+
+def test_mutable_by_environment(stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str) -> None:
+    def program(value: str) -> Program:
+        def run() -> None:
+            kubernetes.core.v1.ConfigMap("map", metadata={"name": "settings"}, data={"a": value}, opts=provider())
+
+        return run
+
+    stack.engine.workspace.env_vars["PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE"] = "true"
+    stack.up(program("1"))
+    assert stack.preview(program("2"))["update"] == 1
+
+
+def test_patch_force_takes_a_field_from_another_manager(
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
+) -> None:
+    def program(value: str, **annotations: str) -> Program:
+        def run() -> None:
+            marks = {f"pulumi.com/{key}": text for key, text in annotations.items()}
+            metadata: Any = {"name": "settings", "annotations": marks}
+            options = provider(enable_config_map_mutable=True)
+            kubernetes.core.v1.ConfigMap("map", metadata=metadata, data={"a": value}, opts=options)
+
+        return run
+
+    stack.up(program("1"))
+    stack.up(program("2"))
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "3"}}
+    apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=somebody", "--filename=-")
+    kubectl(*apply, "--namespace", namespace, text=json.dumps(theirs))
+    with pytest.raises(CommandError, match="conflict"):
+        stack.up(program("4"))
+    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "3"}
+    stack.up(program("4", patchForce="true"))
+    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "4"}
+
+
+@pytest.mark.parametrize(("policy", "stays"), [("orphan", True), ("background", False), ("", False)])
+def test_deletion_propagation_says_what_becomes_of_the_rest(
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str, policy: str, stays: bool
+) -> None:
+    def program() -> None:
+        marks = {"pulumi.com/deletionPropagationPolicy": policy} if policy else {}
+        labels = {"app": "web"}
+        pod: Any = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "sample"}]}}
+        spec: Any = {"replicas": 0, "selector": {"match_labels": labels}, "template": pod}
+        metadata: Any = {"name": "web", "annotations": marks}
+        kubernetes.apps.v1.Deployment("web", metadata=metadata, spec=spec, opts=provider())
+
+    stack.up(program)
+    assert len(kubectl.names("replicasets", "--namespace", namespace)) == 1
+    stack.engine.destroy()
+    assert not kubectl.exists("deployment", "web", "--namespace", namespace)
+    if policy == "background":
+        kubectl("wait", "replicasets", "--all", "--for=delete", "--timeout=60s", "--namespace", namespace)
+    assert bool(kubectl.names("replicasets", "--namespace", namespace)) is stays
+
+
+def _job(provider: Provider, command: str, **annotations: str) -> Program:
+    def program() -> None:
+        marks = {f"pulumi.com/{key}": value for key, value in annotations.items()}
+        container = {"name": "main", "image": "sample", "command": [command]}
+        spec: Any = {"template": {"spec": {"containers": [container], "restart_policy": "Never"}}}
+        metadata: Any = {"name": "once", "annotations": marks}
+        kubernetes.batch.v1.Job("once", metadata=metadata, spec=spec, opts=provider())
+
+    return program
+
+
+def _end_pods(kubectl: Kubectl, namespace: str, phase: str) -> None:
+    """Does what a node would do: no node runs in these tests."""
+    while not (pods := kubectl.names("pods", "--namespace", namespace)):
+        kubectl("wait", "pods", "--for=create", "--timeout=60s", "--all", "--namespace", namespace)
+    status = {"phase": phase}
+    for pod in pods:
+        arguments = ("pod", pod, "--namespace", namespace, "--subresource=status", "--type=merge")
+        kubectl("patch", *arguments, f"--patch={json.dumps({'status': status})}")
+
+
+def test_a_job_is_waited_for_until_it_has_completed(
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
+) -> None:
+    node = threading.Thread(target=_end_pods, args=(kubectl, namespace, "Succeeded"))
+    node.start()
+    stack.up(_job(provider, "true"))
+    node.join()
+    conditions = kubectl.get("job", "once", "--namespace", namespace)["status"]["conditions"]
+    assert {"Complete": "True"}.items() <= {one["type"]: one["status"] for one in conditions}.items()
+    assert stack.preview() == {"same": 3}
+    assert stack.preview(_job(provider, "false")) == {"same": 2, "replace": 1}
+
+
+def test_an_unready_job_is_replaced_where_it_is_asked_for(
+    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
+) -> None:
+    with pytest.raises(CommandError, match="timed out"):
+        stack.up(_job(provider, "true", timeoutSeconds="2"))
+    uid = kubectl.get("job", "once", "--namespace", namespace)["metadata"]["uid"]
+    asking = _job(provider, "true", timeoutSeconds="60", replaceUnready="true")
+    assert stack.preview(asking) == {"same": 2, "replace": 1}
+    node = threading.Thread(target=_end_new_pods, args=(kubectl, namespace, uid))
+    node.start()
+    assert stack.up(asking) == {"same": 2, "replace": 1}
+    node.join()
+    assert kubectl.get("job", "once", "--namespace", namespace)["metadata"]["uid"] != uid
+    assert stack.preview() == {"same": 3}
+
+
+def _end_new_pods(kubectl: Kubectl, namespace: str, old: str) -> None:
+    kubectl("wait", "job/once", "--for=delete", "--timeout=60s", "--namespace", namespace)
+    _end_pods(kubectl, namespace, "Succeeded")
