@@ -20,7 +20,7 @@ status: ## Say what runs (ARGS=--json for machines)
 shell: ## A shell with kubectl, pulumi and istioctl ready (ARGS='-c "kubectl get pods -A"' for one command)
 	@$(PYTHON) -m sandbox shell $(ARGS)
 
-test: ## All tests: unit, engine, live
+test: ## Lint, then all tests: unit, engine, live
 	@$(PYTHON) -m sandbox test $(ARGS)
 
 lint: ## ruff and mypy
