@@ -27,7 +27,7 @@ lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
 bench: ## Measure meshes, the policies and clusters (ARGS=mesh, policies or clusters for one of them)
-	@$(PYTHON) -m sandbox bench $(ARGS)
+	@$(PYTHON) -m bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used
 	@$(PYTHON) -m sandbox tools $(ARGS)

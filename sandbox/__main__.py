@@ -8,8 +8,11 @@ import sys
 LOWEST = (3, 11)
 
 
-def main() -> int:
-    """Checks the Python version, then hands over to the bootstrap, which does not return when all is well."""
+def main(module: str = "sandbox.cli") -> int:
+    """Checks the Python version, then hands over to the bootstrap, which does not return when all is well.
+
+    module: the command line that is to be run.
+    """
     if sys.version_info < LOWEST:
         have = ".".join(str(number) for number in sys.version_info[:3])
         sys.stderr.write(
@@ -19,7 +22,7 @@ def main() -> int:
         return 2
     from sandbox.bootstrap import run
 
-    return run(sys.argv[1:])
+    return run(sys.argv[1:], module)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ _LIMIT, _STALL = 1800.0, 180.0  # seconds
 _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."
 
 
-def run(arguments: Sequence[str]) -> int:  # noqa: RET503 - execv does not return
-    """Makes the environment where needed and becomes `python -m sandbox.cli ARGUMENTS`; returns only after an error."""
+def run(arguments: Sequence[str], module: str = "sandbox.cli") -> int:  # noqa: RET503 - execv does not return
+    """Makes the environment where needed and becomes `python -m MODULE ARGUMENTS`; returns only after an error."""
     started = time.monotonic()
     signal.signal(signal.SIGTERM, Terminated.by_signal)
     # A script's `make up &` starts us with SIGINT ignored, which all that we start would inherit. By SIGINT the engine
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:  # noqa: RET503 - execv does not retur
         os.environ[INSTALLED_NOW] = format_seconds(time.monotonic() - started)
     else:
         os.environ.pop(INSTALLED_NOW, None)
-    os.execv(python, [str(python), "-m", "sandbox.cli", *arguments])  # noqa: S606
+    os.execv(python, [str(python), "-m", module, *arguments])  # noqa: S606
 
 
 def ensure_environment(progress: Progress) -> tuple[Path, bool]:

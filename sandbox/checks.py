@@ -20,7 +20,7 @@ from sandbox.toolchain import ensure
 
 # In this order: what takes seconds comes first, what needs the tool chain and the clusters comes last.
 FOLDERS = ("tests/unit", "tests/engine", "tests/live")
-_TYPED = ("components", "stacks", "policies", "sandbox", "tests", "examples")
+_TYPED = ("components", "stacks", "policies", "sandbox", "tests", "examples", "bench")
 # Bytes. A nested literal given to pulumi_kubernetes' typed dictionaries made mypy take 17 GB; 1 GB is usual.
 _LINT_MEMORY = 6 * 2**30
 _NO_TESTS = 5  # pytest's exit code when it found none

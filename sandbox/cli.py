@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -123,44 +122,6 @@ def lint(context: typer.Context) -> None:
     raise typer.Exit(run_lint())
 
 
-class Bench(StrEnum):
-    """What `bench` measures."""
-
-    ALL = "all"
-    MESH = "mesh"
-    POLICIES = "policies"
-    CLUSTERS = "clusters"
-
-
-@app.command()
-def bench(
-    what: Annotated[Bench, typer.Argument(help="What to measure.")] = Bench.ALL,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
-    ] = False,
-    state: State = None,
-) -> None:
-    """Measure, each on a sandbox of its own that is removed again.
-
-    `mesh`: `pulumi up` of one mesh against the floor (helm template and kubectl apply of the same objects), a preview
-    without changes of each of a mesh's stacks, and the steps of a warm `make up`. Some six minutes.
-
-    `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
-
-    `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
-    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
-    """
-    from sandbox.bench import clusters, report
-    from sandbox.bench.policies import run as policies
-
-    if what in (Bench.ALL, Bench.MESH):
-        report.run(state_dir(state), Progress(), Console())
-    if what in (Bench.ALL, Bench.CLUSTERS):
-        clusters.run(state_dir(state), Progress(), Console())
-    if what in (Bench.ALL, Bench.POLICIES):
-        policies.run(state_dir(state), Progress(), Console(), write=write)
-
-
 @app.command()
 def tools() -> None:
     """Build or download the tools where needed, and say which are used. `up` does this by itself."""
@@ -170,12 +131,12 @@ def tools() -> None:
     print(report(ready))
 
 
-def main() -> int:
-    """Runs the command; a mistake that a person can correct is one block of text, never a stack trace."""
+def main(commands: typer.Typer = app, name: str = "python3 -m sandbox") -> int:
+    """Runs a command; a mistake that a person can correct is one block of text, never a stack trace."""
     # Ends like Ctrl-C does, so that compilers and half-made files do not stay behind.
     signal.signal(signal.SIGTERM, Terminated.by_signal)
     try:
-        app(prog_name="python3 -m sandbox")
+        commands(prog_name=name)
     except SandboxError as error:
         sys.stderr.write(f"\n{error}\n")
         return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.bench.clusters import Cost, table
+from bench.clusters import Cost, table
 
 
 def test_each_cluster_more_is_half_of_the_difference_round_by_round() -> None:

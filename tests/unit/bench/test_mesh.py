@@ -7,8 +7,8 @@ import stat
 
 import yaml
 
-from sandbox.bench.mesh import manifests, write_manifests
-from sandbox.bench.samples import Samples
+from bench.mesh import manifests, write_manifests
+from bench.samples import Samples
 
 
 def resource(name, provider="data-plane-cluster", **inputs):

@@ -9,17 +9,17 @@ import pytest
 from hosted_mesh_policies.plan.decode import from_struct
 from hosted_mesh_policies.plan.tree import Secret, leaves
 
-from sandbox.bench.grid import Grid
-from sandbox.bench.policies import corpus, messages
-from sandbox.bench.policies.counting import Score, cases_of
-from sandbox.bench.policies.page import bytes_verdict, goal_verdict, machine, text
-from sandbox.bench.policies.ratio import Pair, Ratio
-from sandbox.bench.policies.ratio import grid as ratio_grid
-from sandbox.bench.policies.scaling import Judging, OnEngine, Size
-from sandbox.bench.policies.scanners import SCANNERS
-from sandbox.bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION
-from sandbox.bench.policies.synthetic import NO_SECRET, made_up, planned
-from sandbox.bench.samples import Samples
+from bench.grid import Grid
+from bench.policies import corpus, messages
+from bench.policies.counting import Score, cases_of
+from bench.policies.page import bytes_verdict, goal_verdict, machine, text
+from bench.policies.ratio import Pair, Ratio
+from bench.policies.ratio import grid as ratio_grid
+from bench.policies.scaling import Judging, OnEngine, Size
+from bench.policies.scanners import SCANNERS
+from bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION
+from bench.policies.synthetic import NO_SECRET, made_up, planned
+from bench.samples import Samples
 
 
 def test_a_case_counts_once_however_many_files_are_flagged():

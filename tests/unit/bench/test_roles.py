@@ -5,8 +5,8 @@ from __future__ import annotations
 import yaml
 from pulumi_hosted_mesh.spec.stack import StackKind
 
-from sandbox.bench import roles
-from sandbox.bench.samples import Samples
+from bench import roles
+from bench.samples import Samples
 from sandbox.bootstrap import CHECKOUT
 
 

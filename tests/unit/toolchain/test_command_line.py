@@ -65,7 +65,7 @@ def run(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
 def test_help_teaches_and_a_wrong_command_is_told(tmp_path: Path) -> None:
     helped = run("--help", state=tmp_path / "none")
     assert helped.returncode == 0
-    assert all(command in helped.stdout for command in ("up", "down", "status", "shell", "test", "lint", "bench"))
+    assert all(command in helped.stdout for command in ("up", "down", "status", "shell", "test", "lint", "tools"))
     wrong = run("bogus", state=tmp_path / "none")
     assert wrong.returncode == 2
     assert "No such command 'bogus'" in wrong.stderr

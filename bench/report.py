@@ -11,10 +11,10 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod
 from rich.console import Console
 
+from bench import roles
+from bench.grid import Grid
+from bench.mesh import Comparison, compare
 from sandbox import clusters, deployment, toolchain, up
-from sandbox.bench import roles
-from sandbox.bench.grid import Grid
-from sandbox.bench.mesh import Comparison, compare
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, StepResult

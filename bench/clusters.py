@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.grid import Grid
+from bench.samples import Samples
 from sandbox import clusters, toolchain
-from sandbox.bench.grid import Grid
-from sandbox.bench.samples import Samples
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 

@@ -1,5 +1,5 @@
 """Scanners that others make, for the side-by-side comparison."""
 
-from sandbox.bench.policies.scanners.others import SCANNERS, Scanner
+from bench.policies.scanners.others import SCANNERS, Scanner
 
 __all__ = ["SCANNERS", "Scanner"]

@@ -19,7 +19,7 @@ from google.protobuf.json_format import ParseDict
 from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
-from sandbox.bench.policies.synthetic import Planned, planned
+from bench.policies.synthetic import Planned, planned
 
 STACK: Final = "urn:pulumi:bench::hosted-mesh-bench::pulumi:pulumi:Stack::hosted-mesh-bench-bench"
 SERVERS: Final = {"cp": "https://control-plane.example.com:6443", "dp": "https://data-plane.example.com:6443"}

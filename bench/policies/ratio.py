@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.grid import Grid
+from bench.samples import Samples
 from sandbox import deployment
-from sandbox.bench.grid import Grid
-from sandbox.bench.samples import Samples
 from sandbox.clusters import Sandbox
 from sandbox.deployment import Engine
 from sandbox.errors import SandboxError

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 import pulumi  # noqa: E402
 
-from sandbox.bench.policies.synthetic import Planned, planned  # noqa: E402
+from bench.policies.synthetic import Planned, planned  # noqa: E402
 
 KUBECONFIGS = {"cp": "CORPUS_CONTROL_PLANE", "dp": "CORPUS_DATA_PLANE"}
 

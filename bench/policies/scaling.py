@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.bench.grid import Grid
-from sandbox.bench.policies import messages
-from sandbox.bench.policies.go_program import built
-from sandbox.bench.policies.synthetic import planned
-from sandbox.bench.samples import Samples
+from bench.grid import Grid
+from bench.policies import messages
+from bench.policies.go_program import built
+from bench.policies.synthetic import planned
+from bench.samples import Samples
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress

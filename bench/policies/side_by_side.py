@@ -12,10 +12,10 @@ from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.scan.command import findings_in
 from hosted_mesh_policies.scan.sources import UnreadableError, from_paths
 
-from sandbox.bench.grid import Grid
-from sandbox.bench.policies import corpus
-from sandbox.bench.policies.counting import Score, cases_of
-from sandbox.bench.policies.scanners import SCANNERS, Scanner
+from bench.grid import Grid
+from bench.policies import corpus
+from bench.policies.counting import Score, cases_of
+from bench.policies.scanners import SCANNERS, Scanner
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress

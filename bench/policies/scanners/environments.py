@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sandbox.bench.policies.go_program import log_of
+from bench.policies.go_program import log_of
 from sandbox.cache import cache_dir, content_key, publish
 from sandbox.jobs import Job
 from sandbox.progress import Progress

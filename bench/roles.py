@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sandbox.bench.grid import Grid
-from sandbox.bench.samples import Samples
-from sandbox.bench.stack import Stack, mesh_without_crds
+from bench.grid import Grid
+from bench.samples import Samples
+from bench.stack import Stack, mesh_without_crds
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.policies import page, ratio, scaling, side_by_side
 from sandbox import clusters, plugins, toolchain
-from sandbox.bench.policies import page, ratio, scaling, side_by_side
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress

@@ -8,12 +8,12 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox.bench.policies import ratio, scaling, side_by_side
-from sandbox.bench.policies.corpus import IS_LEAK, LATE
-from sandbox.bench.policies.counting import Score
-from sandbox.bench.policies.ratio import Ratio
-from sandbox.bench.policies.scaling import Size
-from sandbox.bench.policies.synthetic import LINES
+from bench.policies import ratio, scaling, side_by_side
+from bench.policies.corpus import IS_LEAK, LATE
+from bench.policies.counting import Score
+from bench.policies.ratio import Ratio
+from bench.policies.scaling import Size
+from bench.policies.synthetic import LINES
 from sandbox.bootstrap import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "policies" / "bench.md"

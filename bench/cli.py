@@ -1,0 +1,58 @@
+"""`python3 -m bench`: what to measure. The only room that imports from all others, and that no other imports."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sandbox.cli import State, main
+from sandbox.progress import Progress
+from sandbox.surroundings import state_dir
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+class Bench(StrEnum):
+    """What `bench` measures."""
+
+    ALL = "all"
+    MESH = "mesh"
+    POLICIES = "policies"
+    CLUSTERS = "clusters"
+
+
+@app.command()
+def bench(
+    what: Annotated[Bench, typer.Argument(help="What to measure.")] = Bench.ALL,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
+    ] = False,
+    state: State = None,
+) -> None:
+    """Measure, each on a sandbox of its own that is removed again.
+
+    `mesh`: `pulumi up` of one mesh against the floor (helm template and kubectl apply of the same objects), a preview
+    without changes of each of a mesh's stacks, and the steps of a warm `make up`. Some six minutes.
+
+    `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
+
+    `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
+    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
+    """
+    from bench import clusters, report
+    from bench.policies import run as policies
+
+    if what in (Bench.ALL, Bench.MESH):
+        report.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.CLUSTERS):
+        clusters.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.POLICIES):
+        policies.run(state_dir(state), Progress(), Console(), write=write)
+
+
+if __name__ == "__main__":
+    sys.exit(main(app, "python3 -m bench"))
