@@ -14,7 +14,7 @@ from sandbox import clusters, plugins
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.surroundings import backend, pulumi_home, pulumi_settings, with_tools
-from sandbox.toolchain import ensure
+from sandbox.toolchain import NAMES, ensure
 
 _HINT = "(mesh) "
 
@@ -28,7 +28,7 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
     sandbox = clusters.load(state)
     if sandbox is None:
         raise SandboxError(f"No sandbox runs in {state}.", fix="`make up` starts one.")
-    tools = ensure(progress=progress)
+    tools = ensure(NAMES, progress=progress)
     chosen = plugins.select(tools, pulumi_home())
     environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(state) | dict(chosen.env)
     environment |= {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}

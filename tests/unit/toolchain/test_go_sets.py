@@ -148,6 +148,21 @@ def test_finished_sets_stay_when_a_later_one_fails(
         tools["absent"]
 
 
+def test_what_is_for_people_is_made_when_it_is_asked_for(
+    tmp_path: Path, tiny: GoSet, go: Go, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_MESH_TOOLS", "pinned")
+    monkeypatch.setattr(toolchain, "SOURCES", (tiny, with_(tiny, name="second", provides=("other",), renames=())))
+    monkeypatch.setattr(toolchain, "NAMES", ("tiny", "other"))
+    monkeypatch.setattr(toolchain, "FOR_PEOPLE", {"other"})
+    monkeypatch.setattr(toolchain, "CHARTS", "tiny")
+    monkeypatch.setattr(toolchain, "find_go", lambda *_: go)
+    assert set(toolchain.ensure(progress=Progress.silent()).programs) == {"tiny"}
+    with pytest.raises(SandboxError, match="second: the build did not make other"):
+        toolchain.ensure(["tiny", "other"], progress=Progress.silent())
+
+
 def test_a_run_that_is_given_up_stops_its_commands(tmp_path: Path, tiny: GoSet, go: Go) -> None:
     cancelled = threading.Event()
     cancelled.set()
