@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -207,15 +207,19 @@ def run(
     evidence: Evidence | None = None,
     stack: str = "corpus",
     more: dict[str, Any] | None = None,
+    monitors: Callable[[Session, dict[str, Any], Iterable[Rule]], Monitor] = Monitor,
+    worlds: Callable[[str, str], World] = World,
+    surroundings: Mapping[str, Any] | None = None,
 ) -> tuple[list[Finding], list[Finding], Evidence, list[Resource]]:
     """One preview or update: what was refused before a write, what was said at the end, the evidence for the
-    update, what is registered."""
+    update, what is registered. `surroundings` are the stack's configuration and the deployer's environment, as a
+    Session has them."""
     rules = tuple(rules)
     config = Settings.read(
         {"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}}
     )
-    session = Session(stack, "hosted-mesh-corpus", preview, settings=config, evidence=evidence)
-    monitor = Monitor(session, state, rules)
+    session = Session(stack, "hosted-mesh-corpus", preview, settings=config, evidence=evidence, **(surroundings or {}))
+    monitor = monitors(session, state, rules)
     loop = asyncio.new_event_loop()
     # The SDK registers by threads: of two resources that do not wait for each other either could come first.
     loop.set_default_executor(ThreadPoolExecutor(1))
@@ -231,7 +235,7 @@ def run(
                 dry_run=preview,
             )
         )
-        world = World(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))
+        world = worlds(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))
         loop.run_until_complete(run_in_stack(lambda: program(world)))
     finally:
         left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind

@@ -1,0 +1,82 @@
+"""Every stranger judged: a table by theme, and what is known to be missed or refused wrongly, as data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .judge import Outcome, play
+from .stranger import CLEAN, LEAKS, Stranger
+
+STAGES = ("preview", "before write", "end", "never")
+KNOWN = Path(__file__).with_name("known.json")
+
+for _module in sorted(Path(__file__).parent.glob("*_*.py")):
+    if _module.stem.startswith(("leaks_", "clean_")):
+        importlib.import_module(f"{__package__}.{_module.stem}")
+
+
+def verdict(stranger: Stranger) -> str:
+    """ "right", or what is wrong: how late a leak was stopped, or that a harmless program was refused."""
+    outcome, _, _ = play(stranger)
+    return graded(stranger, outcome)
+
+
+def graded(stranger: Stranger, outcome: Outcome) -> str:
+    if not stranger.leak:
+        return "right" if outcome.stage == "never" else "refused"
+    early = outcome.stage == "preview" or (outcome.stage == "before write" and (stranger.at != "preview"))
+    return "right" if early else outcome.stage
+
+
+def known() -> dict[str, str]:
+    found: dict[str, str] = json.loads(KNOWN.read_text())
+    return found
+
+
+def table(outcomes: Mapping[str, Outcome], strangers: Iterable[Stranger]) -> str:
+    """How many of each theme ended how."""
+    counts: dict[str, Counter[str]] = {}
+    for stranger in strangers:
+        ended = outcomes[stranger.name].stage
+        counts.setdefault(stranger.theme, Counter())[ended] += 1
+        counts[stranger.theme]["right"] += graded(stranger, outcomes[stranger.name]) == "right"
+    rows = [("theme", "programs", *STAGES, "right")]
+    for theme, count in counts.items():
+        numbers = [count[stage] for stage in STAGES]
+        rows.append((theme, str(sum(numbers)), *map(str, numbers), str(count["right"])))
+    total = sum(counts.values(), Counter())
+    numbers = [total[stage] for stage in STAGES]
+    rows.append(("all", str(sum(numbers)), *map(str, numbers), str(total["right"])))
+    return "\n".join(" | ".join(f"{cell:>12}" if at else f"{cell:34}" for at, cell in enumerate(row)) for row in rows)
+
+
+def main(arguments: list[str]) -> int:
+    """Judges all cases, or those named; `--write` keeps what fails as known."""
+    names = [name for name in arguments if not name.startswith("-")]
+    every = {**LEAKS, **CLEAN}
+    chosen = [stranger for name, stranger in every.items() if not names or any(part in name for part in names)]
+    outcomes = {}
+    for stranger in chosen:
+        try:
+            outcomes[stranger.name] = outcome = play(stranger)[0]
+        except Exception as error:
+            error.add_note(f"in {stranger.name}")
+            raise
+        if names:
+            print(stranger.name, "->", outcome.stage)
+            for finding in (*outcome.said, *outcome.elsewhere):
+                print("    ", finding.rule, finding.urn.rpartition("::")[2], finding.message)
+        elif outcome.elsewhere:
+            print(stranger.name, "also:", {(finding.rule, finding.what) for finding in outcome.elsewhere})
+    for side in (LEAKS, CLEAN):
+        if those := [stranger for stranger in chosen if stranger.name in side]:
+            print(table(outcomes, those))
+    if "--write" in arguments and not names:
+        failing = {s.name: graded(s, outcomes[s.name]) for s in chosen}
+        kept = {name: how for name, how in sorted(failing.items()) if how != "right"}
+        KNOWN.write_text(json.dumps(kept, indent=1) + "\n")
+    return 0

@@ -1,0 +1,61 @@
+"""Programs by somebody who has not read the rules: each claim is proven, and each verdict is as it is known to be."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from tests.corpus.strangers.judge import play
+from tests.corpus.strangers.score import CLEAN, LEAKS, known, table, verdict
+
+KNOWN = known()
+EVERY = {**LEAKS, **CLEAN}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_verdict_is_the_known_one(name: str) -> None:
+    """Fails when a leak that was stopped passes, and also when one is mended that still stands in known.json."""
+    assert verdict(EVERY[name]) == KNOWN.get(name, "right"), EVERY[name].why
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_the_secret_can_be_had_from_what_was_sent(name: str) -> None:
+    _, sent, provider = play(LEAKS[name], judged=False)
+    found = LEAKS[name].recover(sent.leaves())
+    assert any(secret.encode() in found for secret in provider.given if len(secret) >= 8)
+
+
+def _forms(secret: str) -> set[bytes]:
+    text = secret.encode()
+    coded = base64.b64encode(text).rstrip(b"=")
+    return {text, coded, base64.urlsafe_b64encode(text).rstrip(b"="), text.hex().encode(), text[::-1]}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_harmless_program_sends_nothing_of_the_providers(name: str) -> None:
+    """It sends the same whatever the provider's secrets are; where it rightly does not, no secret is in it."""
+    stranger = CLEAN[name]
+    sides = [play(stranger, seed=seed, judged=False) for seed in (0, 1)]
+    sent = [{name: tree for name, tree in each[1].inputs.items() if _goes_out(name, stranger)} for each in sides]
+    assert (sent[0] == sent[1]) is not bool(stranger.rightly)
+    leaves = [leaf for place, leaf in sides[0][1].leaves().items() if _goes_out(place.partition(".")[0], stranger)]
+    for secret in sides[0][2].given:
+        assert len(secret) < 8 or not any(form in leaf for form in _forms(secret) for leaf in leaves)
+
+
+def _goes_out(name: str, stranger: object) -> bool:
+    return name != "outputs" or stranger.stack != "corpus"
+
+
+def test_there_are_as_many_as_were_asked_for() -> None:
+    assert len(LEAKS) >= 150
+    assert len(CLEAN) >= 80
+    assert not LEAKS.keys() & CLEAN.keys()
+    assert KNOWN.keys() <= EVERY.keys()
+
+
+def test_the_score_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    some = list(LEAKS.values())[:2]
+    print(table({stranger.name: play(stranger)[0] for stranger in some}, some))
+    assert some[0].theme in capsys.readouterr().out
