@@ -18,7 +18,7 @@ import yaml
 
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
-from .leaves import LEAST_SECRET, Level, is_random, level_of, without_public
+from .leaves import LEAST_SECRET, Level, is_binary, is_random, level_of, without_public
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -94,8 +94,9 @@ def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -
     if level is Level.PUBLIC:
         return
     shown = text.decode("utf-8", "replace")
-    alone = b"\n" not in text and b" " not in text
-    strong = certain or (alone and is_random(shown)) or not shown.isprintable()
+    binary = is_binary(text)
+    alone = binary or (b"\n" not in text and b" " not in text)
+    strong = certain or binary or (alone and is_random(shown))
     if alone or certain or (level is Level.SECRET and b"\n" not in text):
         yield text if strong else Whole(text)
     if not alone:

@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
-from ..plan.tree import UNKNOWN, Leaf, Path, leaves
+from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, keeps_status, secret_leaves
 from .places import as_bytes
 from .unwrap import TooMuchError, views
 
@@ -37,10 +37,8 @@ CERTIFICATE_TYPES: Final = frozenset(
 """Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
 PUBLIC_TOO: Final = CERTIFICATE_TYPES | {REFERENCE_TYPE}
 """Sources that are mostly used for their public outputs: before a value of theirs is known, nothing is said."""
-_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|access_?key|api_?key|credential|:.*\bkey$", re.IGNORECASE)
+_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|key$", re.IGNORECASE)
 """Types of a cloud whose main output is a secret."""
-_KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")
-"""API groups whose objects keep no secret in their status."""
 
 
 class Hop(NamedTuple):
@@ -99,10 +97,14 @@ class Flow:
             found = (
                 any(leaf.secret for leaf in leaves(outputs))
                 or (kind.split(":")[0] in CLOUDS and bool(_SECRETS_BY_NAME.search(kind.rpartition(":")[2])))
-                or (resource.is_kubernetes and not _KNOWN_GROUPS.search(resource.group) and not outputs.get("status"))
+                or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
             )
         self._sources[resource.urn] = found
         return found
+
+    @staticmethod
+    def _may_have_secrets(resource: Resource, status: object) -> bool:
+        return not status or status is UNKNOWN or any(True for _ in secret_leaves(resource, resource.outputs))
 
     # What a property holds.
 

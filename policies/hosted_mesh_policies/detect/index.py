@@ -7,6 +7,7 @@ whole block at some offset. A hit is then checked byte by byte, so chance collis
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ class Index:
 
     @property
     def fingerprints(self) -> list[bytes]:
-        return [fingerprint for fingerprint, _ in self._fingerprints]
+        return list(self._known)
 
     def add(self, fingerprints: Iterable[bytes], origin: str) -> None:
         """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
@@ -64,13 +65,19 @@ class Index:
                 number = len(self.origins)
                 self.origins.append(origin)
             self._known[fingerprint] = whole
-            self._fingerprints.append((fingerprint, number))
-            width = WIDTH if len(fingerprint) >= LEAST_FRAGMENT else SHORT_WIDTH
-            windows, place = self._windows[width], len(self._fingerprints) - 1
-            for offset in range(len(fingerprint) - width + 1):
-                candidates = windows.setdefault(_number(fingerprint[offset : offset + width]), [])
-                if len(candidates) < MOST_CANDIDATES:
-                    candidates.append((place, offset))
+            self._insert(fingerprint, number)
+            if not whole and len(fingerprint) >= LEAST_FRAGMENT and fingerprint.isascii():
+                for alike in disguises(fingerprint):
+                    self._insert(alike, number)
+
+    def _insert(self, fingerprint: bytes, number: int) -> None:
+        self._fingerprints.append((fingerprint, number))
+        width = WIDTH if len(fingerprint) >= LEAST_FRAGMENT else SHORT_WIDTH
+        windows, place = self._windows[width], len(self._fingerprints) - 1
+        for offset in range(len(fingerprint) - width + 1):
+            candidates = windows.setdefault(_number(fingerprint[offset : offset + width]), [])
+            if len(candidates) < MOST_CANDIDATES:
+                candidates.append((place, offset))
 
     def search(self, text: bytes) -> Iterator[Hit]:
         """Every fingerprint, or fragment of one, in the text; one hit per place."""
@@ -101,6 +108,12 @@ class Index:
             if found is None or length > found.length:
                 found = Hit(origin, position - before, length)
         return found
+
+
+def disguises(text: bytes) -> tuple[bytes, ...]:
+    """What one step that needs no key makes of a text: rot13, EBCDIC, backwards, small and capital letters swapped."""
+    shown = text.decode("ascii")
+    return codecs.encode(shown, "rot13").encode(), shown.encode("cp037"), text[::-1], text.swapcase()
 
 
 _FORMATS: Final[dict[int, Literal["Q", "I"]]] = {WIDTH: "Q", SHORT_WIDTH: "I"}

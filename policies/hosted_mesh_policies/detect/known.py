@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -34,6 +35,10 @@ PROVIDER_NAMESPACES: Final = [
     "powerdns:*",
 ]
 """Configuration of the deployer's own providers: whatever is secret there is the provider's."""
+
+
+PUBLIC_RANDOM: Final = re.compile(r"^random:index/random(Id|Pet|Uuid|Integer|Shuffle)")
+"""Random, and made to be shown."""
 
 
 def known_secrets(
@@ -108,12 +113,16 @@ def add_secrets_of(
 
 
 def born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
-    """Fingerprints of what users' clusters made themselves, and of the credentials that open only those clusters."""
+    """Fingerprints of what users' clusters made themselves, of the credentials that open only those clusters, and of
+    ids that are random and public."""
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             for key in KUBECONFIG_KEYS:
                 yield from fingerprints(as_bytes(at(provider.inputs, key)))
     for resource in stack.resources:
+        if PUBLIC_RANDOM.search(resource.type):
+            for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
+                yield from fingerprints(as_bytes(leaf.value), certain=True)
         if resource.kind == "Secret" and clusters.on_data_plane(resource):
             asked = set(_data_fingerprints(resource.inputs)) if resource.inputs is not None else None
             if asked is not None or resource.read_only:

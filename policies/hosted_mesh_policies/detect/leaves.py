@@ -111,8 +111,18 @@ _PLAIN = re.compile(
     )[.,:;!?]*""",
     re.VERBOSE,
 )
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MOST_TOKENS: Final = 20_000
 LONGEST_PLAIN: Final = 512
+
+
+def is_binary(value: bytes) -> bool:
+    """True for what is no text in UTF-8."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return True
+    return bool(_CONTROL.search(value))
 
 
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
@@ -124,6 +134,8 @@ def is_public(value: bytes, names: Collection[str] = ()) -> bool:
         return not rest.strip() or is_public_der(value)
     if (text in names and not is_random(text)) or not text.strip():
         return True
+    if _CONTROL.search(rest):
+        return False
     tokens = _TOKENS.findall(rest)
     return len(tokens) <= MOST_TOKENS and all(_is_plain(token.decode()) for token in set(tokens))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import Path, Tree, leaves
+from .leaves import is_random
+from .names import is_secrets_name
 from .places import as_bytes
 
 ALL_SECRET_TYPES: Final = frozenset(
@@ -23,6 +26,7 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
     key, a password. Public halves and password hashes, which are there to be shown, are not among them, nor is what the
     Kubernetes plug-in keeps for itself (`__inputs`): it repeats the inputs."""
     of_secret = resource.kind == "Secret"
+    in_status = keeps_status(resource)
     whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
     for leaf in leaves(tree if tree is not None else {}):
         first = str(leaf.path[0]) if leaf.path else ""
@@ -31,8 +35,27 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
         if of_secret and first in SECRET_DATA:
             data = as_bytes(leaf.value)
             yield leaf.path, from_base64(data) if first == "data" else data
-        elif leaf.secret or (whole and first in {"result", "base64", "hex"}) or first.startswith("privateKey"):
+        elif (
+            leaf.secret
+            or (whole and first in {"result", "base64", "hex"})
+            or first.startswith("privateKey")
+            or (first == "status" and in_status and _is_secret_status(leaf.path, leaf.value))
+        ):
             yield leaf.path, as_bytes(leaf.value)
+
+
+_KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")
+"""API groups whose objects keep no secret in their status."""
+
+
+def keeps_status(resource: Resource) -> bool:
+    """True for a custom resource of a group that nobody here knows: its operator may write a secret into its status."""
+    return resource.is_kubernetes and not _KNOWN_GROUPS.search(resource.group)
+
+
+def _is_secret_status(path: Path, value: object) -> bool:
+    text = value if isinstance(value, str) else ""
+    return any(is_secrets_name(str(key)) for key in path[1:]) or is_random(text)
 
 
 def from_base64(data: bytes) -> bytes:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
+import contextlib
 import html
 import lzma
 import re
 import urllib.parse
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -192,6 +194,24 @@ def _whole_octets(run: bytes) -> bytes:
     return base64.b32decode(run + b"=" * (-len(run) % 8))
 
 
+_NUMBERS = re.compile(rb"(?:(?:0x|\\x|\\)?[0-9a-fA-F]{1,3}[\s,;:]+){7,}(?:0x|\\x|\\)?[0-9a-fA-F]{1,3}")
+_NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fx])")
+_BITS = re.compile(rb"[01]{8}(?:[\s,]*[01]{8}){7,}")
+_BASES: Final = (10, 16, 8)
+
+
+def _numbers(data: bytes) -> Iterator[bytes]:
+    """Lists of bytes as numbers, and bytes as bits."""
+    for run in _NUMBERS.findall(data):
+        words = _NUMBER.findall(run)
+        for base in _BASES:
+            with contextlib.suppress(ValueError):  # not digits of this base, or more than a byte
+                yield bytes(int(word, base) for word in words)
+    for run in _BITS.findall(data):
+        digits = run.translate(None, b" \t\r\n,")
+        yield int(digits, 2).to_bytes(len(digits) // 8, "big")
+
+
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 
 
@@ -320,6 +340,11 @@ def _bz2() -> _Step:
     return bz2.BZ2Decompressor().decompress
 
 
+def _zip_lzma() -> _Step:
+    decompress = zipfile.LZMADecompressor().decompress  # type: ignore[attr-defined]
+    return lambda data, _: bytes(decompress(data))
+
+
 _STREAMS: Final[tuple[tuple[bytes, bool, Callable[[], _Step]], ...]] = (
     (b"\x1f\x8b\x08", True, lambda: zlib.decompressobj(wbits=31).decompress),
     (b"BZh", False, _bz2),
@@ -328,7 +353,11 @@ _STREAMS: Final[tuple[tuple[bytes, bool, Callable[[], _Step]], ...]] = (
 )
 """Magic bytes; whether they are telling enough to be looked for anywhere, or only where a piece begins; the decoder."""
 _ZIP: Final = b"PK\3\4"
-_ZIP_METHODS: Final[dict[int, Callable[[], _Step]]] = {8: lambda: zlib.decompressobj(wbits=-15).decompress, 12: _bz2}
+_ZIP_METHODS: Final[dict[int, Callable[[], _Step]]] = {
+    8: lambda: zlib.decompressobj(wbits=-15).decompress,
+    12: _bz2,
+    14: _zip_lzma,
+}
 MOST_STREAMS: Final = 1024
 """Most compressed streams to open in one value; more is refused."""
 MOST_RAW: Final = 16
@@ -402,6 +431,7 @@ TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]]
     ("escapes", _escapes),
     ("entities", _entities),
     ("quoted-printable", _quoted_printable),
+    ("numbers", _numbers),
     ("base85", _base85),
     ("uuencode", _uu),
     ("UTF-7", _utf_7),

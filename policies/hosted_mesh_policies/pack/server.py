@@ -108,12 +108,15 @@ class Analyzer:
         """One resource, before it is written."""
         with self._lock:
             response = analyzer_pb2.AnalyzeResponse()
-            resource = self._resource(request, analyzer_pb2.AnalyzeRequest)
             rules = [rule for rule in RULES if rule.check and self._is_on(rule.name + BEFORE_WRITE, rule)]
-            if isinstance(resource, str):
-                found = [] if self.session.preview else [_undecodable(rule, resource) for rule in rules[:1]]
-            else:
-                found = self.session.before_write(resource, rules)
+            try:
+                resource = self._resource(request, analyzer_pb2.AnalyzeRequest)
+                if isinstance(resource, str):
+                    found = [] if self.session.preview else [_undecodable(rule, resource) for rule in rules[:1]]
+                else:
+                    found = self.session.before_write(resource, rules)
+            except Exception as problem:  # whose text may quote a value, and gRPC would pass it on
+                found = [_broken(rule, problem) for rule in rules[:1]]
             response.diagnostics.extend(self._diagnostic(finding, BEFORE_WRITE) for finding in found)
             return response
 
@@ -124,13 +127,21 @@ class Analyzer:
             resources: list[Resource] = []
             found: list[Finding] = []
             for number, part in fields(request):
-                resource = self._resource(part, analyzer_pb2.AnalyzerResource) if number == 1 else None
+                try:
+                    resource = self._resource(part, analyzer_pb2.AnalyzerResource) if number == 1 else None
+                except Exception as problem:
+                    resource = None
+                    found += [_broken(rule, problem) for rule in rules[:1]]
                 if isinstance(resource, str):
                     found += [_undecodable(rule, resource) for rule in rules[:1]]
                 elif resource is not None:
                     resources.append(resource)
-            said, evidence = self.session.at_end(resources, rules)
-            found += said
+            evidence = Evidence()
+            try:
+                said, evidence = self.session.at_end(resources, rules)
+                found += said
+            except Exception as problem:
+                found += [_broken(rule, problem) for rule in rules[:1]]
             if self.session.preview:
                 write_note(note_path(self.session.stack, self.session.project), evidence)
                 self._save(evidence)
@@ -222,6 +233,11 @@ def _repeats_inputs(kind: str) -> bool:
 
 def _undecodable(rule: Rule, urn: str) -> Finding:
     return Finding(rule.name, urn, "", "could not evaluate: its properties are nested more than 32 deep")
+
+
+def _broken(rule: Rule, problem: Exception) -> Finding:
+    """What is left when something breaks outside of a rule: a violation that names the kind of the exception alone."""
+    return Finding(rule.name, "", "", f"could not evaluate ({type(problem).__name__})")
 
 
 def _policy(rule: Rule, suffix: str, kind: Any) -> Any:

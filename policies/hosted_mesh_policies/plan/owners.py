@@ -60,8 +60,12 @@ CLOUDS: Final = frozenset(
 )
 """Packages that manage an account of the deployer's, and mark each secret output: an unmarked output of theirs is
 public. Their resources are the provider's, and stay with the provider but for what a store hands out."""
-_STORES: Final = re.compile(r"BucketObject|BucketV2Object|:Blob$|ObjectCopy|BucketFile|StorageObject", re.IGNORECASE)
-"""Types whose content anybody with a link may read."""
+_STORES: Final = re.compile(
+    r"BucketObject|BucketV2Object|:Blob$|ObjectCopy|BucketFile|StorageObject|:(Dns)?Record(Set)?$|ssm/parameter"
+    r"|lambda/function|cloudfunctions|ec2/(instance|launch)|compute/instance",
+    re.IGNORECASE,
+)
+"""Types whose content is there to be read elsewhere: objects with links, DNS, what programs and machines are given."""
 OTHER_ACCOUNT: Final = (
     "assumeRole",
     "assumeRoles",
@@ -97,6 +101,11 @@ class Owners:
         """True for what a user's cluster would get, one that nobody classified, or any other place that is not known to
         be the provider's."""
         return not resource.read_only and self.place(resource) not in {None, CONTROL_PLANE}
+
+    def is_users_provider(self, resource: Resource) -> bool:
+        """True for a provider of a user's cluster: what it is given is shown to that cluster's API server."""
+        provider = self.clusters.providers.get(resource.urn)
+        return provider is not None and self.clusters.role_of_provider(provider) is Role.DATA_PLANE
 
     @staticmethod
     def _goes_nowhere(resource: Resource, provider: Provider) -> bool:

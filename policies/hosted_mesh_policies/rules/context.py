@@ -90,7 +90,7 @@ class Context:
         """URNs of the resources that a look at many at a time has cleared; none before a write, when each comes alone.
         A Secret on the provider's cluster would be found to hold itself."""
         kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
-        users = [r for r in self.stack.resources if self.owners.is_given_away(r)]
+        users = [r for r in self.stack.resources if self.owners.is_given_away(r) or self.owners.is_users_provider(r)]
         looked_at = () if self.stack.partial else (*users, *kept)
         return frozenset(cleared(self._texts_of(looked_at), self.known))
 

@@ -57,7 +57,7 @@ def _short(urn: str) -> str:
 
 def values(context: Context, resource: Resource) -> Iterator[Place]:
     """Known control-plane secrets in what a data-plane resource asks for."""
-    if not context.owners.is_given_away(resource):
+    if not context.owners.is_given_away(resource) and not context.owners.is_users_provider(resource):
         return
     for match in context.inspection(resource).matches:
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""

@@ -1,0 +1,128 @@
+"""Who made a secret, where something goes, and what one value is by itself."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.detect.fingerprints import fingerprints
+from hosted_mesh_policies.detect.leaves import Level, level_of
+from hosted_mesh_policies.pack.preview_evidence import load, save
+from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
+from hosted_mesh_policies.plan.evidence import Evidence
+from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
+from hosted_mesh_policies.plan.owners import CONTROL_PLANE, USERS, Owners
+from hosted_mesh_policies.plan.tree import Secret
+from hosted_mesh_policies.rules.context import Context
+from hosted_mesh_policies.rules.outputs import OUTPUTS
+from hosted_mesh_policies.rules.rule import judge
+from hosted_mesh_policies.rules.settings import Settings
+
+from tests.corpus import literals
+
+URN = "urn:pulumi:s::p::"
+CONFIG = ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users",))
+
+
+def _resource(kind: str, provider: str = "", inputs: Any = None, **more: Any) -> Resource:
+    package = "kubernetes" if kind.startswith("kubernetes") else kind.split(":", maxsplit=1)[0]
+    through = None
+    if provider:
+        through = Provider(f"{URN}pulumi:providers:{package}::{provider}", f"pulumi:providers:{package}", provider, {})
+    return Resource(f"{URN}{kind}::x", kind, "x", inputs=inputs or {}, provider=through, **more)
+
+
+def _owners(resource: Resource) -> Owners:
+    stack = Stack("s", (resource,))
+    return Owners(stack, Clusters(stack, CONFIG), ("*/data-plane",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "provider", "given_away", "maker"),
+    [
+        ("kubernetes:core/v1:Secret", "ours", False, CONTROL_PLANE),
+        ("kubernetes:core/v1:Secret", "nobodys", True, f"{URN}pulumi:providers:kubernetes::nobodys"),
+        ("aws:rds/instance:Instance", "default_7", False, CONTROL_PLANE),
+        ("aws:s3/bucketObject:BucketObject", "default_7", True, CONTROL_PLANE),
+        ("command:local:Command", "default_1", True, CONTROL_PLANE),
+        ("github:index/actionsSecret:ActionsSecret", "default_6", True, CONTROL_PLANE),
+        ("github:index/actionsSecret:ActionsSecret", "users", True, USERS),
+        ("github:index/actionsSecret:ActionsSecret", "ours", False, CONTROL_PLANE),
+        ("random:index/randomPassword:RandomPassword", "default_4", False, None),
+        ("corpus:index:Box", "", False, None),
+    ],
+)
+def test_unknown_is_a_users_for_where_and_the_providers_for_from_whom(
+    kind: str, provider: str, given_away: bool, maker: str | None
+) -> None:
+    resource = _resource(kind, provider)
+    assert _owners(resource).is_given_away(resource) is given_away
+    assert _owners(resource).maker(resource) == maker
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "level"),
+    [
+        ("istio-ingressgateway", "gateway", Level.PUBLIC),
+        ("istiod.example.com:15012", "address", Level.PUBLIC),
+        ("MutatingWebhookConfiguration", "kind", Level.PUBLIC),
+        ("6f9619ff-8b86-d011-b42d-00cf4fc964ff", "id", Level.PUBLIC),
+        ("sha256:" + "0a" * 32, "image", Level.PUBLIC),
+        ("an-object-of-plan7x9q2", "ref", Level.PUBLIC),
+        ("sunshine", "password", Level.SECRET),
+        ("p@ss,w0rd!x", "note", Level.MAYBE),
+        (literals.opaque("level"), "x", Level.SECRET),
+    ],
+)
+def test_a_value_is_judged_by_its_name_and_structure(value: str, name: str, level: Level) -> None:
+    assert level_of(value.encode(), name, {"an-object-of-plan7x9q2"}) is level
+
+
+def test_all_parsers_are_applied_and_what_they_find_is_united() -> None:
+    token, password = literals.service_account_token(), "a-passphrase-of-words"
+    found = set(fingerprints(f"TOKEN={token}\nDB_PASSWORD={password}\nURL=postgres://u:s3cret-word@h/d\n".encode()))
+    assert {token.rpartition(".")[2].encode(), password.encode(), b"s3cret-word"} <= found
+
+
+def test_a_binary_key_that_begins_like_der_has_a_fingerprint() -> None:
+    key = b"\x30" + bytes(range(7, 38))
+    assert list(fingerprints(key)) == [key]
+
+
+@pytest.mark.parametrize("made", [literals.certificate("x"), literals.public_key("x")])
+def test_public_structure_has_none_in_whatever_coding(made: str) -> None:
+    assert [*fingerprints(made.encode()), *fingerprints(base64.b64encode(made.encode()))] == []
+
+
+def test_a_kubeconfig_for_the_clusters_other_address_is_the_users_own() -> None:
+    """Stack `access`: who deploys and istiod reach the API server by different addresses."""
+    token = literals.service_account_token()
+    kubeconfig = literals.kubeconfig("https://public.example.com:6443", literals.opaque("deployer"))
+    provider = Provider(
+        f"{URN}pulumi:providers:kubernetes::users", "pulumi:providers:kubernetes", "users", {"kubeconfig": kubeconfig}
+    )
+    made = base64.b64encode(token.encode()).decode()
+    kind = "kubernetes:core/v1:Secret"
+    minted = Resource(f"{URN}{kind}::t", kind, "t", {}, {"data": Secret({"token": made})}, None, provider)
+    for server, said in (
+        (literals.kubeconfig("https://10.0.0.1:6443", token), 0),
+        (literals.kubeconfig("https://x"), 1),
+    ):
+        stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"kubeconfig": Secret(server)})
+        context = Context(Stack("access", (stack, minted)), Settings(clusters=CONFIG))
+        assert len(judge(OUTPUTS, context)) == said
+
+
+def test_evidence_in_a_file_is_bound_to_stack_and_configuration(tmp_path: Path) -> None:
+    shown = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"a": "one", "b": "p@ss,w0rd!x"}})
+    other = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"a": "two", "b": "p@ss,w0rd!x"}})
+    salted = Evidence(salt="salt")
+    save(tmp_path / "evidence", Evidence(shown={shown.urn: salted.show(shown)}, salt="salt"), {"": "p/s", "k": "v"})
+    assert load(tmp_path / "evidence", {"": "p/s", "k": "w"}) is None
+    assert load(tmp_path / "nothing", {}) is None
+    found = load(tmp_path / "evidence", {"": "p/s", "k": "v"})
+    assert found is not None
+    assert (found.news(shown), len(found.news(other))) == ([], 2)
+    assert "w0rd" not in (tmp_path / "evidence").read_text()
