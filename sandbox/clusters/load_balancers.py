@@ -1,4 +1,4 @@
-"""The clusters' load-balancer controllers: `python -m sandbox.clusters.load_balancers STATE`, a thread for each.
+"""A cluster's load-balancer controller: `python -m sandbox.clusters.load_balancers STATE CLUSTER`, in its network.
 
 What a cloud would do for Services of type LoadBalancer: an address of the cluster's pool on the node's wan link, the
 address in the Service's status, the name in its `external-dns.alpha.kubernetes.io/hostname` annotation in the wan's
@@ -7,12 +7,9 @@ DNS. Traffic and source ranges are kube-proxy's, the real one.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,7 +24,6 @@ from sandbox.clusters.addons import client
 from sandbox.clusters.addresses import WAN_LINK, ClusterAddresses, addresses_of
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.dns import in_zone, precedence, publish
-from sandbox.clusters.namespaces import inside
 from sandbox.clusters.pool import Balanced, Key, assign, records
 from sandbox.clusters.state import Layout, settings
 
@@ -122,30 +118,19 @@ def _age(service: ServiceModel) -> tuple[str, Key]:
 
 
 def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoReturn:
-    """One cluster's controller, in its network, by its own identity there. order: whose names come first."""
-    with inside(cluster.name):
-        api = client(Credentials(layout.cluster(cluster.name), cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
-        while True:
-            try:
-                Controller(
-                    api, [*cluster.pool_addresses()], lambda names: publish(layout.dns, cluster.name, names, order)
-                ).run()
-            except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
-                print(f"{cluster.name}: listing again: {error}", file=sys.stderr, flush=True)
-                time.sleep(_RETRY)
-
-
-def main(layout: Layout) -> NoReturn:
-    """Ends with the first controller that fails; the supervisor starts them all again."""
-    clusters = [*addresses_of(settings(layout).topology).values()]
-    order = precedence(clusters)
-    with ThreadPoolExecutor(len(clusters)) as threads:
-        for ended in as_completed([threads.submit(control, layout, one, order) for one in clusters]):
-            traceback.print_exception(ended.exception())
-            sys.stderr.flush()
-            os._exit(1)  # the others wait for the API server in calls that nothing interrupts
-    raise AssertionError("a topology has clusters")
+    """Never ends. order: whose names come first."""
+    api = client(Credentials(layout.cluster(cluster.name), cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
+    while True:
+        try:
+            Controller(
+                api, [*cluster.pool_addresses()], lambda names: publish(layout.dns, cluster.name, names, order)
+            ).run()
+        except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
+            print(f"{cluster.name}: listing again: {error}", file=sys.stderr, flush=True)
+            time.sleep(_RETRY)
 
 
 if __name__ == "__main__":
-    main(Layout(Path(sys.argv[1])))
+    state = Layout(Path(sys.argv[1]))
+    everybody = addresses_of(settings(state).topology)
+    control(state, everybody[sys.argv[2]], precedence(everybody.values()))

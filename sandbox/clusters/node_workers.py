@@ -105,12 +105,12 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
     )
 
 
-def load_balancers(state: Path) -> Process:
-    """Gives the clusters' Services of type LoadBalancer their addresses and names."""
+def load_balancers(state: Path, cluster: ClusterAddresses) -> Process:
+    """Gives the cluster's Services of type LoadBalancer their addresses and names."""
     return Process(
-        name="load-balancers",
-        argv=_program("load_balancers", state),
-        network=WAN,
+        name=f"{cluster.name}-load-balancers",
+        argv=_program("load_balancers", state, cluster.name),
+        network=cluster.name,
         after=[NETWORK, ADDONS],
         stop_stage=_STAGE,
     )

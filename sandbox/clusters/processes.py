@@ -47,7 +47,6 @@ def plan(
             node_workers.network(layout.root, tools["nft"]),
             node_workers.wan_dns(tools["coredns"], dns.wan_corefile_path(layout.dns)),
             node_workers.addons(layout.root, clusters),
-            node_workers.load_balancers(layout.root),
         ]
         for cluster in clusters:
             found += _node(layout, tools, cluster, node_command)
@@ -72,5 +71,6 @@ def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command:
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
         node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster)),
+        node_workers.load_balancers(layout.root, cluster),
         *agents,
     ]

@@ -42,7 +42,7 @@ def test_names_are_unique_and_what_is_waited_for_exists(number: int) -> None:
     for nodes in (False, True):
         found = made(Topology.of(number), nodes=nodes)
         processes = by_name(found)
-        assert len(processes) == len(found.processes) == (5 + 7 * number if nodes else 1 + 3 * number)
+        assert len(processes) == len(found.processes) == (4 + 8 * number if nodes else 1 + 3 * number)
         assert {name for one in found.processes for name in one.after} <= set(processes)
         assert found.networks == [*addresses_of(Topology.of(number))]
 
@@ -70,7 +70,7 @@ def test_agents_stop_first_then_api_servers_and_etcd_last() -> None:
 
 def test_no_process_of_one_cluster_is_told_of_a_file_or_network_of_another() -> None:
     clusters = addresses_of(Topology.of(4))
-    shared = {"forwarder", "network", "wan-dns", "addons", "load-balancers"}
+    shared = {"forwarder", "network", "wan-dns", "addons"}
     for name, process in by_name(made(Topology.of(4), nodes=True)).items():
         if name in shared:
             assert process.network == "wan"
