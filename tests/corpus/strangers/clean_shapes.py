@@ -93,8 +93,9 @@ def _generated(name: str, kind: str, output: str, value: str, inputs: dict[str, 
         made = scene.made(kind, "suffix", inputs, None, {output: value})
         suffix = made.output(output)
         data = {"instance": suffix, "token": scene.password("cp", "admin").output("result")}
-        scene.secret("cp", "admin", data)
-        scene.config_map("dp", "app", {"instance": suffix}, labels={"example.com/instance": suffix})
+        first = scene.secret("cp", "admin", data)
+        labels = {"example.com/instance": suffix}
+        scene.config_map("dp", "app", {"instance": suffix}, depends_on=[first], labels=labels)
 
 
 _generated("random-id", "random:index/randomId:RandomId", "hex", "9f86d081884c7d65", {"byteLength": 8})

@@ -193,9 +193,11 @@ def _(scene: Scene) -> None:
     recover=each(lambda t: t[12:] + t[:12]),
 )
 def _(scene: Scene) -> None:
-    value = _password(scene).apply(lambda found: found[12:] + found[:12])
+    password = scene.password("cp", "admin").output("result")
+    first = scene.secret("cp", "admin", {"password": password})
+    value = password.apply(lambda found: found[12:] + found[:12])
     notes = {"hosted-mesh.io/declassify": "data.digest: a digest that restarts the Pods"}
-    scene.config_map("dp", "app", {"digest": value}, annotations=notes)
+    scene.config_map("dp", "app", {"digest": value}, depends_on=[first], annotations=notes)
 
 
 @leak(
@@ -207,9 +209,11 @@ def _(scene: Scene) -> None:
     recover=each(base64.b85decode),
 )
 def _(scene: Scene) -> None:
-    value = _password(scene).apply(lambda found: base64.b85encode(found.encode()).decode())
+    password = scene.password("cp", "admin").output("result")
+    first = scene.secret("cp", "admin", {"password": password})
+    value = password.apply(lambda found: base64.b85encode(found.encode()).decode())
     notes = {"hosted-mesh.io/declassify": "data.digest: a digest that restarts the Pods"}
-    scene.config_map("dp", "app", {"digest": value}, annotations=notes)
+    scene.config_map("dp", "app", {"digest": value}, depends_on=[first], annotations=notes)
 
 
 @leak(
