@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from lightkube import Client, KubeConfig
+from lightkube.models.core_v1 import Container, ContainerPort, PodSpec, ServicePort, ServiceSpec
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import ConfigMap
+from lightkube.resources.core_v1 import ConfigMap, Pod, Service
 
 from sandbox import clusters
-from sandbox.clusters import Topology
+from sandbox.clusters import Sandbox, Topology
+from sandbox.clusters.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.live.inside import Inside
@@ -84,6 +86,43 @@ def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
     finally:
         clusters.down(state)
         clusters.down(other)
+
+
+def test_a_copy_runs_the_pods_of_the_stopped_sandbox_again(tmp_path: Path, tools: Tools, progress: Progress) -> None:
+    """A state that is made once and begun from often: its Pods, names and load balancers come back as they were."""
+    made, begun = tmp_path / "made", tmp_path / "begun"
+    host = "again.sandbox.test"
+    container = Container(name="app", image="hosted-mesh/sample:1", ports=[ContainerPort(containerPort=8080)])
+    metadata = ObjectMeta(name="again", namespace="default", labels={"app": "again"}, annotations={HOSTNAME: host})
+    ports = [ServicePort(port=80, targetPort=8080)]
+    ask = ["-c", f"import urllib.request as r; print(r.urlopen('http://{host}/', timeout=5).status)"]
+
+    def answers(sandbox: Sandbox) -> bool:
+        asked = sandbox.run("user", [sys.executable, "-I", *ask], capture_output=True, text=True, timeout=20)
+        return bool(asked.stdout.strip() == "200")
+
+    def restarts(sandbox: Sandbox) -> list[int]:
+        status = client_of(sandbox, "provider").get(Pod, "again", namespace="default").status
+        return [one.restartCount for one in (status.containerStatuses or [])] if status else []
+
+    try:
+        first = clusters.up(made, tools, progress)
+        client = client_of(first, "provider")
+        client.create(Pod(metadata=metadata, spec=PodSpec(containers=[container])))
+        spec = ServiceSpec(type="LoadBalancer", selector={"app": "again"}, ports=ports)
+        client.create(Service(metadata=metadata, spec=spec))
+        eventually(lambda: answers(first), "the user's node reaches the provider's Pod by name")
+        assert restarts(first) == [0]
+        clusters.stop(made)
+        clusters.copy(made, begun)
+        for _ in range(2):
+            second = clusters.up(begun, tools, progress)
+            eventually(lambda: restarts(second) == [1] and answers(second), "so it does in a copy")  # noqa: B023
+            clusters.down(begun)
+            clusters.copy(made, begun)
+    finally:
+        clusters.down(made)
+        clusters.down(begun)
 
 
 def test_down_after_a_crash_removes_the_files(tmp_path: Path, tools: Tools, progress: Progress) -> None:
