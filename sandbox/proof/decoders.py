@@ -42,6 +42,10 @@ class Search:
         """Looks for these very bytes."""
         self._index.add([value], name)
 
+    def standing_in(self, stored: bytes) -> set[str]:
+        """Names of what stands in these bytes as they are."""
+        return {self._index.origins[hit.origin] for hit in self._index.search(stored)}
+
     def find(self, *pieces: bytes) -> set[str]:
         """Names of what stands in these bytes, or in anything that they decode to.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 _MAGIC = b"k8s\0"  # then one message, k8s.io/apimachinery's runtime.Unknown
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DEEPEST = 32
+_PRINTABLE = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 
 
 def values(stored: bytes) -> list[bytes]:
@@ -19,13 +20,16 @@ def values(stored: bytes) -> list[bytes]:
 
 
 def _leaves(message: bytes, depth: int) -> Iterator[bytes]:
-    """What is no message itself. A value that is one only by chance gives its parts: whoever searches has the whole
-    record too."""
+    """What is no message itself. A text is none, though its bytes may be one by chance."""
     for field in _fields(message) or ():
-        if depth < _DEEPEST and _fields(field) is not None:
+        if depth < _DEEPEST and not _is_text(field) and _fields(field) is not None:
             yield from _leaves(field, depth + 1)
         elif field:
             yield field
+
+
+def _is_text(field: bytes) -> bool:
+    return not field.translate(None, _PRINTABLE)
 
 
 def _fields(data: bytes) -> list[bytes] | None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from sandbox.proof import records
 from sandbox.proof.scene import NotObserved
-from sandbox.proof.stored_secrets import CONTROL, Found, look, search_for, signed_by, state
+from sandbox.proof.stored_secrets import CONTROL, Found, find, look, search_for, signed_by, state
 from tests.support.authorities import Authority, pem
 
 ROOT = Authority("root")
@@ -43,7 +43,7 @@ def nobodys(token: bytes) -> bool:
 
 def is_found(secret: bytes, stored: bytes, *, name: str = "it", own=nobodys, certain: bool = False) -> bool:
     search = search_for({"a source": [Found(name, secret, certain), Found("other", private_key("ec"))]}, own)
-    return search.find(stored, *records.values(stored)) == {name}
+    return find(search, b"/registry/it", stored, set()) == {name}
 
 
 def record(*fields: bytes) -> bytes:
@@ -203,6 +203,15 @@ def test_a_search_that_finds_the_control_and_nothing_else_is_evidence():
         (b"/registry/configmaps/root", base64.b64encode(pem(ROOT.certificate))),
     ]
     assert look(search, records) == (2, sum(len(key) + len(value) + 1 for key, value in records))
+
+
+def test_a_leak_in_one_revision_of_many_is_found():
+    key, search = searching()
+    revisions = [record(b"the same", str(number).encode()) for number in range(3)]
+    leaking = record(b"the same", base64.b64encode(key), b"3")
+    items = [(b"/registry/configmaps/a", one) for one in (*revisions, leaking, *revisions)]
+    with pytest.raises(NotObserved, match="the key in /registry/configmaps/a"):
+        look(search, [*items, (b"/registry/root", pem(ROOT.certificate))])
 
 
 def test_a_search_that_finds_nothing_at_all_proves_nothing():
