@@ -33,7 +33,7 @@ def make_node() -> None:
         route.addr("add", index=index, address=GATEWAY, prefixlen=16)
         route.link("set", index=index, state="up")
     # A refusal by ICMP must not be held back, or the one who waits for it waits for good.
-    settings = {"ip_forward": "1", "icmp_ratelimit": "0", "conf/all/send_redirects": "0"}
+    settings = {"ip_forward": "1", "icmp_ratemask": "0", "conf/all/send_redirects": "0"}
     for name, value in {**settings, f"conf/{BRIDGE}/send_redirects": "0"}.items():
         Path(f"/proc/sys/net/ipv4/{name}").write_text(value)
 
