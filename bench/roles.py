@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.grid import Grid
 from bench.samples import Samples
@@ -20,13 +20,14 @@ from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
-GOAL: Final = 2.0  # seconds
+GOAL: Final = 2.2  # times an empty program
 # In the order in which they are made: each reads what those before it tell. What a stack reads from: stacks/*.yaml.
 _READS: Final[Mapping[str, tuple[str, ...]]] = {
     "trust": (),
+    "root": ("trust",),
     "access": (),
-    "control-plane": ("trust", "access"),
-    "data-plane": ("trust",),
+    "control-plane": ("trust", "root", "access"),
+    "data-plane": ("control-plane",),
 }
 _NOTHING: Final = Path(__file__).with_name("nothing")
 FLOOR: Final = "empty program"
@@ -61,8 +62,8 @@ def _made(sandbox: Sandbox, tools: Tools, note: Callable[[str], None]) -> Iterat
         stacks[FLOOR].pulumi("up", "--yes", "--skip-preview")
         for role, others in _READS.items():
             note(f"pulumi up: {role}")
-            references = {other: f"organization/hosted-mesh/{_name(other)}" for other in others}
-            config = {"stack": role, "mesh": mesh, **({"references": references} if references else {})}
+            references = {_key(other): _reference(other) for other in others}
+            config = {"stack": role, **_documents(role, mesh), **({"references": references} if references else {})}
             stacks[role] = Stack(sandbox, tools, _name(role), config)
             stacks[role].pulumi("up", "--yes", "--skip-preview")
         yield stacks
@@ -70,6 +71,24 @@ def _made(sandbox: Sandbox, tools: Tools, note: Callable[[str], None]) -> Iterat
         for stack in reversed(stacks.values()):
             note(f"pulumi destroy: {stack.name}")
             stack.pulumi("destroy", "--yes", "--skip-preview")
+
+
+def _documents(role: str, mesh: dict[str, Any]) -> dict[str, Any]:
+    """What a role's stack is told: the mesh, or its one data plane's own document, or the root and whom it signs."""
+    if role == "root":
+        return {"root": {"name": mesh["name"], "trust": mesh["trust"], "stacks": {mesh["name"]: _reference("trust")}}}
+    if role in ("access", "data-plane"):
+        charts = {key: value for key, value in mesh["revisions"][0]["charts"].items() if key != "version"}
+        return {"dataPlane": {**mesh["memberships"][0], "mesh": mesh["name"], "charts": charts}}
+    return {"mesh": mesh}
+
+
+def _reference(role: str) -> str:
+    return f"organization/hosted-mesh/{_name(role)}"
+
+
+def _key(role: str) -> str:
+    return "controlPlane" if role == "control-plane" else role
 
 
 def _name(role: str) -> str:
@@ -82,13 +101,13 @@ def grid(found: list[Preview]) -> Grid:
     python = f"Python {platform.python_version()} in {sys.base_prefix}"
     return Grid(
         f"pulumi preview without changes, one mesh, CRDs apart; {python}; ratio to an {FLOOR}; "
-        f"the goal is a median of at most {GOAL:g} s",
+        f"the goal is a median ratio of at most {GOAL:g}",
         ["stack", "resources", "median", "least", "most", "ratio", "goal"],
         [_row(one, floor) for one in found],
     )
 
 
 def _row(one: Preview, floor: Samples) -> list[str]:
-    ratio = f"{(one.seconds / floor).median:.2f}"
-    verdict = "-" if one.stack == FLOOR else "met" if one.seconds.median <= GOAL else "not met"
-    return [one.stack, str(one.resources), *one.seconds.figures(" s"), ratio, verdict]
+    ratio = (one.seconds / floor).median
+    verdict = "-" if one.stack == FLOOR else "met" if ratio <= GOAL else "not met"
+    return [one.stack, str(one.resources), *one.seconds.figures(" s"), f"{ratio:.2f}", verdict]

@@ -67,7 +67,8 @@ def mesh_without_crds(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     deployment.engine(sandbox, tools)  # writes the sandbox's configuration where it is missing
     document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
     mesh: dict[str, Any] = copy.deepcopy(document["config"][_MESH])
-    mesh["dataPlane"].setdefault("crds", {})["install"] = False
+    for membership in mesh["memberships"]:
+        membership.setdefault("crds", {})["install"] = False
     return mesh
 
 

@@ -1,8 +1,19 @@
 """Serves the components to programs in other languages: `pulumi package add <this directory>`."""
 
+import pulumi_hosted_mesh as hosted_mesh
 from pulumi.provider.experimental import component_provider_host
-from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh
 from pulumi_hosted_mesh.vocabulary import PACKAGE
 
 if __name__ == "__main__":
-    component_provider_host(name=PACKAGE, components=[HostedMesh])
+    component_provider_host(
+        name=PACKAGE,
+        components=[
+            hosted_mesh.DataPlaneAccess,
+            hosted_mesh.DataPlaneCrds,
+            hosted_mesh.ExternalControlPlane,
+            hosted_mesh.HostedMesh,
+            hosted_mesh.MeshRoot,
+            hosted_mesh.MeshTrust,
+            hosted_mesh.RemoteDataPlane,
+        ],
+    )

@@ -91,7 +91,7 @@ def config_file(state: Path) -> Path:
 def gateways(state: Path, namespace: str) -> list[tuple[str, str]]:
     """Namespace and name of each gateway that the deployed document asks for. namespace: the mesh's, their default."""
     mesh: Mapping[str, Any] = yaml.safe_load(config_file(state).read_text())["config"]["hosted-mesh:mesh"]
-    asked_for = mesh["dataPlane"].get("gateways") or []
+    asked_for = [gateway for one in mesh["memberships"] for gateway in one.get("gateways") or []]
     return [(gateway.get("namespace") or namespace, gateway["name"]) for gateway in asked_for]
 
 
@@ -147,9 +147,10 @@ def stack_config(committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, c
     """The stack's configuration for this sandbox: as committed, but for kubeconfig paths and the charts' local path."""
     document = copy.deepcopy(dict(committed))
     mesh = document["config"]["hosted-mesh:mesh"]
-    for side in ("controlPlane", "dataPlane"):
-        mesh[side]["cluster"]["kubeconfig"] = str(kubeconfig)
-    mesh["charts"] = mesh.get("charts", {}) | {"path": str(charts)}
+    for part in (mesh["controlPlane"], *mesh["memberships"]):
+        part["cluster"]["kubeconfig"] = str(kubeconfig)
+    for revision in mesh["revisions"]:
+        revision["charts"] = revision.get("charts", {}) | {"path": str(charts)}
     return document | {_SALT: salt}
 
 

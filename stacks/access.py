@@ -1,24 +1,40 @@
-"""Stack `access`: istiod's account on the user's cluster, and Istio's CRDs: slow to diff, seldom changed."""
+"""Stack `access`: istiod's account on a data plane."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh.assembly import preflight
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
-from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
-from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
-from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh import DataPlaneAccess
+from pulumi_hosted_mesh.assembly.document import data_plane_cluster
+from pulumi_hosted_mesh.spec.data_plane import DataPlane, TokenKind
 from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
-from stacks.head_start import head_start
+from stacks import configuration
 
 
-async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `kubeconfig` (secret, for `control-plane`)."""
-    cluster = DataPlaneCluster.from_config(preflight.data_plane(mesh))
-    await head_start()
-    access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=cluster)
-    if mesh.data_plane.crds.install:
-        DataPlaneCrds(mesh.name, mesh=mesh, cluster=cluster)
-    return {"kubeconfig": access.credential.kubeconfig}
+async def build(settings: StackSettings) -> dict[str, Any]:
+    """Outputs: `kubeconfig` (secret, for `control-plane`), `token_generation` of a long-lived token."""
+    document = configuration.document(DataPlane, "dataPlane")
+    access = document.access.arguments()
+    if settings.token:
+        access |= {"token_generation": settings.token.generation, "keep_previous_token": settings.token.keep_previous}
+    made = DataPlaneAccess(
+        document.mesh,
+        {
+            "mesh": document.mesh,
+            "cluster": data_plane_cluster(document.cluster, "dataPlane.cluster"),
+            "access": access,
+            "cluster_id": cluster_id(document),
+            "network": cluster_id(document),
+        },
+    )
+    facts: dict[str, Any] = {"kubeconfig": made.kubeconfig}
+    if document.access.token is TokenKind.LONG_LIVED:
+        facts["token_generation"] = access.get("token_generation", 1)
+    return facts
+
+
+def cluster_id(document: DataPlane) -> str:
+    """Istio's name of this cluster, by the rule that the mesh document has for it."""
+    return document.mesh if document.name == DEFAULT_MEMBERSHIP else f"{document.mesh}-{document.name}"

@@ -1,36 +1,55 @@
-"""The stack's configuration, typed: what to build, and the mesh document."""
+"""The stack's configuration, typed: what to build, and the documents."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.load import path_of, read, read_mesh, read_mesh_file
-from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.fields import Model
+from pulumi_hosted_mesh.spec.load import path_of, read, read_file
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
 HERE = Path(__file__).parent
 SOURCE = "the stack's configuration"
-MESH = "mesh"
+M = TypeVar("M", bound=Model)
 
 
-def read_configuration() -> tuple[StackSettings, Mesh]:
-    """The stack's settings and its mesh. Raises: InvalidInputError."""
+def settings() -> StackSettings:
+    """The stack's settings. Raises: InvalidInputError."""
     config = pulumi.Config()
     written = {str(field.alias): config.get(str(field.alias)) for field in StackSettings.model_fields.values()}
     given = {key: _parsed(key, value) for key, value in written.items() if value is not None}
-    settings = read(StackSettings, given, SOURCE)
-    document = config.get(MESH)
-    if document is None:
-        problem = Problem(path_of([MESH]), "is required", "Give the mesh document, or the name of a file in stacks/")
+    return read(StackSettings, given, SOURCE)
+
+
+def document(model: type[M], key: str) -> M:
+    """The document under a key: written there, or in a file that is named there. Raises: InvalidInputError."""
+    return read_value(model, _value(key), f"the document under {key}")
+
+
+def documents(model: type[M], key: str) -> list[M]:
+    """A list of documents, each as above; empty where the key is not set. Raises: InvalidInputError."""
+    value = _value(key, required=False)
+    if value is None:
+        return []
+    parts = value if isinstance(value, list) else [value]
+    return [read_value(model, part, f"the document under {path_of([key, at])}") for at, part in enumerate(parts)]
+
+
+def read_value(model: type[M], value: Any, source: str) -> M:
+    """A document from its fields, or from the file of that name beside the stack's."""
+    return read_file(model, HERE / value) if isinstance(value, str) else read(model, value, source)
+
+
+def _value(key: str, *, required: bool = True) -> Any:
+    value = pulumi.Config().get(key)
+    if value is None and required:
+        problem = Problem(key, "is required by this stack", "Give the document, or the name of a file in stacks/")
         raise InvalidInputError([problem], SOURCE)
-    parsed = _parsed(MESH, document)
-    if isinstance(parsed, str):
-        return settings, read_mesh_file(HERE / parsed)
-    return settings, read_mesh(parsed)
+    return None if value is None else _parsed(key, value)
 
 
 def _parsed(key: str, value: str) -> Any:

@@ -1,31 +1,87 @@
-"""Stack `control-plane`: istiod in the provider's cluster."""
+"""Stack `control-plane`: istiod in the control plane's cluster."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh.assembly import preflight
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
-from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+import pulumi
+from pulumi_hosted_mesh import ExternalControlPlane
+from pulumi_hosted_mesh.assembly.document import control_plane_cluster
+from pulumi_hosted_mesh.assembly.preflight import check_charts
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.spec.trust import AuthorityManagement
+from pulumi_hosted_mesh.trust.authorities import cacerts
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
-from stacks import references
-from stacks.head_start import head_start
+from stacks import configuration, references
 
 
-async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoint` (public facts)."""
-    kubeconfig = preflight.control_plane(mesh)
-    # References before the provider: the engine reads other stacks in the background, but waits for a plug-in to start.
-    cacerts, credential = references.cacerts(settings), references.credential(settings)
-    cluster = ControlPlaneCluster.from_config(kubeconfig)
-    await head_start()
+async def build(settings: StackSettings) -> dict[str, Any]:
+    """Outputs: `endpoints` (public facts, by membership and revision)."""
+    mesh = configuration.document(Mesh, "mesh")
+    check_charts(mesh)
+    cluster = control_plane_cluster(mesh.control_plane.cluster)
+    authority, root_certificate = _authority(mesh, settings)
     control_plane = ExternalControlPlane(
         mesh.name,
-        mesh=mesh,
-        cluster=cluster,
-        cacerts=cacerts,
-        credential=credential,
+        {
+            "mesh": mesh.arguments(),
+            "cluster": cluster,
+            "kubeconfigs": _kubeconfigs(mesh, settings),
+            "root_certificate": root_certificate,
+            "cacerts": authority,
+        },
     )
-    return {"endpoint": control_plane.endpoint.as_output()}
+    return {"endpoints": control_plane.endpoints}
+
+
+def _authority(mesh: Mesh, settings: StackSettings) -> tuple[Any, pulumi.Input[str]]:
+    """`cacerts`, None if somebody else makes that Secret; and the root's certificate."""
+    management = mesh.trust.management
+    if management is AuthorityManagement.BROUGHT:
+        files = pulumi.Output.secret(_required(settings.cacerts, "cacerts"))
+        return files, pulumi.Output.unsecret(files.apply(lambda found: found["root-cert.pem"]))
+    if management is AuthorityManagement.UNMANAGED:
+        return None, _required(settings.root_certificate, "rootCertificate")
+    certificate: pulumi.Input[str]
+    root_certificate: pulumi.Input[str]
+    if settings.certificate and settings.root_certificate:
+        certificate, root_certificate = settings.certificate, settings.root_certificate
+    else:
+        root = references.stack(settings.references.root, "references.root")
+        certificate = root.require_output("certificates").apply(lambda found: _signed(found, mesh.name))
+        root_certificate = root.require_output("certificate")
+    key = references.stack(settings.references.trust, "references.trust").require_output("private_key")
+    return cacerts(certificate, key, root_certificate), root_certificate
+
+
+def _kubeconfigs(mesh: Mesh, settings: StackSettings) -> dict[str, pulumi.Input[str]]:
+    """istiod's kubeconfigs by membership: those of the configuration, else of the stacks `access`."""
+    given: dict[str, pulumi.Input[str]] = {**(settings.kubeconfigs or {})}
+    named = settings.references.access
+    stacks = named if isinstance(named, dict) else {DEFAULT_MEMBERSHIP: named}
+    for membership in mesh.memberships:
+        if membership.name not in given:
+            field = (
+                "references.access" if membership.name == DEFAULT_MEMBERSHIP else f"references.access.{membership.name}"
+            )
+            stack = references.stack(stacks.get(membership.name), field)
+            given[membership.name] = stack.require_output("kubeconfig")
+    return given
+
+
+def _signed(certificates: dict[str, str], mesh: str) -> str:
+    if mesh not in certificates:
+        rule = f"names a stack that has not signed mesh {mesh}"
+        fix = "Add the mesh there, under root.stacks or root.requests, and run `pulumi up`"
+        raise InvalidInputError([Problem("references.root", rule, fix)], configuration.SOURCE)
+    return certificates[mesh]
+
+
+def _required(value: Any, field: str) -> Any:
+    if value is None:
+        rule, fix = "is required with this trust.management", "Set it, a secret with `pulumi config set --secret`"
+        raise InvalidInputError([Problem(field, rule, fix)], configuration.SOURCE)
+    return value

@@ -1,35 +1,60 @@
-"""Stack `data-plane`: the user's side. Needs no credential of the control plane, and may be run by the user."""
+"""Stack `data-plane`: the data plane's side. Needs no credential of the control plane, and may be run by its user."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh import RemoteDataPlane
+from pulumi_hosted_mesh.assembly.document import data_plane_cluster
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
-from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
-from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
-from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.boundary.handover import require_match
+from pulumi_hosted_mesh.spec.data_plane import DataPlane, WebhookManagement
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.vocabulary import suffixed
 
-from stacks import references
-from stacks.head_start import head_start
-
-
-async def build(mesh: Mesh, settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoint` (public facts); with unmanaged webhooks also `webhook_manifests`, to be installed."""
-    kubeconfig = preflight.data_plane(mesh)
-    # The reference before the provider: the engine reads a stack in the background, but waits for a plug-in to start.
-    endpoint = ControlPlaneEndpoint.of(mesh, references.root_certificate(settings))
-    cluster = DataPlaneCluster.from_config(kubeconfig)
-    await head_start()
-    data_plane = RemoteDataPlane(mesh.name, mesh=mesh, cluster=cluster, endpoint=endpoint)
-    return outputs(mesh, endpoint, data_plane)
+from stacks import configuration, references
 
 
-def outputs(mesh: Mesh, endpoint: ControlPlaneEndpoint, data_plane: RemoteDataPlane) -> dict[str, Any]:
-    """What a stack with a data plane tells: the endpoint, and the webhooks if somebody else installs them."""
-    facts: dict[str, Any] = {"endpoint": endpoint.as_output()}
-    if mesh.data_plane.webhooks.management is WebhookManagement.UNMANAGED:
-        facts["webhook_manifests"] = data_plane.webhook_manifests
+async def build(settings: StackSettings) -> dict[str, Any]:
+    """Outputs: `endpoints` (public facts, by revision); with unmanaged webhooks also `webhook_manifests`."""
+    document = configuration.document(DataPlane, "dataPlane")
+    told = await _endpoints(document, settings)
+    require_match(document, told)
+    cluster = data_plane_cluster(document.cluster, "dataPlane.cluster")
+    manifests = []
+    for position, endpoint in enumerate(ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told):
+        data_plane = RemoteDataPlane(
+            suffixed(document.mesh, endpoint.revision),
+            {
+                "cluster": cluster,
+                "endpoint": endpoint.as_arguments(),
+                "webhooks": document.webhooks.arguments(),
+                # Gateways are the data plane's, not a revision's: the first revision serves them.
+                "gateways": [one.arguments() for one in document.gateways] if position == 0 else [],
+                "charts": document.charts.arguments(),
+                "chart_values": document.chart_values,
+            },
+        )
+        manifests.append(data_plane.webhook_manifests)
+    facts: dict[str, Any] = {"endpoints": {one.revision: one.model_dump(mode="json", by_alias=True) for one in told}}
+    if document.webhooks.management is WebhookManagement.UNMANAGED:
+        facts["webhook_manifests"] = manifests
     return facts
+
+
+async def _endpoints(document: DataPlane, settings: StackSettings) -> list[EndpointDocument]:
+    """From the files under `endpoints`; or from the stack `control-plane`; from both if they say the same."""
+    given = configuration.documents(EndpointDocument, "endpoints")
+    if settings.references.control_plane is None and given:
+        return given
+    field = "references.controlPlane"
+    stack = references.stack(settings.references.control_plane, f"{field}, or endpoints")
+    outputs: Mapping[str, Any] = await references.plain_output(stack, "endpoints", field)
+    members = {key: facts for key, facts in outputs.items() if key.startswith(f"{document.name}/")}
+    told = [read(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()]
+    if given:
+        require_match(document, given, told)
+    return told

@@ -5,32 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh.boundary.credentials import CaCerts, IstiodCredential
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.stack import StackSettings
+
+SOURCE = "the stack's configuration"
 
 
-def cacerts(settings: StackSettings) -> CaCerts:
-    """What istiod signs with, from the stack `trust`."""
-    trust = _stack(settings.references.trust, "references.trust")
-    return CaCerts.of(trust.require_output("cacerts"), trust.require_output("root_certificate"))
-
-
-def credential(settings: StackSettings) -> IstiodCredential:
-    """istiod's kubeconfig, from the stack `access`."""
-    return IstiodCredential.of(_stack(settings.references.access, "references.access").require_output("kubeconfig"))
-
-
-def root_certificate(settings: StackSettings) -> pulumi.Input[str]:
-    """The public root certificate: from the configuration, or else from the stack `trust`."""
-    if settings.root_certificate:
-        return settings.root_certificate
-    output: pulumi.Output[Any] = _stack(settings.references.trust, "rootCertificate").require_output("root_certificate")
-    return output
-
-
-def _stack(name: str | None, field: str) -> pulumi.StackReference:
+def stack(name: str | None, field: str) -> pulumi.StackReference:
+    """Another stack. field: where its name belongs, for the error. Raises: InvalidInputError."""
     if name is None:
         fix = "Name the stack as organization/project/stack under hosted-mesh:references, or see the stack's examples"
-        raise InvalidInputError([Problem(field, "is required by this stack", fix)], "the stack's configuration")
+        raise InvalidInputError([Problem(field, "is required by this stack", fix)], SOURCE)
     return pulumi.StackReference(name)
+
+
+async def plain_output(reference: pulumi.StackReference, output: str, field: str) -> Any:
+    """An output's value at once, not as an Output: for what the names of resources depend on. It must be public.
+
+    Raises: InvalidInputError if the stack has no such output yet.
+    """
+    details = await reference.get_output_details(output)
+    if details.value is None:
+        rule = f"names a stack that has no public output {output!r}"
+        raise InvalidInputError([Problem(field, rule, "Run `pulumi up` of that stack first")], SOURCE)
+    return details.value

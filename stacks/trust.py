@@ -1,15 +1,18 @@
-"""Stack `trust`: the mesh's certificate authorities. Touches no cluster; its state holds both keys."""
+"""Stack `trust`: the key of a mesh's intermediate authority. Touches no cluster; its state holds that key."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pulumi_hosted_mesh import MeshTrust
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.trust.authorities import MeshTrust
+
+from stacks import configuration
 
 
-async def build(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `root_certificate` (public PEM, for `data-plane`), `cacerts` (secret, for `control-plane`)."""
-    trust = MeshTrust(mesh.name, trust=mesh.trust)
-    return {"root_certificate": trust.root_certificate, "cacerts": trust.cacerts.files}
+async def build(_settings: StackSettings) -> dict[str, Any]:
+    """Outputs: `request` (public, for `root`), `private_key` (secret, for `control-plane`)."""
+    mesh = configuration.document(Mesh, "mesh")
+    trust = MeshTrust(mesh.name, {"trust": mesh.trust.arguments()})
+    return {"request": trust.request, "private_key": trust.private_key}

@@ -1,1 +1,75 @@
-"""Service meshes whose control plane runs in the provider's cluster and whose proxies run in the user's."""
+"""Service meshes whose control plane runs in one cluster and whose proxies run in others, as Pulumi components.
+
+    import pulumi_hosted_mesh as hosted_mesh
+
+Every public name is here, and loaded when it is first used; all else is private.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pulumi_hosted_mesh.assembly.document import read_mesh
+    from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh, HostedMeshArgs
+    from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+    from pulumi_hosted_mesh.boundary.guard import data_plane_secret, declassify
+    from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
+    from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane, ExternalControlPlaneArgs
+    from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess, DataPlaneAccessArgs
+    from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds, DataPlaneCrdsArgs
+    from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane, RemoteDataPlaneArgs
+    from pulumi_hosted_mesh.problems import InvalidInputError
+    from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshRootArgs, MeshTrust, MeshTrustArgs, cacerts
+
+_HOMES: Final = {
+    "assembly.document": ("read_mesh",),
+    "assembly.hosted_mesh": ("HostedMesh", "HostedMeshArgs"),
+    "boundary.endpoint": ("ControlPlaneEndpoint",),
+    "boundary.guard": ("data_plane_secret", "declassify"),
+    "clusters.cluster": ("ControlPlaneCluster", "DataPlaneCluster"),
+    "control_plane.external": ("ExternalControlPlane", "ExternalControlPlaneArgs"),
+    "data_plane.access": ("DataPlaneAccess", "DataPlaneAccessArgs"),
+    "data_plane.crds": ("DataPlaneCrds", "DataPlaneCrdsArgs"),
+    "data_plane.remote": ("RemoteDataPlane", "RemoteDataPlaneArgs"),
+    "problems": ("InvalidInputError",),
+    "trust.authorities": ("MeshRoot", "MeshRootArgs", "MeshTrust", "MeshTrustArgs", "cacerts"),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ControlPlaneCluster",
+    "ControlPlaneEndpoint",
+    "DataPlaneAccess",
+    "DataPlaneAccessArgs",
+    "DataPlaneCluster",
+    "DataPlaneCrds",
+    "DataPlaneCrdsArgs",
+    "ExternalControlPlane",
+    "ExternalControlPlaneArgs",
+    "HostedMesh",
+    "HostedMeshArgs",
+    "InvalidInputError",
+    "MeshRoot",
+    "MeshRootArgs",
+    "MeshTrust",
+    "MeshTrustArgs",
+    "RemoteDataPlane",
+    "RemoteDataPlaneArgs",
+    "cacerts",
+    "data_plane_secret",
+    "declassify",
+    "read_mesh",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name. A stack that makes certificates alone so has no need to load the Kubernetes package."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

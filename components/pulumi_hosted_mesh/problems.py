@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+
+from pulumi import RunError
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,11 @@ class Problem:
         return f"{self.field}: {self.rule}. {self.fix}{end}"
 
 
-class InvalidInputError(Exception):
-    """What the user gave cannot be used; raised before anything is touched. One line per problem, no stack trace.
+class InvalidInputError(RunError):
+    """What was given cannot be used; raised before anything is touched. One line per problem, no stack trace.
 
-    In a Pulumi program it is a `pulumi.RunError` too, which the language host prints as one message.
+    A RunError is what the language host of a Pulumi program prints as one message.
     """
-
-    def __new__(cls, *_problems: object, **_source: object) -> Self:
-        # Pulumi is not imported for its class: `hosted-mesh validate` would take 0.2 s more. A program has it already.
-        pulumi = sys.modules.get("pulumi")
-        return super().__new__(_also(cls, pulumi.RunError) if pulumi else cls)
 
     def __init__(self, problems: Sequence[Problem], source: str = "the mesh document") -> None:
         self.problems = tuple(problems)
@@ -43,11 +38,6 @@ class InvalidInputError(Exception):
         heading = f"{source} cannot be used:" if len(self.problems) > 1 else f"{source} cannot be used,"
         lines = [str(problem) for problem in self.problems]
         super().__init__(f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines]))
-
-
-def _also(cls: type[InvalidInputError], base: type[Exception]) -> type[Any]:
-    """The class, under its own name, with one base more unless it has that already."""
-    return cls if issubclass(cls, base) else type(cls.__name__, (cls, base), {"__module__": cls.__module__})
 
 
 class RuleBrokenError(ValueError):

@@ -28,21 +28,30 @@ OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On the exposed Service when the document says that everybody may connect; the policies ask for it."""
 SKIP_AWAIT_ANNOTATION: Final = "pulumi.com/skipAwait"
 WAIT_FOR_ANNOTATION: Final = "pulumi.com/waitFor"
+PATCH_FORCE_ANNOTATION: Final = "pulumi.com/patchForce"
+TOKEN_EXPIRY_ANNOTATION: Final = f"{PREFIX}/token-expires"
+"""On a Secret with istiod's token: `never`, so that a plan says it."""
 
 # Istio's own words.
 REVISION_LABEL: Final = "istio.io/rev"
 INJECTION_LABEL: Final = "istio-injection"
 DEFAULT_REVISION: Final = "default"
+DEFAULT_MEMBERSHIP: Final = "default"
+"""A mesh's only cluster needs no name."""
+DEFAULT_TAG: Final = "default"
+"""The tag whose revision serves namespaces labelled `istio-injection: enabled`."""
 XDS_PORT: Final = 15012
 WEBHOOK_PORT: Final = 15017
 MONITORING_PORT: Final = 15014
 HTTPS_PORT: Final = 443
-ROOT_CERTIFICATE_CONFIG_MAP: Final = "istio-ca-root-cert"
-"""Written by istiod into every namespace of the data plane; holds the mesh's public root certificate."""
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+TAG_LABEL: Final = "istio.io/tag"
+NETWORK_LABEL: Final = "topology.istio.io/network"
 
 # Secrets on the control plane, by the names that the istiod chart mounts.
 CACERTS_SECRET: Final = "cacerts"  # noqa: S105 (a name)
 KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 (a name)
+REMOTE_CLUSTERS_SECRET: Final = "istio-remote-kubeconfigs"  # noqa: S105 (a name)
 KUBECONFIG_KEY: Final = "config"
 CACERTS_PRIVATE_KEY: Final = "ca-key.pem"
 
@@ -54,6 +63,8 @@ TYPE_DATA_PLANE_ACCESS: Final = f"{PACKAGE}:index:DataPlaneAccess"
 TYPE_DATA_PLANE_CRDS: Final = f"{PACKAGE}:index:DataPlaneCrds"
 TYPE_EXTERNAL_CONTROL_PLANE: Final = f"{PACKAGE}:index:ExternalControlPlane"
 TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
+TYPE_ISTIOD: Final = f"{PACKAGE}:index:IstiodRevision"
+TYPE_HOSTED_MESH: Final = f"{PACKAGE}:index:HostedMesh"
 
 # Provider resources are named by role, so that a plan shows where a resource goes.
 PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "data-plane-cluster"}
@@ -62,6 +73,29 @@ PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "dat
 def labels(mesh: str, role: str) -> dict[str, str]:
     """The ownership labels of one object."""
     return {MANAGED_BY_LABEL: MANAGED_BY, MESH_LABEL: mesh, ROLE_LABEL: role}
+
+
+def root_certificate_config_map(mesh: str) -> str:
+    """What istiod writes into every namespace of the data plane: the mesh's public root certificate.
+
+    Istio's own name for it, `istio-ca-root-cert`, could not serve two meshes in one cluster.
+    """
+    return f"istio-ca-root-cert-{mesh}"
+
+
+def revocation_list_config_map(mesh: str) -> str:
+    """The same for certificate revocation lists."""
+    return f"istio-ca-crl-{mesh}"
+
+
+def chart_revision(revision: str) -> str:
+    """A revision as Istio's charts want it: their word for the default one is the empty one."""
+    return "" if revision == DEFAULT_REVISION else revision
+
+
+def suffixed(name: str, suffix: str, without: str = "default") -> str:
+    """`name-suffix`, or the name alone where the suffix is the one that need not be said."""
+    return name if suffix == without else f"{name}-{suffix}"
 
 
 def namespace_of(mesh: str) -> str:

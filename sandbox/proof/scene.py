@@ -53,7 +53,17 @@ class MeshFacts:
     def of(cls, sandbox: Sandbox, tools: Tools) -> MeshFacts:
         outputs = deployment.outputs(sandbox, tools)
         try:
-            return cls(**{name: outputs["endpoint"][name] for name in cls.__dataclass_fields__})
+            (endpoint,) = outputs["endpoints"].values()  # one membership, one revision
+            return cls(
+                name=endpoint["mesh"],
+                namespace=outputs["namespace"],
+                host=endpoint["host"],
+                xds_port=endpoint["xdsPort"],
+                webhook_port=endpoint["webhookPort"],
+                trust_domain=endpoint["trustDomain"],
+                root_certificate=endpoint["rootCertificate"],
+                injection_labels=outputs["injection_labels"],
+            )
         except KeyError as missing:
             raise NotObserved(f"the stack has no output {missing}: has `pulumi up` finished?") from None
 

@@ -46,7 +46,7 @@ def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     deployment.engine(scene.sandbox, scene.tools)
     committed = deployment.config_file(scene.sandbox.state)
     config = copy.deepcopy(yaml.safe_load(committed.read_text()))
-    config["config"]["hosted-mesh:mesh"]["dataPlane"]["gateways"] = [GATEWAY]
+    config["config"]["hosted-mesh:mesh"]["memberships"][0]["gateways"] = [GATEWAY]
     file = tmp_path_factory.mktemp("gateways") / "stack.yaml"
     file.write_text(yaml.safe_dump(config))
     try:

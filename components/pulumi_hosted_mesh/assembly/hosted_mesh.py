@@ -1,84 +1,212 @@
-"""One mesh, both sides, as one component: for programs in other languages, which hand over the document as text.
+"""One mesh, all sides, as one component: the composition that stacks, examples and programs in any language share.
 
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any, NotRequired
 
 import pulumi
 
-from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.assembly.preflight import check_charts
+from pulumi_hosted_mesh.boundary.arguments import mesh_of, outputs_of
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
-from pulumi_hosted_mesh.spec.load import read_mesh_text
-from pulumi_hosted_mesh.trust.authorities import MeshTrust
-from pulumi_hosted_mesh.vocabulary import PACKAGE
+from pulumi_hosted_mesh.inputs import MeshArgs
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.charts import Charts
+from pulumi_hosted_mesh.spec.data_plane import Membership, TokenKind
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.trust import AuthorityManagement
+from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshTrust, cacerts
+from pulumi_hosted_mesh.vocabulary import TYPE_HOSTED_MESH, suffixed
 
 
-class HostedMeshArgs(TypedDict):
-    """What a HostedMesh is made of."""
+class HostedMeshArgs(MeshArgs):
+    """A mesh: its document as arguments, with the clusters in it, and what is brought along."""
 
-    document: str
-    """The mesh document, as YAML or JSON text."""
+    cacerts: NotRequired[pulumi.Input[dict[str, str]]]
+    """With `trust.management: brought`, the four files of `cacerts`. Secret."""
+    root_certificate: NotRequired[pulumi.Input[str]]
+    """With `trust.management: unmanaged`, the certificate of the root, PEM, public."""
 
 
 class HostedMesh(pulumi.ComponentResource):
-    """One mesh: istiod in the provider's cluster, webhooks and few rights for it in the user's."""
+    """One mesh: an istiod per revision in the control plane's cluster; webhooks and few rights for it on data planes.
 
-    host: pulumi.Output[str]
-    """DNS name of istiod."""
+    Raises: InvalidInputError if the arguments, a kubeconfig or the charts cannot be used.
+    """
+
     namespace: pulumi.Output[str]
-    """The mesh's namespace, in both clusters."""
+    """The mesh's namespace, in each cluster."""
     root_certificate: pulumi.Output[str]
     """The mesh's root certificate, PEM, public."""
-    injection_labels: pulumi.Output[Mapping[str, str]]
-    """Labels on a namespace whose Pods get sidecars."""
+    endpoints: pulumi.Output[dict[str, Any]]
+    """All that data planes are told, by `<membership>/<revision>`: public facts."""
+    injection_labels: pulumi.Output[dict[str, str]]
+    """Labels on a namespace whose Pods get sidecars of the first revision."""
+    webhook_manifests: pulumi.Output[list[dict[str, Any]]]
+    """The webhook configurations of all data planes; with `unmanaged` webhooks what an integrator must install."""
 
     def __init__(self, name: str, args: HostedMeshArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Raises InvalidInputError if the document, a kubeconfig or the charts cannot be used."""
-        mesh = read_mesh_text(args["document"])
-        kubeconfigs = preflight.both(mesh)
-        super().__init__(f"{PACKAGE}:index:HostedMesh", name, {}, opts)
-        own = pulumi.ResourceOptions(parent=self)
-        provider = ControlPlaneCluster.from_config(kubeconfigs.control_plane, name=name, parent=self)
-        user = DataPlaneCluster.from_config(kubeconfigs.data_plane, name=name, parent=self)
+        super().__init__(TYPE_HOSTED_MESH, name, {}, opts)
+        control_plane_cluster = ControlPlaneCluster.of(
+            _given(args.get("control_plane"), "controlPlane"), name=name, parent=self
+        )
+        memberships = [dict(one) for one in args.get("memberships") or []]
+        clusters = _data_plane_clusters(name, memberships, self)
+        for one in clusters:
+            one.distinct_from(control_plane_cluster)
+        mesh = mesh_of({**_document(args), "memberships": _with_servers(memberships, clusters)})
+        check_charts(mesh)
+        child = pulumi.ResourceOptions(parent=self)
 
-        trust = MeshTrust(mesh.name, trust=mesh.trust, opts=own)
-        access = DataPlaneAccess(mesh.name, mesh=mesh, cluster=user, opts=own)
-        wanted = mesh.data_plane.crds.install
-        crds = [DataPlaneCrds(mesh.name, mesh=mesh, cluster=user, opts=own)] if wanted else []
+        authority, self.root_certificate = _trust(name, mesh, args, child)
+        crds, accesses = [], {}
+        for membership, given, cluster in zip(mesh.memberships, memberships, clusters, strict=True):
+            member = suffixed(name, membership.name)
+            accesses[membership.name] = DataPlaneAccess(
+                member,
+                {
+                    "mesh": mesh.name,
+                    "cluster": cluster,
+                    "access": _access(membership, given),
+                    "cluster_id": mesh.cluster_id(membership),
+                    "network": mesh.network(membership),
+                },
+                child,
+            )
+            if membership.crds.install:
+                charts = mesh.revisions[-1].charts.arguments()
+                keep = membership.crds.keep_on_destroy
+                crds.append(
+                    DataPlaneCrds(member, {"cluster": cluster, "charts": charts, "keep_on_destroy": keep}, child)
+                )
+
         control_plane = ExternalControlPlane(
-            mesh.name,
-            mesh=mesh,
-            cluster=provider,
-            cacerts=trust.cacerts,
-            credential=access.credential,
+            name,
+            {
+                "mesh": mesh.arguments(),
+                "cluster": control_plane_cluster,
+                "kubeconfigs": {member: access.kubeconfig for member, access in accesses.items()},
+                "root_certificate": self.root_certificate,
+                "cacerts": authority,
+            },
+            child,
             after=crds,
-            opts=own,
         )
-        endpoint = control_plane.endpoint
-        RemoteDataPlane(
-            mesh.name,
-            mesh=mesh,
-            cluster=user,
-            endpoint=endpoint,
-            after=[access.namespace],
-            gateways_after=[control_plane],
-            opts=own,
+        manifests = []
+        for membership, cluster in zip(mesh.memberships, clusters, strict=True):
+            for position, revision in enumerate(mesh.revisions):
+                manifests += [
+                    RemoteDataPlane(
+                        suffixed(suffixed(name, membership.name), revision.name),
+                        {
+                            "cluster": cluster,
+                            "endpoint": control_plane.endpoint(membership, revision).as_arguments(),
+                            "webhooks": membership.webhooks.arguments(),
+                            # Gateways are the membership's, not a revision's: the first revision serves them.
+                            "gateways": [one.arguments() for one in membership.gateways] if position == 0 else [],
+                            "charts": _source(revision.charts),
+                            "chart_values": membership.chart_values,
+                            "wait_for_gateways": revision.istiod.wait_until_ready,
+                        },
+                        child,
+                        after=[accesses[membership.name].namespace],
+                        webhooks_after=[control_plane],
+                    ).webhook_manifests
+                ]
+        first = control_plane.endpoint(mesh.memberships[0], mesh.revisions[0])
+        self.namespace = pulumi.Output.from_input(mesh.namespace)
+        self.endpoints = control_plane.endpoints
+        self.injection_labels = pulumi.Output.from_input(dict(first.injection_labels))
+        self.webhook_manifests = pulumi.Output.all(*manifests).apply(
+            lambda lists: [one for many in lists for one in many]
         )
-        self.host = pulumi.Output.from_input(endpoint.host)
-        self.namespace = pulumi.Output.from_input(endpoint.namespace)
-        self.root_certificate = endpoint.root_certificate
-        self.injection_labels = pulumi.Output.from_input(endpoint.injection_labels)
         self.register_outputs(
             {
-                "host": self.host,
                 "namespace": self.namespace,
                 "root_certificate": self.root_certificate,
+                "endpoints": self.endpoints,
                 "injection_labels": self.injection_labels,
+                "webhook_manifests": self.webhook_manifests,
             }
         )
+
+
+def _trust(name: str, mesh: Mesh, args: HostedMeshArgs, opts: pulumi.ResourceOptions) -> tuple[Any, pulumi.Output[str]]:
+    """`cacerts` for istiod, None if somebody else makes it; and the root's certificate."""
+    given, root_certificate = args.get("cacerts"), args.get("root_certificate")
+    if mesh.trust.management is AuthorityManagement.OWN:
+        trust = mesh.trust.arguments()
+        intermediate = MeshTrust(name, {"trust": trust}, opts)
+        root = MeshRoot(name, {"trust": trust, "requests": {mesh.name: intermediate.request}}, opts)
+        certificate = root.certificates[mesh.name]
+        return cacerts(certificate, intermediate.private_key, root.certificate), root.certificate
+    if mesh.trust.management is AuthorityManagement.BROUGHT:
+        files = pulumi.Output.secret(_required(given, "cacerts"))
+        # The certificate is public, though it travels with a key.
+        return files, pulumi.Output.unsecret(files.apply(lambda found: found["root-cert.pem"]))
+    return None, pulumi.Output.from_input(_required(root_certificate, "rootCertificate"))
+
+
+def _required(value: Any, field: str) -> Any:
+    if value is None:
+        rule = "is required where trust.management is not own"
+        raise InvalidInputError([Problem(field, rule, "Give it, or leave trust.management out")], "the mesh")
+    return value
+
+
+def _given(part: Any, field: str) -> Any:
+    """A part's cluster. Raises: InvalidInputError."""
+    cluster = part.get("cluster") if isinstance(part, Mapping) else None
+    if cluster is None:
+        rule, fix = "is required", "Give the kubeconfig, and the context in it"
+        raise InvalidInputError([Problem(f"{field}.cluster", rule, fix)], "the mesh")
+    return cluster
+
+
+def _document(args: HostedMeshArgs) -> Any:
+    return {key: value for key, value in args.items() if key not in ("cacerts", "root_certificate", "memberships")}
+
+
+def _data_plane_clusters(
+    name: str, memberships: list[dict[str, Any]], parent: pulumi.Resource
+) -> list[DataPlaneCluster]:
+    """One for each membership; two that are one cluster are refused by Istio's own names in it."""
+    return [
+        DataPlaneCluster.of(
+            _given(one, f"memberships[{position}]"),
+            name=suffixed(name, str(one.get("name") or "default")),
+            parent=parent,
+        )
+        for position, one in enumerate(memberships)
+    ]
+
+
+def _with_servers(memberships: list[dict[str, Any]], clusters: list[DataPlaneCluster]) -> list[dict[str, Any]]:
+    """The memberships with the API servers' addresses where these are plain and the access says no other."""
+    result = []
+    for membership, cluster in zip(memberships, clusters, strict=True):
+        access = dict(membership.get("access") or {})
+        if access.get("api_server") is None and isinstance(cluster.server, str):
+            access["api_server"] = cluster.server
+        result.append({**membership, "access": access})
+    return result
+
+
+def _access(membership: Membership, given: dict[str, Any]) -> Any:
+    """Its access as arguments, Outputs among them. A bounded token is nothing that one program could keep up."""
+    if membership.access.token is TokenKind.BOUNDED:
+        rule = "is `bounded`, but HostedMesh has nobody who renews it"
+        fix = "Use the stacks access and control-plane, or leave it out"
+        raise InvalidInputError([Problem("memberships[].access.token", rule, fix)], "the mesh")
+    return {**membership.access.arguments(), **outputs_of(given.get("access"))}
+
+
+def _source(charts: Charts) -> Any:
+    """Where charts come from, without their version."""
+    return {key: value for key, value in charts.arguments().items() if key != "version"}

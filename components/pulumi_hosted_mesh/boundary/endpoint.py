@@ -3,83 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
+from pulumi_hosted_mesh.spec.data_plane import Membership
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
+from pulumi_hosted_mesh.spec.features import Features
+from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, INJECTION_LABEL, REVISION_LABEL, WEBHOOK_PORT, XDS_PORT
+from pulumi_hosted_mesh.spec.revision import Revision
+from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, DEFAULT_TAG, INJECTION_LABEL, REVISION_LABEL, namespace_of
+
+if TYPE_CHECKING:
+    from pulumi_hosted_mesh.inputs import EndpointArgs
+
+SOURCE = "the control plane's endpoint"
 
 
 @dataclass(frozen=True)
 class ControlPlaneEndpoint:
-    """Everything that the data plane is told of its control plane.
+    """Everything that one data plane is told of one revision of its control plane.
 
-    All but the root certificate comes from the document, so both sides can be planned without waiting for each other.
+    All but the root certificate comes from the mesh document, so both sides can be planned without waiting for each
+    other. `document` has these facts as a file has them.
     """
 
-    name: str
-    """The mesh's name, and Istio's mesh ID."""
-    namespace: str
-    """The mesh's namespace, in both clusters."""
-    revision: str
-    """Istio's revision."""
-    host: str
-    """DNS name of istiod."""
-    xds_port: int
-    """Port of xDS and of the CA, mTLS."""
-    webhook_port: int
-    """Port of the webhooks, TLS."""
-    trust_domain: str
-    """Trust domain of identities."""
-    network: str
-    """Istio's name of the data plane's network; may be empty."""
+    document: EndpointDocument
+    """The facts; its root certificate may be empty here, for it need not be known yet."""
     root_certificate: pulumi.Output[str]
     """The mesh's root certificate, PEM, public: the webhooks' CA bundle."""
 
     @classmethod
-    def of(cls, mesh: Mesh, root_certificate: pulumi.Input[str]) -> ControlPlaneEndpoint:
-        """The endpoint of a mesh. root_certificate: PEM; a secret is refused as such by the CrossGuard pack."""
-        return cls(
-            name=mesh.name,
-            namespace=mesh.namespace,
-            revision=mesh.revision,
-            host=mesh.control_plane.host,
-            xds_port=XDS_PORT,
-            webhook_port=WEBHOOK_PORT,
-            trust_domain=mesh.trust_domain,
-            network=mesh.data_plane.network,
-            root_certificate=pulumi.Output.from_input(root_certificate),
+    def of(
+        cls, mesh: Mesh, revision: Revision, membership: Membership, root_certificate: pulumi.Input[str]
+    ) -> ControlPlaneEndpoint:
+        """What a member of a mesh is told. root_certificate: PEM; the CrossGuard pack refuses a secret."""
+        exposure = revision.exposure
+        apart = exposure.webhooks if isinstance(exposure, LoadBalancerExposure) else None
+        document = EndpointDocument(
+            mesh=mesh.name,
+            membership=membership.name,
+            revision=revision.name,
+            tags=mesh.tags_of(revision),
+            host=revision.host,
+            webhook_host=apart.host if apart else None,
+            trust_domain=mesh.domain,
+            cluster_id=mesh.cluster_id(membership),
+            network=mesh.network(membership),
+            istio_version=revision.charts.version,
+            features=revision.features,
         )
+        return cls(document, pulumi.Output.from_input(root_certificate))
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> ControlPlaneEndpoint:
+        """Of a file, of another stack's output, or of a component's arguments. Raises InvalidInputError.
+
+        `root_certificate` may be an Output in it; all else is plain.
+        """
+        given = dict(facts)
+        certificate = given.get("root_certificate", given.get("rootCertificate"))
+        if isinstance(certificate, pulumi.Output):
+            given.pop("root_certificate", None)
+            given.pop("rootCertificate", None)
+            return cls(read_arguments(EndpointDocument, given, SOURCE), certificate)
+        document = read_arguments(EndpointDocument, given, SOURCE)
+        return cls(document, pulumi.Output.from_input(document.root_certificate or ""))
+
+    @property
+    def mesh(self) -> str:
+        """The mesh's name, and Istio's mesh ID."""
+        return self.document.mesh
+
+    @property
+    def namespace(self) -> str:
+        """The mesh's namespace, the same in each cluster."""
+        return namespace_of(self.mesh)
+
+    @property
+    def revision(self) -> str:
+        """Istio's revision."""
+        return self.document.revision
+
+    @property
+    def host(self) -> str:
+        """DNS name of istiod."""
+        return self.document.host
+
+    @property
+    def features(self) -> Features:
+        """What this istiod has on, and so needs rights for."""
+        return self.document.features
+
+    @property
+    def _injection_parameters(self) -> str:
+        """Which cluster and network a sidecar is for; istiod reads them from the URL (pkg/kube/inject/webhook.go)."""
+        pairs = {"cluster": self.document.cluster_id, "net": self.document.network}
+        return "".join(f"/{name}/{value}" for name, value in pairs.items() if value)
 
     @property
     def injection_url(self) -> str:
         """URL of the injection webhook."""
-        return f"https://{self.host}:{self.webhook_port}/inject"
+        return f"{self._webhooks}/inject{self._injection_parameters}"
 
     @property
     def validation_url(self) -> str:
         """URL of the validation webhook."""
-        return f"https://{self.host}:{self.webhook_port}/validate"
+        return f"{self._webhooks}/validate"
+
+    @property
+    def _webhooks(self) -> str:
+        return f"https://{self.document.webhook_host or self.host}:{self.document.webhook_port}"
 
     @property
     def discovery_address(self) -> str:
         """HOST:PORT of xDS and of the CA."""
-        return f"{self.host}:{self.xds_port}"
+        return f"{self.host}:{self.document.xds_port}"
+
+    @property
+    def is_default(self) -> bool:
+        """Whether namespaces labelled `istio-injection: enabled` are this revision's."""
+        return self.revision == DEFAULT_REVISION or DEFAULT_TAG in self.document.tags
 
     @property
     def injection_labels(self) -> Mapping[str, str]:
         """Labels on a namespace whose Pods get sidecars."""
-        if self.revision == DEFAULT_REVISION:
-            return {INJECTION_LABEL: "enabled"}
-        return {REVISION_LABEL: self.revision}
+        return {INJECTION_LABEL: "enabled"} if self.is_default else {REVISION_LABEL: self.revision}
+
+    def as_arguments(self) -> EndpointArgs:
+        """The facts as arguments of a RemoteDataPlane."""
+        facts = self.document.model_dump(exclude={"root_certificate"})
+        return cast("EndpointArgs", {**facts, "root_certificate": self.root_certificate})
 
     def as_output(self) -> dict[str, Any]:
-        """The facts as a stack output."""
-        facts = {field.name: getattr(self, field.name) for field in fields(self)}
-        return facts | {
-            "injection_url": self.injection_url,
-            "validation_url": self.validation_url,
-            "injection_labels": dict(self.injection_labels),
-        }
+        """The facts as a stack output, and as `hosted-mesh endpoint` writes them to a file."""
+        facts = self.document.model_dump(mode="json", by_alias=True, exclude={"root_certificate"}, exclude_none=True)
+        return {**facts, "rootCertificate": self.root_certificate}

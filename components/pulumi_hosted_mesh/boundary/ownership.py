@@ -14,6 +14,7 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_MESH_ROOT,
         vocabulary.TYPE_MESH_TRUST,
         vocabulary.TYPE_EXTERNAL_CONTROL_PLANE,
+        vocabulary.TYPE_ISTIOD,
         f"{vocabulary.PACKAGE}:index:ExternalDNSBridge",
         f"{vocabulary.PACKAGE}:index:MeshFederation",
     }

@@ -15,8 +15,9 @@ from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
+from pulumi_hosted_mesh.spec.charts import Charts
 from pulumi_hosted_mesh.spec.fields import chart_version
-from pulumi_hosted_mesh.spec.mesh import Charts, Mesh
+from pulumi_hosted_mesh.vocabulary import PATCH_FORCE_ANNOTATION
 
 UNRELEASED = "1.0.0"
 """The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
@@ -40,7 +41,8 @@ class Source(TypedDict):
 def istio_chart(
     resource_name: str,
     *,
-    mesh: Mesh,
+    mesh: str,
+    charts: Charts,
     cluster: Cluster,
     chart: str,
     release: str,
@@ -54,12 +56,13 @@ def istio_chart(
 ) -> helm.Chart:
     """One of Istio's charts for one mesh in one cluster, each of its objects with the mesh's ownership labels.
 
+    mesh: its name. charts: where the chart comes from.
     values: plain values; an unknown among them would hide every object of the chart from a preview.
     namespace: by default the mesh's own.
     pod_annotations: for the Pods of its Deployments; these may be unknown, for they are added to rendered objects.
     pod_spec: makes of the `spec` of the Pods of its Deployments another one, where the chart has no value for it.
     """
-    labels = vocabulary.labels(mesh.name, cluster.role)
+    labels = vocabulary.labels(mesh, cluster.role)
 
     def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
         properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready, pod_spec)
@@ -71,35 +74,48 @@ def istio_chart(
         resource_name,
         helm.ChartArgs(
             name=release,
-            namespace=namespace or mesh.namespace,
+            namespace=namespace or vocabulary.namespace_of(mesh),
             values=dict(values),
             skip_await=not await_ready,
-            **source(mesh.charts, chart),
+            **source(charts, chart),
         ),
         options,
     )
 
 
 def crds_chart(
-    resource_name: str, *, mesh: Mesh, cluster: Cluster, values: Mapping[str, Any], parent: pulumi.Resource, keep: bool
+    resource_name: str,
+    *,
+    charts: Charts,
+    cluster: Cluster,
+    values: Mapping[str, Any],
+    parent: pulumi.Resource,
+    keep: bool,
 ) -> helm.Chart:
     """Istio's base chart, reduced to its custom resource definitions, which are the cluster's and outlive a mesh.
 
-    So they carry no mesh's labels, and definitions that are there already are adopted.
+    So they carry no mesh's labels. Definitions that are there already, from Helm or an older version, are adopted, and
+    their fields are taken over from whoever set them: what the preview shows is what comes.
     keep: leave them when the stack is destroyed.
     """
 
-    def remove_with_stack(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        # The chart's annotation helm.sh/resource-policy: keep makes the provider plug-in set this.
-        args.opts.retain_on_delete = None
-        return pulumi.ResourceTransformResult(args.props, args.opts)
+    def adopt(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
+        if not keep:
+            # The chart's annotation helm.sh/resource-policy: keep makes the provider plug-in set this.
+            args.opts.retain_on_delete = None
+        metadata: Any = args.props.get("metadata")
+        if metadata is None:  # the chart itself
+            return pulumi.ResourceTransformResult(args.props, args.opts)
+        # Without it another field manager's values are a conflict, found out only in the update.
+        annotations = {**(metadata.get("annotations") or {}), PATCH_FORCE_ANNOTATION: "true"}
+        properties = {**args.props, "metadata": {**metadata, "annotations": annotations}}
+        return pulumi.ResourceTransformResult(properties, args.opts)
 
     options = cluster.options(parent, adopt=True)
-    if not keep:
-        options.transforms = [remove_with_stack]
+    options.transforms = [adopt]
     return helm.Chart(
         resource_name,
-        helm.ChartArgs(name="istio-base", namespace=mesh.namespace, values=dict(values), **source(mesh.charts, "base")),
+        helm.ChartArgs(name="istio-base", namespace="default", values=dict(values), **source(charts, "base")),
         options,
     )
 

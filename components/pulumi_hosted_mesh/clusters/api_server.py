@@ -56,14 +56,19 @@ class ApiServer:
         """The object at a path, `/api/v1/namespaces/kube-system`; None if there is none."""
         return self._call("GET", path)
 
+    def post(self, path: str, body: Any) -> Any | None:
+        """What the API server answers to an object that is sent to a path; None if the path is not there."""
+        return self._call("POST", path, json.dumps(body))
+
     def delete(self, path: str) -> None:
         """Deletes the object at a path; that it is gone already is fine."""
         self._call("DELETE", path)
 
-    def _call(self, method: str, path: str) -> Any | None:
+    def _call(self, method: str, path: str, body: str | None = None) -> Any | None:
         connection = _Connection(self._server, self._name, self._tls)
         try:
-            connection.request(method, self._server.path + path, headers=self._headers)
+            headers = self._headers | ({"Content-Type": "application/json"} if body else {})
+            connection.request(method, self._server.path + path, body, headers)
             answer = connection.getresponse()
             if answer.status == NOT_FOUND:
                 return None

@@ -1,121 +1,170 @@
-"""istiod of one mesh in the provider's cluster."""
+"""The control plane of one mesh: its namespace, what all revisions share there, and an istiod per revision.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
 
-import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+from urllib.parse import urlsplit
 
 import pulumi
 from pulumi_kubernetes import core, networking
 
-from pulumi_hosted_mesh.boundary.credentials import CaCerts, IstiodCredential
+from pulumi_hosted_mesh.boundary.arguments import mesh_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.charts.chart import istio_chart
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, require_control_plane
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
-from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.control_plane.istiod import IstiodRevision, read_at_start
+from pulumi_hosted_mesh.inputs import MeshArgs
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.revision import Revision
+from pulumi_hosted_mesh.spec.trust import AuthorityManagement
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
-    KUBECONFIG_DIGEST_ANNOTATION,
+    HTTPS_PORT,
     KUBECONFIG_KEY,
     KUBECONFIG_SECRET,
-    ROOT_DIGEST_ANNOTATION,
+    REMOTE_CLUSTERS_SECRET,
     TYPE_EXTERNAL_CONTROL_PLANE,
+    suffixed,
 )
 
 
-class ExternalControlPlane(pulumi.ComponentResource):
-    """A namespace of the mesh's own in the provider's cluster, with istiod in it and one exposed Service.
+class ExternalControlPlaneArgs(TypedDict):
+    """What a mesh's control plane is made of."""
 
-    mesh: the document.
-    cluster: the provider's cluster.
-    cacerts: the mesh's intermediate authority. Without it istiod would make its own and write its key to the user's
-        cluster, so it is not optional.
-    credential: istiod's kubeconfig of the user's cluster.
-    after: what istiod should find when it starts, in the same stack: the CRDs, or it has to look again later.
-    Outputs: `endpoint`, all that the data plane is told.
-    Raises: InvalidInputError if the cluster is not a control plane, or the charts cannot be used.
+    mesh: MeshArgs
+    """The mesh, with its revisions and memberships."""
+    cluster: ControlPlaneCluster
+    """The control plane's cluster."""
+    kubeconfigs: dict[str, pulumi.Input[str]]
+    """istiod's kubeconfig of each data plane, by name of the membership (`DataPlaneAccess.kubeconfig`). Secret."""
+    root_certificate: pulumi.Input[str]
+    """The certificate of the root above the mesh's authority, PEM, public."""
+    cacerts: NotRequired[pulumi.Input[dict[str, str]]]
+    """The mesh's intermediate authority, the files of the Secret `cacerts`. Secret. Without it istiod would make its
+    own and write its key to the data plane, so it may be left out only with `trust.management: unmanaged`."""
+
+
+class ExternalControlPlane(pulumi.ComponentResource):
+    """A namespace of the mesh's own in the control plane's cluster, with an istiod per revision and its Services.
+
+    Raises: InvalidInputError if the cluster is not a control plane, a kubeconfig or `cacerts` is missing, or the charts
+    cannot be used.
     """
 
-    endpoint: ControlPlaneEndpoint
+    endpoints: pulumi.Output[dict[str, Any]]
+    """All that data planes are told, by `<membership>/<revision>`: public facts."""
 
     def __init__(
         self,
         name: str,
-        *,
-        mesh: Mesh,
-        cluster: ControlPlaneCluster,
-        cacerts: CaCerts,
-        credential: IstiodCredential,
-        after: Sequence[pulumi.Resource] = (),
+        args: ExternalControlPlaneArgs,
         opts: pulumi.ResourceOptions | None = None,
+        *,
+        after: Sequence[pulumi.Resource] = (),
     ) -> None:
-        require_control_plane(cluster)
+        """after: what istiod should find when it starts, in the same program: the CRDs, or it looks again later."""
+        mesh = mesh_of(args["mesh"])
+        kubeconfigs = {one.name: _kubeconfig(one, args["kubeconfigs"]) for one in mesh.memberships}
+        cacerts = _authority(mesh, args.get("cacerts"))
         super().__init__(TYPE_EXTERNAL_CONTROL_PLANE, name, {}, opts)
+        cluster = ControlPlaneCluster.of(args["cluster"], name=name, parent=self)
         namespace = core.v1.Namespace(
-            f"{name}-control-plane", metadata=cluster_wide(mesh, cluster, mesh.namespace), opts=cluster.options(self)
+            f"{name}-control-plane",
+            metadata=cluster_wide(mesh.name, cluster, mesh.namespace),
+            opts=cluster.options(self),
         )
-        inside = cluster.options(self, depends_on=[namespace])
+        within = cluster.options(self, depends_on=[namespace])
+        shared: list[pulumi.Resource] = [
+            core.v1.ResourceQuota(
+                f"{name}-quota",
+                metadata=in_mesh(mesh.name, cluster, "mesh"),
+                spec=core.v1.ResourceQuotaSpecArgs(hard=manifests.quota_limits(mesh)),
+                opts=within,
+            ),
+            networking.v1.NetworkPolicy(
+                f"{name}-network",
+                metadata=in_mesh(mesh.name, cluster, "mesh"),
+                spec=_network_policy(mesh, kubeconfigs),
+                opts=within,
+            ),
+        ]
+        for secret, files in _secrets(mesh, cacerts, kubeconfigs).items():
+            metadata = in_mesh(mesh.name, cluster, secret)
+            shared.append(core.v1.Secret(f"{name}-{secret}", metadata=metadata, string_data=files, opts=within))
 
-        quota = core.v1.ResourceQuota(
-            f"{name}-quota",
-            metadata=in_mesh(mesh, cluster, "mesh"),
-            spec=core.v1.ResourceQuotaSpecArgs(hard=manifests.quota_limits(mesh)),
-            opts=inside,
-        )
-        network = networking.v1.NetworkPolicy(
-            f"{name}-network",
-            metadata=in_mesh(mesh, cluster, "mesh"),
-            spec=manifests.network_policy_spec(mesh),
-            opts=inside,
-        )
-        authority = core.v1.Secret(
-            f"{name}-cacerts", metadata=in_mesh(mesh, cluster, CACERTS_SECRET), string_data=cacerts.files, opts=inside
-        )
-        access = core.v1.Secret(
-            f"{name}-istio-kubeconfig",
-            metadata=in_mesh(mesh, cluster, KUBECONFIG_SECRET),
-            string_data={KUBECONFIG_KEY: credential.kubeconfig},
-            opts=inside,
-        )
-        istio_chart(
-            f"{name}-istiod",
-            mesh=mesh,
-            cluster=cluster,
-            chart="istiod",
-            release="istiod",
-            values=istiod_values(mesh),
-            parent=self,
-            depends_on=[quota, network, authority, access, *after],
-            await_ready=mesh.control_plane.istiod.wait_until_ready,
-            pod_annotations=read_at_start(cacerts, credential),
-            pod_spec=manifests.without_tokens,
-        )
-        # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them.
-        core.v1.Service(
-            f"{name}-exposed",
-            metadata=in_mesh(mesh, cluster, "istiod-exposed", manifests.exposed_service_annotations(mesh)),
-            spec=manifests.exposed_service_spec(mesh),
-            opts=inside,
-        )
-        self.endpoint = ControlPlaneEndpoint.of(mesh, cacerts.root_certificate)
-        self.register_outputs(self.endpoint.as_output())
+        root_certificate = pulumi.Output.from_input(args["root_certificate"])
+        for revision in mesh.revisions:
+            IstiodRevision(
+                suffixed(name, revision.name),
+                mesh=mesh,
+                revision=revision,
+                cluster=cluster,
+                read_at_start=read_at_start(kubeconfigs, root_certificate),
+                inside=[namespace, *shared, *after],
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+        self._endpoints = {
+            (membership.name, revision.name): ControlPlaneEndpoint.of(mesh, revision, membership, root_certificate)
+            for membership in mesh.memberships
+            for revision in mesh.revisions
+        }
+        facts = {f"{member}/{revision}": one.as_output() for (member, revision), one in self._endpoints.items()}
+        self.endpoints = pulumi.Output.from_input(facts)
+        self.register_outputs({"endpoints": self.endpoints})
+
+    def endpoint(self, membership: Membership, revision: Revision) -> ControlPlaneEndpoint:
+        """What a data plane is told of a revision."""
+        return self._endpoints[membership.name, revision.name]
 
 
-def read_at_start(cacerts: CaCerts, credential: IstiodCredential) -> dict[str, pulumi.Output[str]]:
-    """Annotations of istiod's Pods that make a rollout of each change that istiod takes only when it starts.
+def _kubeconfig(membership: Membership, given: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[str]:
+    if membership.name not in given:
+        rule = f"has none for membership {membership.name}"
+        raise InvalidInputError([Problem("kubeconfigs", rule, "Give that of its DataPlaneAccess")])
+    return pulumi.Output.secret(given[membership.name])
 
-    These are its kubeconfig and the root certificate: a `cacerts` with another root, renewed or new, it ignores as a
-    whole, while another intermediate it notices by itself. SHA-256, public: a token in a kubeconfig has far too much
-    entropy to be guessed from its hash.
-    """
 
-    def digest(text: str) -> str:
-        return hashlib.sha256(text.encode()).hexdigest()
+def _authority(mesh: Mesh, cacerts: pulumi.Input[dict[str, str]] | None) -> pulumi.Output[dict[str, str]] | None:
+    unmanaged = mesh.trust.management is AuthorityManagement.UNMANAGED
+    if unmanaged and cacerts is not None:
+        rule, fix = "is given, but trust.management is unmanaged", "Leave it out, or set management: brought"
+        raise InvalidInputError([Problem("cacerts", rule, fix)])
+    if not unmanaged and cacerts is None:
+        rule = "is required: without it istiod makes an authority of its own and writes its key to the data plane"
+        fix = "Give that of MeshTrust and MeshRoot, or your own; or set trust.management: unmanaged"
+        raise InvalidInputError([Problem("cacerts", rule, fix)])
+    return None if cacerts is None else pulumi.Output.secret(cacerts)
 
-    return {
-        KUBECONFIG_DIGEST_ANNOTATION: pulumi.Output.unsecret(credential.kubeconfig.apply(digest)),
-        ROOT_DIGEST_ANNOTATION: cacerts.root_certificate.apply(digest),
-    }
+
+def _secrets(
+    mesh: Mesh, cacerts: pulumi.Output[dict[str, str]] | None, kubeconfigs: Mapping[str, pulumi.Output[str]]
+) -> dict[str, Any]:
+    """`stringData` of the mesh's Secrets by their names: the chart mounts the first membership's kubeconfig."""
+    first, *others = mesh.memberships
+    secrets: dict[str, Any] = {KUBECONFIG_SECRET: {KUBECONFIG_KEY: kubeconfigs[first.name]}}
+    if cacerts is not None:
+        secrets[CACERTS_SECRET] = cacerts
+    if others:
+        # istiod takes the cluster's name out of each file.
+        secrets[REMOTE_CLUSTERS_SECRET] = {one.name: kubeconfigs[one.name] for one in others}
+    return secrets
+
+
+def _network_policy(mesh: Mesh, kubeconfigs: Mapping[str, pulumi.Output[str]]) -> Any:
+    """Plain where the document has the API servers' addresses; else their ports are read from the kubeconfigs."""
+    if len(mesh.api_server_ports) and all(one.access.api_server for one in mesh.memberships):
+        return manifests.network_policy_spec(mesh, sorted(mesh.api_server_ports))
+    texts = pulumi.Output.unsecret(pulumi.Output.all(*kubeconfigs.values()).apply(_ports))
+    return texts.apply(lambda ports: manifests.network_policy_spec(mesh, ports))
+
+
+def _ports(kubeconfigs: Sequence[str]) -> list[int]:
+    """Ports of the API servers that kubeconfigs name."""
+    servers = [json.loads(text)["clusters"][0]["cluster"]["server"] for text in kubeconfigs]
+    return sorted({urlsplit(server).port or HTTPS_PORT for server in servers})

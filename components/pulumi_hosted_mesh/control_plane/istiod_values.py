@@ -6,54 +6,116 @@ from typing import Any
 
 from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
+from pulumi_hosted_mesh.spec import features
+from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, XDS_PORT
+from pulumi_hosted_mesh.spec.proxies import Proxies
+from pulumi_hosted_mesh.spec.reserved import LISTS
+from pulumi_hosted_mesh.spec.revision import Revision
+from pulumi_hosted_mesh.vocabulary import (
+    REMOTE_CLUSTERS_SECRET,
+    XDS_PORT,
+    chart_revision,
+    revocation_list_config_map,
+    root_certificate_config_map,
+    suffixed,
+)
 
 REMOTE_CLUSTERS = "/var/run/secrets/hosted-mesh/remote-clusters"
 
 
-def istiod_values(mesh: Mesh) -> dict[str, Any]:
-    """The values: the user's own (`chartValues.controlPlane`) under those that the split depends on, over defaults."""
-    return merged(merged(default_values(mesh), mesh.chart_values.control_plane), required_values(mesh))
+def istiod_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
+    """The values: the document's own (`chartValues`) with those that the split depends on; lists of both are joined.
+
+    Nothing of the document's is overridden: what would be is refused when it is read (`spec.reserved`).
+    """
+    values = merged(required_values(mesh, revision), typed_values(revision))
+    return merged(revision.chart_values, values, joined=LISTS)
 
 
-def default_values(mesh: Mesh) -> dict[str, Any]:
-    """Values that the user's own may replace: several Pods on several nodes, where there are as many."""
-    if mesh.control_plane.istiod.replicas == 1:
-        return {}
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": istiod_selector(mesh)},
-    }
-    return {"topologySpreadConstraints": [spread]}
-
-
-def required_values(mesh: Mesh) -> dict[str, Any]:
-    """The values that make istiod an external one, with no more reach than it needs."""
-    istiod = mesh.control_plane.istiod
-    revision = chart_revision(mesh)
+def typed_values(revision: Revision) -> dict[str, Any]:
+    """Values from the document's typed fields."""
+    istiod = revision.istiod
     values: dict[str, Any] = {
-        "revision": revision,
-        # Where the chart has other defaults for a remote profile; so nothing in the user's values can choose that one.
-        "istiodRemote": {"enabled": False},
-        "configMap": True,
-        "autoscaleEnabled": False,
-        "replicaCount": istiod.replicas,
+        "autoscaleEnabled": istiod.autoscaling is not None,
         "resources": {
             "requests": {"cpu": istiod.resources.cpu_request, "memory": istiod.resources.memory_request},
             "limits": {"cpu": istiod.resources.cpu_limit, "memory": istiod.resources.memory_limit},
         },
+        "nodeSelector": dict(istiod.scheduling.node_selector),
+        "tolerations": [one.model_dump(exclude_none=True) for one in istiod.scheduling.tolerations],
+        "affinity": dict(istiod.scheduling.affinity),
+        "meshConfig": mesh_config(revision.proxies),
+        "global": {"logging": {"level": istiod.log_level}, "proxy": proxy_values(revision.proxies)},
+    }
+    if istiod.autoscaling:
+        values["autoscaleMin"], values["autoscaleMax"] = istiod.replicas, istiod.autoscaling.max_replicas
+        values["cpu"] = {"targetAverageUtilization": istiod.autoscaling.cpu_utilization}
+    else:
+        values["replicaCount"] = istiod.replicas
+    if istiod.most_replicas > 1:
+        # Several Pods on several nodes, where there are as many.
+        spread = {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": istiod_selector(revision)},
+        }
+        values["topologySpreadConstraints"] = [spread]
+    chosen = {
+        "hub": revision.charts.hub,
+        "tag": revision.charts.tag,
+        "priorityClassName": istiod.scheduling.priority_class,
+        "imagePullSecrets": [*istiod.image_pull_secrets, *revision.proxies.image_pull_secrets] or None,
+    }
+    values["global"] |= {key: value for key, value in chosen.items() if value is not None}
+    return values
+
+
+def mesh_config(proxies: Proxies) -> dict[str, Any]:
+    """Istio's mesh config from the document's typed fields."""
+    config: dict[str, Any] = {
+        "outboundTrafficPolicy": {"mode": proxies.outbound_traffic.value},
+        "defaultConfig": {"holdApplicationUntilProxyStarts": proxies.hold_application},
+    }
+    if log := proxies.access_log:
+        config |= {"accessLogFile": log.file, "accessLogEncoding": log.encoding.value}
+        config |= {"accessLogFormat": log.format} if log.format else {}
+    return config
+
+
+def proxy_values(proxies: Proxies) -> dict[str, Any]:
+    """`global.proxy`: the resources that the document gives for sidecars."""
+    sizes = proxies.resources
+    resources = {
+        "requests": {"cpu": sizes.cpu_request, "memory": sizes.memory_request},
+        "limits": {"cpu": sizes.cpu_limit, "memory": sizes.memory_limit},
+    }
+    given = {kind: {name: size for name, size in part.items() if size} for kind, part in resources.items()}
+    return {"resources": found} if (found := {kind: part for kind, part in given.items() if part}) else {}
+
+
+def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
+    """The values that make istiod an external one, with no more reach than it needs."""
+    name = chart_revision(revision.name)
+    first = mesh.memberships[0]
+    remote = {"name": "remote-clusters", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    if len(mesh.memberships) > 1:
+        remote = {"name": "remote-clusters", "secret": {"secretName": REMOTE_CLUSTERS_SECRET}}
+    return {
+        "revision": name,
+        # Where the chart has other defaults for a remote profile; so nothing in the document's values can choose that.
+        "istiodRemote": {"enabled": False},
+        "configMap": True,
         # Port 15010 is xDS without authentication; an empty address does not open it.
         "extraContainerArgs": ["--grpcAddr=", "--tls-min-version=1.3"],
-        "env": {**istiod.environment, **environment(mesh)},
+        "env": {**revision.istiod.environment, **environment(mesh, revision)},
         "volumes": [
             # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would
-            # look for ConfigMaps on the data plane, where the user could change them (pilot/pkg/bootstrap/mesh.go).
-            {"name": "mesh-config", "configMap": {"name": _named("istio", revision)}},
-            {"name": "injection-config", "configMap": {"name": _named("istio-sidecar-injector", revision)}},
-            {"name": "remote-clusters", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            # look for ConfigMaps on the data plane, where its user could change them (pilot/pkg/bootstrap/mesh.go).
+            {"name": "mesh-config", "configMap": {"name": suffixed("istio", revision.name)}},
+            {"name": "injection-config", "configMap": {"name": suffixed("istio-sidecar-injector", revision.name)}},
+            remote,
         ],
         "volumeMounts": [
             {"name": "mesh-config", "mountPath": "/etc/istio/config", "readOnly": True},
@@ -61,11 +123,11 @@ def required_values(mesh: Mesh) -> dict[str, Any]:
             {"name": "remote-clusters", "mountPath": REMOTE_CLUSTERS, "readOnly": True},
         ],
         "meshConfig": {
-            "trustDomain": mesh.trust_domain,
+            "trustDomain": mesh.domain,
             # The Ingress controller would need to write status on the data plane.
             "ingressControllerMode": "OFF",
             "defaultConfig": {
-                "discoveryAddress": f"{mesh.control_plane.host}:{XDS_PORT}",
+                "discoveryAddress": f"{revision.host}:{XDS_PORT}",
                 "proxyMetadata": {"SECRET_TTL": _lifetime(mesh)},
             },
         },
@@ -73,60 +135,47 @@ def required_values(mesh: Mesh) -> dict[str, Any]:
             "istioNamespace": mesh.namespace,
             "externalIstiod": True,
             "omitSidecarInjectorConfigMap": False,
-            # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the
-            # provider's own Pods.
+            # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the Pods
+            # of the control plane's own cluster.
             "operatorManageWebhooks": True,
             "configValidation": False,
             "enableReaderRBAC": False,
             "resourceScope": "namespace",
-            "caAddress": f"{mesh.control_plane.host}:{XDS_PORT}",
+            "caAddress": f"{revision.host}:{XDS_PORT}",
             "meshID": mesh.name,
-            "network": mesh.data_plane.network,
-            "multiCluster": {"clusterName": mesh.cluster_name},
-            "proxy": {"clusterDomain": mesh.cluster_domain},
-            "logging": {"level": istiod.log_level},
+            "network": mesh.network(first),
+            "multiCluster": {"clusterName": mesh.cluster_id(first)},
+            # istiod writes it and injected Pods mount it by this name. Two meshes in one cluster would overwrite each
+            # other's under Istio's own.
+            "trustBundleName": root_certificate_config_map(mesh.name),
+            "proxy": {"clusterDomain": first.cluster_domain},
         },
     }
-    images = {"hub": mesh.charts.hub, "tag": mesh.charts.tag}
-    values["global"] |= {key: value for key, value in images.items() if value is not None}
-    return values
 
 
-def environment(mesh: Mesh) -> dict[str, str]:
-    """istiod's environment; each line switches off something that would need a right on the data plane."""
+def environment(mesh: Mesh, revision: Revision) -> dict[str, str]:
+    """istiod's environment; what is off would need a right on the data plane (see also `spec.features`)."""
+    exposure = revision.exposure
+    hosts = [revision.host]
+    if isinstance(exposure, LoadBalancerExposure) and exposure.webhooks:
+        hosts.append(exposure.webhooks.host)
     return {
-        "ISTIOD_CUSTOM_HOST": mesh.control_plane.host,
-        "PILOT_MAX_REQUESTS_PER_SECOND": str(mesh.control_plane.istiod.requests_per_second),
+        "ISTIOD_CUSTOM_HOST": ",".join(hosts),
+        "PILOT_MAX_REQUESTS_PER_SECOND": str(revision.istiod.requests_per_second),
         "DEFAULT_WORKLOAD_CERT_TTL": _lifetime(mesh),
         "MAX_WORKLOAD_CERT_TTL": _lifetime(mesh),
         # The CA bundle in the webhooks is static, so there is nothing to patch; empty names switch the patchers off.
         "INJECTION_WEBHOOK_CONFIG_NAME": "",
         "VALIDATION_WEBHOOK_CONFIG_NAME": "",
-        # istiod serves gateways' certificates out of the config cluster's Secrets, and lists all of them for it, as
-        # soon as this check is on (initSDSServer in pilot/pkg/bootstrap/server.go); without the right to list them it
-        # would never become ready. Off, a workload of this mesh may ask for the configuration, never for the keys, of
-        # another workload of the same mesh. Other meshes have another authority and another istiod.
-        "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
-        # Kubeconfigs of further clusters would be Secrets on the data plane; read an empty directory instead.
+        # Two meshes in one cluster would overwrite each other's under Istio's own name.
+        "PILOT_CRL_CONFIGMAP": revocation_list_config_map(mesh.name),
+        # Kubeconfigs of further clusters come from files of this cluster, not from Secrets on the data plane.
         "PILOT_MULTICLUSTER_KUBECONFIG_PATH": REMOTE_CLUSTERS,
         "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER": "false",
-        # Writers of objects or status on the data plane.
-        "PILOT_ENABLE_GATEWAY_API": "false",
-        "PILOT_ENABLE_IP_AUTOALLOCATE": "false",
-        "PILOT_ENABLE_WORKLOAD_ENTRY_AUTOREGISTRATION": "false",
-        "PILOT_ENABLE_CA_CRL": "false",
         # Never read, or write, a CA key on the data plane.
         "USE_REMOTE_CERTS": "false",
+        **features.environment(revision.features),
     }
-
-
-def chart_revision(mesh: Mesh) -> str:
-    """The chart's word for the default revision is the empty one."""
-    return "" if mesh.revision == DEFAULT_REVISION else mesh.revision
-
-
-def _named(name: str, revision: str) -> str:
-    return f"{name}-{revision}" if revision else name
 
 
 def _lifetime(mesh: Mesh) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from pulumi_hosted_mesh.charts.service_wait import service_wait
+from pulumi_hosted_mesh.spec.exposure import Allowed, LoadBalancerExposure
+from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     HTTPS_PORT,
     MONITORING_PORT,
+    NAMESPACE_NAME_LABEL,
     OPEN_TO_ALL_ANNOTATION,
     REVISION_LABEL,
     WEBHOOK_PORT,
     XDS_PORT,
+    suffixed,
 )
 
 SUFFIXES = ("", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
@@ -22,15 +29,16 @@ Spec = Any
 """A part of a manifest, by Kubernetes' own field names, which Pulumi's typed arguments take as they are."""
 
 
-def istiod_selector(mesh: Mesh) -> dict[str, str]:
+def istiod_selector(revision: Revision) -> dict[str, str]:
     """Labels of istiod's Pods of this revision."""
-    return {"app": "istiod", REVISION_LABEL: mesh.revision}
+    return {"app": "istiod", REVISION_LABEL: revision.name}
 
 
 def without_tokens(spec: Spec) -> Spec:
     """`spec` of istiod's Pods with no token of their ServiceAccount, for which the chart has no value.
 
-    istiod calls the user's API server alone, so a token for the provider's would only be there to be stolen. The chart
+    istiod calls the data plane's API server alone: a token for its own cluster's would only be there to be stolen. The
+    chart
     mounts a second one, `istio-token`, for the audience istio-ca, which some API servers take for their own. istiod
     reads that only outside Kubernetes, to learn the issuer of its kind (RunCA in pilot/pkg/bootstrap/istio_ca.go).
     """
@@ -43,19 +51,32 @@ def without_tokens(spec: Spec) -> Spec:
 
 
 def quota_limits(mesh: Mesh) -> dict[str, str]:
-    """`spec.hard` of the namespace's quota: what istiod needs while a rollout has both sets of Pods, and no more."""
-    istiod, resources = mesh.control_plane.istiod, mesh.control_plane.istiod.resources
-    pods = 2 * istiod.replicas
+    """`spec.hard` of the namespace's quota: what its istiods need while a rollout has both sets of Pods."""
+    sizes = [(2 * one.istiod.most_replicas, one.istiod.resources) for one in mesh.revisions]
+    services = [service for one in mesh.revisions for service in exposed_services(mesh, one)]
+    node_ports = [port for one in services if one.spec["allocateLoadBalancerNodePorts"] for port in one.spec["ports"]]
     return {
-        "pods": str(pods),
-        "requests.cpu": times(resources.cpu_request, pods),
-        "requests.memory": times(resources.memory_request, pods),
-        "limits.cpu": times(resources.cpu_limit, pods),
-        "limits.memory": times(resources.memory_limit, pods),
-        "services.loadbalancers": "1",
-        # Service types count NodePorts only where they are allocated; istiod's other Service has none.
-        "services.nodeports": "2" if mesh.control_plane.exposure.allocate_node_ports else "0",
+        "pods": str(sum(pods for pods, _ in sizes)),
+        "requests.cpu": total((size.cpu_request, pods) for pods, size in sizes),
+        "requests.memory": total((size.memory_request, pods) for pods, size in sizes),
+        "limits.cpu": total((size.cpu_limit, pods) for pods, size in sizes),
+        "limits.memory": total((size.memory_limit, pods) for pods, size in sizes),
+        "services.loadbalancers": str(len(services)),
+        # Service types count NodePorts only where they are allocated; istiod's other Services have none.
+        "services.nodeports": str(len(node_ports)),
     }
+
+
+def total(parts: Iterable[tuple[str, int]]) -> str:
+    """The sum of Kubernetes quantities, each taken so often, in the canonical form of the API server."""
+    found = list(parts)
+    if len(found) == 1:
+        return times(*found[0])
+    number = sum((amount(quantity) * count for quantity, count in found), Decimal(0))
+    if number % 1:
+        return times(f"{number * 1000:f}m", 1)
+    # Memory is given in binary units nearly always, and cores are never so many that they could be taken for it.
+    return times(f"{number / 1024:f}Ki", 1) if number >= 1024 and number % 1024 == 0 else times(f"{number:f}", 1)
 
 
 def times(quantity: str, count: int) -> str:
@@ -73,12 +94,13 @@ def times(quantity: str, count: int) -> str:
     return f"{product.normalize():f}{suffix}"
 
 
-def network_policy_spec(mesh: Mesh) -> Spec:
+def network_policy_spec(mesh: Mesh, ports: Collection[int]) -> Spec:
     """`spec` of the namespace's NetworkPolicy: in come xDS and webhooks, and metrics' readers; out go DNS and HTTPS.
 
-    Out to the user's API server, on its port, at `networkPolicy.apiServerRanges` or any address; and to port 443 of any
-    address, for the keys of token issuers (JWKS) that the user's RequestAuthentication may name, unless
-    `networkPolicy.fetchJwks` is off.
+    Out to the data planes' API servers, on their ports, at `networkPolicy.apiServerRanges` or any address; and to port
+    443 of any address, for the keys of token issuers (JWKS) that a RequestAuthentication may name, unless
+    `networkPolicy.fetchJwks` is off. Metrics come in from the namespace itself and from `networkPolicy.metricsFrom`.
+    ports: of the data planes' API servers.
 
     Port 8080, with istiod's readiness and its debug pages, needs no rule: a kubelet's probes come from the Pod's own
     node, which no NetworkPolicy keeps out.
@@ -91,50 +113,68 @@ def network_policy_spec(mesh: Mesh) -> Spec:
     to_any = {HTTPS_PORT} if policy.fetch_jwks else set()
     if policy.api_server_ranges:
         ranges = [{"ipBlock": {"cidr": cidr}} for cidr in policy.api_server_ranges]
-        egress.append({"to": ranges, "ports": [_tcp(mesh.api_server_port)]})
+        egress.append({"to": ranges, "ports": _tcp_ports(ports)})
     else:
-        to_any.add(mesh.api_server_port)
+        to_any |= set(ports)
     if to_any:  # no port at all would mean every port
         egress.append({"ports": _tcp_ports(to_any)})
+    scrapers = [{"namespaceSelector": {"matchLabels": {NAMESPACE_NAME_LABEL: one}}} for one in policy.metrics_from]
     return {
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [
             {"ports": [_tcp(XDS_PORT), _tcp(WEBHOOK_PORT)]},
-            {"from": [{"podSelector": {}}], "ports": [_tcp(MONITORING_PORT)]},
+            {"from": [{"podSelector": {}}, *scrapers], "ports": [_tcp(MONITORING_PORT)]},
         ],
         "egress": egress,
     }
 
 
-def exposed_service_annotations(mesh: Mesh) -> dict[str, str]:
-    """Annotations of the exposed Service: the user's, the published name, and whether Pulumi waits for an address."""
-    exposure = mesh.control_plane.exposure
+@dataclass(frozen=True)
+class ExposedService:
+    """A Service through which data planes reach istiod: its name, annotations and spec."""
+
+    name: str
+    annotations: dict[str, str]
+    spec: Spec
+
+
+def exposed_services(mesh: Mesh, revision: Revision) -> list[ExposedService]:
+    """The Services of a revision: one, or two where webhooks have a load balancer of their own, or none."""
+    exposure = revision.exposure
+    if not isinstance(exposure, LoadBalancerExposure):
+        return []
+    xds = {"name": "tls-xds", "port": XDS_PORT, "targetPort": XDS_PORT, "protocol": "TCP"}
+    hooks = {"name": "https-webhooks", "port": WEBHOOK_PORT, "targetPort": WEBHOOK_PORT, "protocol": "TCP"}
+    name = suffixed(f"istiod-exposed-{mesh.name}", revision.name)
+    if exposure.webhooks is None:
+        return [_exposed(name, revision, exposure, exposure, revision.host, [xds, hooks])]
+    return [
+        _exposed(name, revision, exposure, exposure, revision.host, [xds]),
+        _exposed(f"{name}-webhooks", revision, exposure, exposure.webhooks, exposure.webhooks.host, [hooks]),
+    ]
+
+
+def _exposed(
+    name: str, revision: Revision, exposure: LoadBalancerExposure, allowed: Allowed, host: str, ports: list[Spec]
+) -> ExposedService:
     annotations = dict(exposure.annotations)
     if exposure.publish_name:
-        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = mesh.control_plane.host
-    if exposure.open_to_all:
-        annotations[OPEN_TO_ALL_ANNOTATION] = "controlPlane.exposure.openToAll"
-    return annotations | service_wait("LoadBalancer", ready=mesh.control_plane.istiod.wait_until_ready)
-
-
-def exposed_service_spec(mesh: Mesh) -> Spec:
-    """`spec` of the Service through which the data plane reaches istiod: two ports, both TLS, and the allow-list."""
-    exposure = mesh.control_plane.exposure
+        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = host
+    if allowed.open_to_all:
+        annotations[OPEN_TO_ALL_ANNOTATION] = "exposure.openToAll"
     spec: dict[str, Any] = {
         "type": "LoadBalancer",
-        "selector": istiod_selector(mesh),
-        "ports": [
-            {"name": "tls-xds", "port": XDS_PORT, "targetPort": XDS_PORT, "protocol": "TCP"},
-            {"name": "https-webhooks", "port": WEBHOOK_PORT, "targetPort": WEBHOOK_PORT, "protocol": "TCP"},
-        ],
+        "selector": istiod_selector(revision),
+        "ports": ports,
         "allocateLoadBalancerNodePorts": exposure.allocate_node_ports,
     }
-    if exposure.source_ranges:
-        spec["loadBalancerSourceRanges"] = list(exposure.source_ranges)
+    if allowed.source_ranges:
+        spec["loadBalancerSourceRanges"] = list(allowed.source_ranges)
     if exposure.load_balancer_class:
         spec["loadBalancerClass"] = exposure.load_balancer_class
-    return spec
+    wait = service_wait("LoadBalancer", ready=revision.istiod.wait_until_ready)
+    return ExposedService(name, {**annotations, **wait}, spec)
 
 
 def _holds_token(volume: Spec) -> bool:
@@ -150,5 +190,5 @@ def _tcp(port: int) -> dict[str, Any]:
     return {"protocol": "TCP", "port": port}
 
 
-def _tcp_ports(ports: set[int]) -> list[dict[str, Any]]:
+def _tcp_ports(ports: Collection[int]) -> list[dict[str, Any]]:
     return [_tcp(port) for port in sorted(ports)]

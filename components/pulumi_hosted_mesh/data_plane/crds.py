@@ -1,35 +1,47 @@
-"""Istio's custom resource definitions in the user's cluster."""
+"""Istio's custom resource definitions in the data plane's cluster.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
+
+from typing import NotRequired, TypedDict
 
 import pulumi
 
 from pulumi_hosted_mesh.charts.chart import crds_chart
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.values import crds_values
-from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.inputs import ChartsArgs
+from pulumi_hosted_mesh.spec.charts import Charts
+from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import TYPE_DATA_PLANE_CRDS
+
+
+class DataPlaneCrdsArgs(TypedDict):
+    """What one cluster has once, however many meshes it is a member of."""
+
+    cluster: DataPlaneCluster
+    """The data plane's cluster."""
+    charts: NotRequired[ChartsArgs]
+    """Where Istio's charts come from, and their version."""
+    keep_on_destroy: NotRequired[bool]
+    """False removes the definitions with the stack, and with them every Istio object. Default: true."""
 
 
 class DataPlaneCrds(pulumi.ComponentResource):
     """The base chart with the remote profile. Apart from the rest, for these are slow to diff and change seldom.
 
-    mesh: the document; `dataPlane.crds` says whether they outlive the stack.
-    cluster: the user's cluster.
     Raises: InvalidInputError if the cluster is not a data plane, or the charts cannot be used.
     """
 
-    def __init__(
-        self, name: str, *, mesh: Mesh, cluster: DataPlaneCluster, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        require_data_plane(cluster)
+    def __init__(self, name: str, args: DataPlaneCrdsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        charts = read_arguments(Charts, args.get("charts") or {})
         super().__init__(TYPE_DATA_PLANE_CRDS, name, {}, opts)
         crds_chart(
             f"{name}-base",
-            mesh=mesh,
-            cluster=cluster,
-            values=crds_values(mesh),
+            charts=charts,
+            cluster=DataPlaneCluster.of(args["cluster"], name=name, parent=self),
+            values=crds_values(),
             parent=self,
-            keep=mesh.data_plane.crds.keep_on_destroy,
+            keep=args.get("keep_on_destroy", True) is not False,
         )
         self.register_outputs({})

@@ -1,96 +1,116 @@
-"""The user's side of one mesh."""
+"""The data plane of one mesh in one cluster, for one revision of its control plane.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
 
 from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.chart import istio_chart
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, require_data_plane
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
-from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
-from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs, WebhooksArgs
+from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
+from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
+from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE
 
 
-class RemoteDataPlane(pulumi.ComponentResource):
-    """What a user's cluster needs to be served by an istiod elsewhere: no Pod but gateways that the document asks for.
+class RemoteDataPlaneArgs(TypedDict):
+    """What a data plane is made of: nothing of the control plane's but its endpoint."""
 
-    mesh: the document.
-    cluster: the user's cluster; the mesh's namespace exists there already (`DataPlaneAccess` makes it).
-    endpoint: the control plane's public facts.
-    after: what has to exist before, in the same stack: the mesh's namespace.
-    gateways_after: what gateways wait for besides, in the same stack: the control plane, which completes their Pods.
-    Outputs: `webhook_manifests`, what was installed, or with `unmanaged` webhooks what an integrator must install.
+    cluster: DataPlaneCluster
+    """The data plane's cluster; the mesh's namespace exists there already (`DataPlaneAccess` makes it)."""
+    endpoint: EndpointArgs
+    """The control plane's public facts."""
+    webhooks: NotRequired[WebhooksArgs]
+    """Injection and validation."""
+    gateways: NotRequired[list[GatewayArgs]]
+    """Gateways to run there."""
+    charts: NotRequired[ChartSourceArgs]
+    """Where Istio's charts and images come from; their version is the endpoint's."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart with the remote profile."""
+    wait_for_gateways: NotRequired[bool]
+    """False does not wait until gateways run: for clusters without nodes. Default: true."""
+
+
+class RemoteDataPlane(pulumi.ComponentResource):
+    """What a cluster needs to be served by an istiod elsewhere: no Pod but gateways that are asked for.
+
     Raises: InvalidInputError if the cluster is not a data plane, or the charts cannot be used.
     """
 
-    webhook_manifests: pulumi.Output[list[webhooks.Manifest]]
+    webhook_manifests: pulumi.Output[list[dict[str, Any]]]
+    """What was installed, or with `unmanaged` webhooks what an integrator must install."""
 
     def __init__(
         self,
         name: str,
-        *,
-        mesh: Mesh,
-        cluster: DataPlaneCluster,
-        endpoint: ControlPlaneEndpoint,
-        after: Sequence[pulumi.Resource] = (),
-        gateways_after: Sequence[pulumi.Resource] = (),
+        args: RemoteDataPlaneArgs,
         opts: pulumi.ResourceOptions | None = None,
+        *,
+        after: Sequence[pulumi.Resource] = (),
+        webhooks_after: Sequence[pulumi.Resource] = (),
     ) -> None:
-        require_data_plane(cluster)
+        """after: what has to exist before, in the same program: the mesh's namespace.
+        webhooks_after: what webhooks wait for, and what they go before: istiod, which answers them."""
+        endpoint = ControlPlaneEndpoint.from_facts(args["endpoint"])
+        given = {key: args.get(key) for key in ("webhooks", "gateways", "chart_values")}
+        settings = read_arguments(DataPlaneSettings, given)
+        charts = Charts.at(read_arguments(ChartSource, args.get("charts") or {}), endpoint.document.istio_version)
         super().__init__(TYPE_REMOTE_DATA_PLANE, name, {}, opts)
-        settings = mesh.data_plane.webhooks
+        cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         istio_chart(
             f"{name}-remote",
-            mesh=mesh,
+            mesh=endpoint.mesh,
+            charts=charts,
             cluster=cluster,
             chart="istiod",
             release="istiod-remote",
-            values=remote_values(mesh, endpoint),
+            values=remote_values(endpoint, settings),
             parent=self,
             depends_on=after,
         )
-        wanted = webhooks.manifests(endpoint, settings, webhooks.ca_bundle(endpoint.root_certificate))
-        managed = settings.management is WebhookManagement.MANAGED
-        installed = self._install(name, cluster, wanted) if managed else []
-        for gateway in mesh.data_plane.gateways:
+        wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
+        managed = settings.webhooks.management is WebhookManagement.MANAGED
+        installed = [self._installed(name, cluster, one, webhooks_after) for one in wanted] if managed else []
+        for gateway in settings.gateways:
             istio_chart(
                 f"{name}-gateway-{gateway.name}",
-                mesh=mesh,
+                mesh=endpoint.mesh,
+                charts=charts,
                 cluster=cluster,
                 chart="gateway",
                 release=gateway.name,
-                namespace=gateway.namespace or mesh.namespace,
-                values=gateway_values(mesh, gateway),
+                namespace=gateway.namespace or endpoint.namespace,
+                values=gateway_values(endpoint, gateway),
                 parent=self,
                 # Injection completes a gateway's Pod, once, when it is made. A Pod made too early stays `image: auto`.
-                depends_on=[*after, *installed, *gateways_after],
-                # An integrator's webhooks come after this stack, which says what they are.
-                await_ready=managed and mesh.control_plane.istiod.wait_until_ready,
+                depends_on=[*after, *installed, *webhooks_after],
+                # An integrator's webhooks come after this component, which says what they are.
+                await_ready=managed and args.get("wait_for_gateways", True) is not False,
             )
         self.webhook_manifests = pulumi.Output.from_input(wanted)
         self.register_outputs({"webhook_manifests": self.webhook_manifests})
 
-    def _install(
-        self, name: str, cluster: DataPlaneCluster, manifests: Sequence[webhooks.Manifest]
-    ) -> list[pulumi.Resource]:
-        injection, validation = manifests
-        return [
-            admission.MutatingWebhookConfiguration(
-                f"{name}-injection",
-                metadata=injection["metadata"],
-                webhooks=injection["webhooks"],
-                opts=cluster.options(self),
-            ),
-            admission.ValidatingWebhookConfiguration(
-                f"{name}-validation",
-                metadata=validation["metadata"],
-                webhooks=validation["webhooks"],
-                opts=cluster.options(self),
-            ),
-        ]
+    def _installed(
+        self, name: str, cluster: DataPlaneCluster, manifest: webhooks.Manifest, after: Sequence[pulumi.Resource]
+    ) -> pulumi.Resource:
+        """One configuration. It fails closed, so it comes after what answers it, and goes before that."""
+        kinds = {
+            webhooks.INJECTION_KIND: admission.MutatingWebhookConfiguration,
+            webhooks.VALIDATION_KIND: admission.ValidatingWebhookConfiguration,
+        }
+        resource: pulumi.Resource = kinds[manifest["kind"]](
+            f"{name}-{manifest['metadata']['name']}",
+            metadata=manifest["metadata"],
+            webhooks=manifest["webhooks"],
+            opts=cluster.options(self, depends_on=after),
+        )
+        return resource

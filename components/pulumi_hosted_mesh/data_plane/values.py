@@ -6,55 +6,81 @@ from typing import Any
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.merge import merged
-from pulumi_hosted_mesh.spec.data_plane import Gateway
-from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION
+from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, Gateway
+from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL, chart_revision
 
 
-def remote_values(mesh: Mesh, endpoint: ControlPlaneEndpoint) -> dict[str, Any]:
-    """The istiod chart with the remote profile: no istiod, only the name `istiod` that leads to the provider's."""
+def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -> dict[str, Any]:
+    """The istiod chart with the remote profile: no istiod, only the name `istiod` that leads to the control plane's."""
     required = {
         "profile": "remote",
         # As in that profile, said again: values win over a profile, and these two would start an istiod here.
         "istiodRemote": {"enabled": True, "enabledLocalInjectorIstiod": False},
-        "revision": _revision(mesh),
+        "revision": chart_revision(endpoint.revision),
         "global": {
-            "istioNamespace": mesh.namespace,
+            "istioNamespace": endpoint.namespace,
             # Becomes a Service of type ExternalName: proxies use the host itself, tools expect `istiod.<namespace>`.
             "remotePilotAddress": endpoint.host,
             # Ours are better suited; see `webhooks`.
             "operatorManageWebhooks": True,
             "configValidation": False,
-            # istiod's rights are ours, and fewer; see `istiod_rights`.
+            # istiod's rights are ours, and fewer; see `rights`.
             "enableReaderRBAC": False,
             "configCluster": False,
-            "meshID": mesh.name,
-            "network": mesh.data_plane.network,
-            "multiCluster": {"clusterName": mesh.cluster_name},
+            "meshID": endpoint.mesh,
+            "network": endpoint.document.network,
+            "multiCluster": {"clusterName": endpoint.document.cluster_id},
         },
     }
-    return merged(mesh.chart_values.data_plane, required)
+    return merged(settings.chart_values, required)
 
 
-def crds_values(mesh: Mesh) -> dict[str, Any]:
+def crds_values() -> dict[str, Any]:
     """The base chart with the remote profile, reduced to the custom resource definitions."""
     return {
         "profile": "remote",
         # No default revision, no validation webhook of the chart's own.
         "defaultRevision": "",
-        "global": {"istioNamespace": mesh.namespace, "enableReaderRBAC": False},
+        "global": {"enableReaderRBAC": False},
     }
 
 
-def gateway_values(mesh: Mesh, gateway: Gateway) -> dict[str, Any]:
+def gateway_values(endpoint: ControlPlaneEndpoint, gateway: Gateway) -> dict[str, Any]:
     """The gateway chart: a proxy of the mesh's revision that injection completes."""
-    required: dict[str, Any] = {"name": gateway.name, "revision": _revision(mesh)}
-    # The chart's role lets the gateway read Secrets; istiod cannot serve them here, so nothing needs it.
-    required["rbac"] = {"enabled": False}
-    if mesh.data_plane.network:
-        required["labels"] = {"topology.istio.io/network": mesh.data_plane.network}
-    return merged(gateway.chart_values, required)
+    required: dict[str, Any] = {
+        "name": gateway.name,
+        "revision": chart_revision(endpoint.revision),
+        # The chart's role lets the gateway read Secrets; it gets its certificates from istiod or from files.
+        "rbac": {"enabled": False},
+        "service": service_values(gateway),
+        "nodeSelector": dict(gateway.scheduling.node_selector),
+        "tolerations": [one.model_dump(exclude_none=True) for one in gateway.scheduling.tolerations],
+        "affinity": dict(gateway.scheduling.affinity),
+        "imagePullSecrets": [{"name": one} for one in gateway.image_pull_secrets],
+    }
+    if gateway.scheduling.priority_class:
+        required["priorityClassName"] = gateway.scheduling.priority_class
+    if gateway.replicas is not None:
+        required |= {"replicaCount": gateway.replicas, "autoscaling": {"enabled": False}}
+    if endpoint.document.network:
+        required["labels"] = {NETWORK_LABEL: endpoint.document.network}
+    given = {key: value for key, value in required.items() if value not in ({}, [])}
+    return merged(gateway.chart_values, given)
 
 
-def _revision(mesh: Mesh) -> str:
-    return "" if mesh.revision == DEFAULT_REVISION else mesh.revision
+def service_values(gateway: Gateway) -> dict[str, Any]:
+    """`service` of the gateway chart, as far as the document says anything."""
+    service = gateway.service
+    values: dict[str, Any] = {"type": service.type.value} if service.type else {}
+    if service.annotations:
+        values["annotations"] = dict(service.annotations)
+    if service.ports:
+        values["ports"] = [
+            {"name": one.name, "port": one.port, "targetPort": one.target_port or one.port, "protocol": "TCP"}
+            for one in service.ports
+        ]
+    if service.load_balancer_class:
+        values["loadBalancerClass"] = service.load_balancer_class
+    if service.source_ranges:
+        values["loadBalancerSourceRanges"] = list(service.source_ranges)
+    return values

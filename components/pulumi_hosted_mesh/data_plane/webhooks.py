@@ -1,4 +1,4 @@
-"""The webhook configurations of the user's cluster, by URL, as plain manifests.
+"""The webhook configurations of the data plane's cluster, by URL, as plain manifests.
 
 Istio's charts have them too, but there time-outs are fixed, a CA bundle would have to be a chart value (unknown at the
 first preview, which hides the whole chart), and an integrator who takes them over would not get what we tested.
@@ -14,9 +14,18 @@ import pulumi
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.spec.data_plane import Webhooks
-from pulumi_hosted_mesh.vocabulary import DATA_PLANE, DEFAULT_REVISION, INJECTION_LABEL, REVISION_LABEL
+from pulumi_hosted_mesh.vocabulary import (
+    DATA_PLANE,
+    DEFAULT_REVISION,
+    DEFAULT_TAG,
+    INJECTION_LABEL,
+    REVISION_LABEL,
+    TAG_LABEL,
+    suffixed,
+)
 
 ADMISSION = "admissionregistration.k8s.io/v1"
+INJECTION_KIND, VALIDATION_KIND = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 INJECT_LABEL = "sidecar.istio.io/inject"
 ISTIO_GROUPS = ["security.istio.io", "networking.istio.io", "telemetry.istio.io", "extensions.istio.io"]
 Manifest = dict[str, Any]
@@ -28,12 +37,18 @@ def ca_bundle(root_certificate: pulumi.Output[str]) -> pulumi.Output[str]:
 
 
 def manifests(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> list[Manifest]:
-    """Both configurations. `bundle` may be an output; all else is plain."""
-    return [injection(endpoint, settings, bundle), validation(endpoint, settings, bundle)]
+    """All configurations of one revision: injection, one more for each of its tags, validation.
+
+    `bundle` may be an output; all else is plain.
+    """
+    tagged = [injection(endpoint, settings, bundle, tag) for tag in endpoint.document.tags]
+    return [injection(endpoint, settings, bundle), *tagged, validation(endpoint, settings, bundle)]
 
 
-def injection(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> Manifest:
-    """Sidecars for new Pods: of namespaces and of Pods that ask for this revision."""
+def injection(
+    endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str], tag: str | None = None
+) -> Manifest:
+    """Sidecars for new Pods: of namespaces and of Pods that ask for this revision, or for a tag that names it."""
     common = {
         "clientConfig": {"url": endpoint.injection_url, "caBundle": bundle},
         "sideEffects": "None",
@@ -44,26 +59,31 @@ def injection(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi
         "matchPolicy": "Equivalent",
         "rules": [_rule(["CREATE"], [""], ["v1"], ["pods"])],
     }
+    name = "istio-sidecar-injector" if tag is None else "istio-revision-tag"
     return {
         "apiVersion": ADMISSION,
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": _metadata(endpoint, "istio-sidecar-injector"),
+        "kind": INJECTION_KIND,
+        "metadata": _metadata(endpoint, name, tag),
         "webhooks": [
-            {**common, "name": f"{name}.sidecar-injector.istio.io", **selectors}
-            for name, selectors in _injection_selectors(endpoint.revision).items()
+            {**common, "name": f"{case}.sidecar-injector.istio.io", **selectors}
+            for case, selectors in _injection_selectors(tag or endpoint.revision).items()
         ],
     }
 
 
 def validation(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> Manifest:
     """istiod checks each Istio object before it is stored: of this revision, or of none if this is the default one."""
-    revision_matches = {"key": REVISION_LABEL, "operator": "In", "values": [endpoint.revision]}
+    revision_matches = {
+        "key": REVISION_LABEL,
+        "operator": "In",
+        "values": [endpoint.revision, *(tag for tag in endpoint.document.tags if tag != DEFAULT_TAG)],
+    }
     names = {"rev.validation.istio.io": [revision_matches]}
-    if endpoint.revision == DEFAULT_REVISION:
+    if endpoint.is_default:
         names["validation.istio.io"] = [{"key": REVISION_LABEL, "operator": "DoesNotExist"}]
     return {
         "apiVersion": ADMISSION,
-        "kind": "ValidatingWebhookConfiguration",
+        "kind": VALIDATION_KIND,
         "metadata": _metadata(endpoint, "istio-validator"),
         "webhooks": [
             {
@@ -83,9 +103,12 @@ def validation(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulum
     }
 
 
-def _injection_selectors(revision: str) -> dict[str, Manifest]:
-    """Which Pods each webhook of the configuration is asked about; the same cases as in Istio's own chart."""
-    wants = {"key": REVISION_LABEL, "operator": "In", "values": [revision]}
+def _injection_selectors(chosen_by: str) -> dict[str, Manifest]:
+    """Which Pods each webhook of a configuration is asked about; the same cases as in Istio's own chart.
+
+    chosen_by: the revision or tag that namespaces and Pods name.
+    """
+    wants = {"key": REVISION_LABEL, "operator": "In", "values": [chosen_by]}
     not_refused = {"key": INJECT_LABEL, "operator": "NotIn", "values": ["false"]}
     unrevised = {"key": REVISION_LABEL, "operator": "DoesNotExist"}
     unlabelled = {"key": INJECTION_LABEL, "operator": "DoesNotExist"}
@@ -93,7 +116,7 @@ def _injection_selectors(revision: str) -> dict[str, Manifest]:
         "rev.namespace": _selectors([wants, unlabelled], [not_refused]),
         "rev.object": _selectors([unrevised, unlabelled], [not_refused, wants]),
     }
-    if revision == DEFAULT_REVISION:
+    if chosen_by == DEFAULT_REVISION:
         enabled = {"key": INJECTION_LABEL, "operator": "In", "values": ["enabled"]}
         asked = {"key": INJECT_LABEL, "operator": "In", "values": ["true"]}
         cases["namespace"] = _selectors([enabled], [not_refused])
@@ -115,8 +138,10 @@ def _rule(operations: list[str], groups: list[str], versions: list[str], resourc
     }
 
 
-def _metadata(endpoint: ControlPlaneEndpoint, name: str) -> Manifest:
-    """Names carry revision and namespace, so that several revisions live in one cluster."""
-    revision = "" if endpoint.revision == DEFAULT_REVISION else f"-{endpoint.revision}"
-    labels = {**vocabulary.labels(endpoint.name, DATA_PLANE), REVISION_LABEL: endpoint.revision}
-    return {"name": f"{name}{revision}-{endpoint.namespace}", "labels": labels}
+def _metadata(endpoint: ControlPlaneEndpoint, name: str, tag: str | None = None) -> Manifest:
+    """Names carry revision or tag, and namespace, so that several meshes and revisions live in one cluster."""
+    labels = {**vocabulary.labels(endpoint.mesh, DATA_PLANE), REVISION_LABEL: endpoint.revision}
+    if tag is not None:
+        # istioctl lists tags by it (istioctl/pkg/tag).
+        return {"name": f"{name}-{tag}-{endpoint.namespace}", "labels": {**labels, TAG_LABEL: tag}}
+    return {"name": f"{suffixed(name, endpoint.revision)}-{endpoint.namespace}", "labels": labels}

@@ -23,8 +23,8 @@ from pulumi_hosted_mesh.vocabulary import (
 ENGINE = "engine"
 TITLES = {
     ENGINE: "Pulumi's state, encrypted",
-    CONTROL_PLANE: "control plane: the provider's cluster",
-    DATA_PLANE: "data plane: the user's cluster",
+    CONTROL_PLANE: "control plane's cluster",
+    DATA_PLANE: "data plane's cluster",
 }
 MANY = 4  # names of one kind that a box lists; of more it tells the number
 

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pulumi_hosted_mesh.spec.charts import Charts
 from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Text
+
+
+class Client(Model):
+    """How fast, and how patiently, Pulumi's Kubernetes client asks the API server."""
+
+    qps: Annotated[float, Field(gt=0)] | None = None
+    """Requests per second; by default the provider plug-in's."""
+    burst: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """Requests at once; by default the provider plug-in's."""
+    timeout_seconds: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """How long one request may take, in seconds; by default 32."""
 
 
 class ClusterReference(Model):
@@ -20,3 +36,21 @@ class ClusterReference(Model):
     authorities. While it stays, objects are updated in place; when it changes, all of them are replaced. So set it
     before the authority is rotated, and where clusters share one; for a new mesh the uid of the namespace kube-system
     is a good choice. For stacks that exist, set what the state has: clusterIdentifier without the role before it."""
+    client: Client = Client()
+    """Settings of Pulumi's Kubernetes client."""
+
+    @property
+    def client_settings(self) -> Any:
+        """The settings that are given, by name."""
+        return self.client.model_dump(exclude_none=True) or None
+
+
+class ClusterBase(Model):
+    """What a data plane's cluster has once, however many meshes it is a member of: the stack `cluster`."""
+
+    cluster: ClusterReference
+    """The data plane's cluster."""
+    charts: Charts = Charts()
+    """Where Istio's charts come from, and the newest version that a mesh of this cluster has."""
+    keep_on_destroy: Annotated[bool, Field(strict=True)] = True
+    """False removes Istio's custom resource definitions with the stack, and with them every Istio object."""

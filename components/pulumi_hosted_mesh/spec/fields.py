@@ -7,7 +7,7 @@ import re
 import ssl
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -36,10 +36,16 @@ LONGEST_REVISION = 63 - len("istiod-")
 class Model(BaseModel):
     """A part of the document: camelCase in YAML, nothing unknown, immutable once read.
 
-    A field is described by the docstring below it; `schema` reads those.
+    A field is described by the docstring below it.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
+
+    def arguments(self) -> Any:
+        """The fields that are given, as a component takes them: in snake_case, plain."""
+        return self.model_dump(mode="json", by_alias=False, exclude_unset=True)
 
 
 def dns_label(value: str) -> str:
@@ -276,6 +282,16 @@ def pem_certificate(value: str) -> str:
     return value
 
 
+def pem_request(value: str) -> str:
+    if "PRIVATE KEY" in value:
+        raise RuleBrokenError("holds a private key", "Remove it from the document now, and give the request alone")
+    if not value.strip().startswith("-----BEGIN CERTIFICATE REQUEST-----"):
+        raise RuleBrokenError(
+            "must be a PEM certificate signing request", "Begin it with -----BEGIN CERTIFICATE REQUEST-----"
+        )
+    return value
+
+
 def file_path(value: str) -> str:
     if "\n" in value or not value.strip():
         raise RuleBrokenError("must be the path of a file, not its content", "Save the content as a file, mode 0600")
@@ -304,4 +320,5 @@ LogLevels = Annotated[Text, AfterValidator(log_levels), Field(json_schema_extra=
 Variable = Annotated[Text, AfterValidator(variable)]
 VariableValue = Annotated[Text, AfterValidator(variable_value)]
 PemCertificate = Annotated[Text, AfterValidator(pem_certificate)]
+PemRequest = Annotated[Text, AfterValidator(pem_request)]
 FilePath = Annotated[Text, AfterValidator(file_path)]

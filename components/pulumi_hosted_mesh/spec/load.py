@@ -1,4 +1,4 @@
-"""Reading a document: from text or from parsed YAML to a `Mesh`, or to one clear error."""
+"""Reading a document or a component's arguments: to a model, or to one clear error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.fields import Model
-from pulumi_hosted_mesh.spec.mesh import Mesh
 
 M = TypeVar("M", bound=Model)
 MERGE = "tag:yaml.org,2002:merge"
@@ -50,26 +49,18 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def read_mesh(document: object, source: str = "the mesh document") -> Mesh:
-    """The mesh that parsed YAML describes.
-
-    Raises: InvalidInputError with every problem found, each naming the field, the rule and the fix.
-    """
-    return read(Mesh, document, source)
-
-
-def read_mesh_file(path: Path) -> Mesh:
-    """The mesh that a YAML file describes. Raises: InvalidInputError."""
+def read_file(model: type[M], path: Path) -> M:
+    """The document that a YAML file holds. Raises: InvalidInputError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
         raise InvalidInputError([Problem("(file)", f"cannot be read: {reason}", "Check the path")], str(path)) from None
-    return read_mesh_text(text, str(path))
+    return read_text(model, text, str(path))
 
 
-def read_mesh_text(text: str, source: str = "the mesh document") -> Mesh:
-    """The mesh that YAML or JSON text describes. Raises: InvalidInputError."""
+def read_text(model: type[M], text: str, source: str) -> M:
+    """The document that YAML or JSON text holds. Raises: InvalidInputError."""
     try:
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
     except yaml.YAMLError as error:
@@ -79,22 +70,64 @@ def read_mesh_text(text: str, source: str = "the mesh document") -> Mesh:
             rule, fix = "is given twice in one mapping, so the first would be dropped", "Make one of the two"
             raise InvalidInputError([Problem(f"{error.problem} ({where})", rule, fix)], source) from None
         raise InvalidInputError([Problem(f"({where})", "is not valid YAML", "Correct the syntax")], source) from None
-    return read_mesh(document, source)
+    return read(model, document, source)
 
 
-def read(model: type[M], document: object, source: str) -> M:
-    """The same for any part of a document."""
+def read(model: type[M], document: object, source: str = "the mesh document") -> M:
+    """What parsed YAML describes.
+
+    Raises: InvalidInputError with every problem found, each naming the field, the rule and the fix.
+    """
+    return _validated(model, document, source, by_name=False)
+
+
+def read_arguments(model: type[M], arguments: object, source: str = "the component's arguments") -> M:
+    """What a component's arguments describe: fields in snake_case, without those that are None.
+
+    A model that has been read already is taken as it is. Raises: InvalidInputError.
+    """
+    return arguments if isinstance(arguments, model) else _validated(model, _given(arguments), source, by_name=True)
+
+
+def _given(arguments: Any) -> Any:
+    """Without what is None: other languages' SDKs send what was left out so."""
+    if isinstance(arguments, Mapping):
+        return {key: _given(value) for key, value in arguments.items() if value is not None}
+    if isinstance(arguments, list | tuple):
+        return [_given(value) for value in arguments]
+    return arguments
+
+
+def _validated(model: type[M], document: object, source: str, *, by_name: bool) -> M:
     if not isinstance(document, Mapping):
         raise InvalidInputError(
             [Problem("(document)", "must be a mapping of fields to values", "See the schema")], source
         )
     try:
-        return model.model_validate(document, by_alias=True, by_name=False)
+        return model.model_validate(document, by_alias=True, by_name=by_name)
     except ValidationError as error:
         problems = [
             _problem(model, one["type"], one["loc"], one.get("ctx", {}), one["input"]) for one in error.errors()
         ]
         raise InvalidInputError(problems, source) from None
+
+
+def _walk(model: type[BaseModel], location: Location) -> tuple[list[str | int], list[type[BaseModel]]]:
+    """The location as it is written, and the models that may stand there; none where names are free.
+
+    Pydantic puts the tag of a tagged union in between, which is no step of a path in the document.
+    """
+    written, models = list[str | int](), [model]
+    for step in location:
+        tagged = [one for one in models if step in get_args(getattr(one.model_fields.get("kind"), "annotation", None))]
+        if tagged:
+            models = tagged
+            continue
+        written.append(step)
+        if isinstance(step, str):
+            fields = [field for one in models for field in one.model_fields.values() if step == field.alias]
+            models = [found for field in fields for found in _models_in(field.annotation)]
+    return written, models
 
 
 def _problem(
@@ -103,7 +136,7 @@ def _problem(
     """The problem without the value, which may be a secret."""
     if location and location[-1] == "[key]":  # pydantic's mark for the name of an entry, not its value
         location = location[:-1]
-    field = path_of(location)
+    field = path_of(_walk(model, location)[0])
     broken = context.get("error")
     if isinstance(broken, RuleBrokenError):
         return Problem(field, broken.rule, broken.fix)
@@ -115,6 +148,8 @@ def _problem(
         return Problem(field, TYPES[kind], _in_quotes(model, location, value))
     if kind in TYPES:
         return Problem(field, TYPES[kind], "Change its value")
+    if kind == "union_tag_invalid":
+        return Problem(f"{field}.kind", f"must be one of {context.get('expected_tags')}", "Choose one of these")
     if kind == "enum":
         return Problem(field, f"must be one of {context.get('expected')}", "Choose one of these")
     if kind == "string_pattern_mismatch":
@@ -142,7 +177,7 @@ def _unknown_field(model: type[BaseModel], location: Location) -> Problem:
     known = sorted(fields_at(model, location[:-1]))
     near = difflib.get_close_matches(str(location[-1]), known, n=1)
     fix = f"Did you mean {near[0]}?" if near else f"The fields here are {', '.join(known)}"
-    return Problem(path_of(location), "is not a field of the document", fix.rstrip("."))
+    return Problem(path_of(_walk(model, location)[0]), "is not a field of the document", fix.rstrip("."))
 
 
 def fields_at(model: type[BaseModel], location: Location) -> list[str]:
@@ -150,20 +185,14 @@ def fields_at(model: type[BaseModel], location: Location) -> list[str]:
 
     None where names are free, as in a mapping of environment variables.
     """
-    for step in location:
-        if isinstance(step, str):
-            field = next(f for f in model.model_fields.values() if f.alias == step)
-            part = _model_in(field.annotation)
-            if part is None:
-                return []
-            model = part
-    return [str(field.alias) for field in model.model_fields.values()]
+    models = _walk(model, location)[1]
+    return list(dict.fromkeys(str(field.alias) for one in models for field in one.model_fields.values()))
 
 
-def _model_in(annotation: object) -> type[BaseModel] | None:
+def _models_in(annotation: object) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+        return [annotation]
+    return [found for part in get_args(annotation) for found in _models_in(part)]
 
 
 def path_of(location: Location) -> str:

@@ -1,137 +1,138 @@
-"""The mesh document: one per mesh, and the only input of every stack."""
+"""The mesh document: what a mesh is, the revisions of its control plane, and the clusters that belong to it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Iterable
+from typing import Annotated, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.control_plane import CHARTS_ENVIRONMENT, OUR_ENVIRONMENT, ControlPlane
-from pulumi_hosted_mesh.spec.data_plane import DataPlane
-from pulumi_hosted_mesh.spec.fields import (
-    ChartRepository,
-    ChartVersion,
-    Domain,
-    FilePath,
-    MeshName,
-    Model,
-    Revision,
-    Text,
-)
+from pulumi_hosted_mesh.spec.control_plane import ControlPlane
+from pulumi_hosted_mesh.spec.data_plane import Membership
+from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
+from pulumi_hosted_mesh.spec.features import Features
+from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
+from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
+from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, HTTPS_PORT, namespace_of
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, HTTPS_PORT, namespace_of
 
-ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
-
-
-class Charts(Model):
-    """Where Istio's Helm charts (base, istiod, gateway) and images come from."""
-
-    repository: ChartRepository = ISTIO_REPOSITORY
-    """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
-    version: ChartVersion = "1.31.1"
-    """Version of the charts, and of istiod."""
-    path: FilePath | None = None
-    """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
-    hub: Text | None = None
-    """Registry and folder of the images; by default the charts' own."""
-    tag: Text | None = None
-    """Tag of the images; by default the charts' own."""
+T = TypeVar("T")
 
 
-def chosen_profile(values: dict[str, object]) -> dict[str, object]:
-    """Refuses a profile: it decides which side a chart is for. The chart reads it at two places."""
-    settings = values.get("global")
-    if "profile" in values or (isinstance(settings, dict) and "profile" in settings):
-        raise RuleBrokenError(
-            "must not choose a profile: it says whether the chart runs istiod, which the split decides",
-            "Leave profile out, and set the values that you want from it",
-        )
+def at_least_one(values: tuple[T, ...]) -> tuple[T, ...]:
+    if not values:
+        raise RuleBrokenError("is empty", "Add one")
     return values
-
-
-def environment_once(values: dict[str, object]) -> dict[str, object]:
-    """Refuses in `env` and `envVarFrom` what would be in istiod's environment twice."""
-    env, more = values.get("env"), values.get("envVarFrom")
-    names = set(env) & CHARTS_ENVIRONMENT if isinstance(env, dict) else set()
-    if isinstance(more, list):
-        names |= {str(one.get("name")) for one in more if isinstance(one, dict)} & (
-            CHARTS_ENVIRONMENT | OUR_ENVIRONMENT
-        )
-    if names:
-        raise RuleBrokenError(
-            f"sets {', '.join(sorted(names))} in istiod's environment, which is set already, by the chart or for the "
-            "split",
-            "Leave it out",
-        )
-    return values
-
-
-Values = Annotated[dict[str, object], AfterValidator(chosen_profile)]
-
-
-class ChartValues(Model):
-    """An escape hatch: more Helm values, merged under those that the split depends on."""
-
-    control_plane: Annotated[Values, AfterValidator(environment_once)] = {}
-    """For the istiod chart in the provider's cluster. No `profile`."""
-    data_plane: Values = {}
-    """For the istiod chart with the remote profile in the user's cluster. No `profile`."""
 
 
 class Mesh(Model):
-    """One service mesh: its control plane in the provider's cluster, its proxies in the user's."""
+    """One service mesh: revisions of its control plane in one cluster, its proxies in one or several others."""
 
     name: MeshName
-    """The mesh's name; its namespace in both clusters is `mesh-<name>`."""
-    revision: Revision = DEFAULT_REVISION
-    """Istio's revision of this control plane."""
-    trust_domain: Domain = "cluster.local"
-    """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`."""
-    cluster_domain: Domain = "cluster.local"
-    """DNS domain of the user's cluster."""
-    control_plane: ControlPlane
-    """What is made in the provider's cluster."""
-    data_plane: DataPlane
-    """What is made in the user's cluster."""
+    """The mesh's name, and Istio's mesh ID; its namespace in each cluster is `mesh-<name>`."""
+    trust_domain: Domain | None = None
+    """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`; by default `<name>.mesh.local`."""
     trust: Trust = Trust()
     """Certificate authorities and lifetimes."""
-    charts: Charts = Charts()
-    """Where Istio's charts and images come from."""
-    chart_values: ChartValues = ChartValues()
-    """More Helm values; an escape hatch, not needed for the split to work."""
+    control_plane: ControlPlane = ControlPlane()
+    """The control plane's cluster, and the mesh's namespace there."""
+    revisions: Annotated[tuple[Revision, ...], AfterValidator(at_least_one)]
+    """The revisions of istiod; one, or two while the data plane moves from one to the other."""
+    tags: dict[DnsLabel, RevisionName] = {}
+    """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
+    `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    memberships: Annotated[tuple[Membership, ...], AfterValidator(at_least_one)]
+    """The data planes' clusters."""
 
     @property
     def namespace(self) -> str:
-        """The mesh's namespace, the same in both clusters."""
+        """The mesh's namespace, the same in each cluster."""
         return namespace_of(self.name)
 
     @property
-    def cluster_name(self) -> str:
-        """Istio's cluster ID of the data plane."""
-        return self.data_plane.cluster_name or self.name
+    def domain(self) -> str:
+        """The trust domain."""
+        return self.trust_domain or f"{self.name}.mesh.local"
+
+    def cluster_id(self, membership: Membership) -> str:
+        """Istio's name of a membership's cluster."""
+        named = self.name if membership.name == DEFAULT_MEMBERSHIP else f"{self.name}-{membership.name}"
+        return membership.cluster_id or named
+
+    def network(self, membership: Membership) -> str:
+        """Istio's name of a membership's network."""
+        return self.cluster_id(membership) if membership.network is None else membership.network
+
+    def tags_of(self, revision: Revision) -> tuple[str, ...]:
+        """The tags that name a revision."""
+        return tuple(sorted(tag for tag, name in self.tags.items() if name == revision.name))
 
     @property
-    def api_server_port(self) -> int:
-        """Port of the user's API server."""
-        return urlsplit(self.data_plane.access.api_server).port or HTTPS_PORT
+    def api_server_ports(self) -> set[int]:
+        """Ports of the data planes' API servers, as far as the document tells their addresses."""
+        servers = [one.access.api_server or (one.cluster.server if one.cluster else None) for one in self.memberships]
+        return {urlsplit(server).port or HTTPS_PORT for server in servers if server}
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        hosts = [revision.host for revision in self.revisions]
+        hosts += [
+            one.exposure.webhooks.host
+            for one in self.revisions
+            if isinstance(one.exposure, LoadBalancerExposure) and one.exposure.webhooks
+        ]
+        _refuse_repeated("revisions", "name", (one.name for one in self.revisions))
+        _refuse_repeated("revisions", "host", hosts)
+        _refuse_repeated("memberships", "name", (one.name for one in self.memberships))
+        _refuse_repeated("memberships", "clusterId", map(self.cluster_id, self.memberships))
+        return self
+
+    @model_validator(mode="after")
+    def _tags_name_revisions(self) -> Self:
+        known = {revision.name for revision in self.revisions}
+        for tag, revision in self.tags.items():
+            if revision not in known:
+                rule = f"tags.{tag} names a revision that is not there"
+                raise RuleBrokenError(rule, f"Name one of {', '.join(sorted(known))}")
+            if tag in known:
+                rule = f"tags.{tag} is the name of a revision too, so namespaces could not tell which is meant"
+                raise RuleBrokenError(rule, "Choose another tag, or rename the revision")
+        return self
+
+    @model_validator(mode="after")
+    def _features_are_granted(self) -> Self:
+        for revision in self.revisions:
+            for membership in self.memberships:
+                if missing := not_granted(revision.features, membership.access.features):
+                    rule = (
+                        f"revision {revision.name} has features that membership {membership.name} does not grant: "
+                        f"{', '.join(missing)}"
+                    )
+                    raise RuleBrokenError(rule, "Set them in that membership's access.features too, or leave them out")
+        return self
 
     @model_validator(mode="after")
     def _ranges_limit_something(self) -> Self:
         policy = self.control_plane.network_policy
-        if policy.api_server_ranges and policy.fetch_jwks and self.api_server_port == HTTPS_PORT:
+        if policy.api_server_ranges and policy.fetch_jwks and self.api_server_ports == {HTTPS_PORT}:
             raise RuleBrokenError(
-                "controlPlane.networkPolicy.apiServerRanges would limit nothing: that server's port is 443, which is "
+                "controlPlane.networkPolicy.apiServerRanges would limit nothing: those servers' port is 443, which is "
                 "open to any address for the keys of token issuers",
                 "Set fetchJwks: false beside it, or leave the ranges out",
             )
         return self
 
-    @model_validator(mode="after")
-    def _gateways_have_names_of_their_own(self) -> Self:
-        names = [gateway.name for gateway in self.data_plane.gateways]
-        if len(set(names)) != len(names):
-            raise RuleBrokenError("dataPlane.gateways has two gateways of one name", "Give each its own name")
-        return self
+
+def not_granted(wanted: Features, granted: Features) -> list[str]:
+    """Features, as the document writes them, that are wanted and not granted."""
+    allowed = {row.name for row in granted.chosen()}
+    return [str(Features.model_fields[row.name].alias) for row in wanted.chosen() if row.name not in allowed]
+
+
+def _refuse_repeated(part: str, field: str, values: Iterable[str]) -> None:
+    found = list(values)
+    if len(set(found)) != len(found):
+        raise RuleBrokenError(f"{part} has two with one {field}", f"Give each its own {field}")

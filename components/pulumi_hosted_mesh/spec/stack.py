@@ -1,10 +1,13 @@
-"""What a stack's configuration says beside the mesh: which part of it to build, and where the rest comes from."""
+"""What a stack's configuration says beside its document: which part to build, and where the rest comes from."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from pulumi_hosted_mesh.spec.fields import Model, PemCertificate, Text
+from pydantic import Field
+
+from pulumi_hosted_mesh.spec.fields import MeshName, Model, PemCertificate, PemRequest, Text
+from pulumi_hosted_mesh.spec.trust import Trust
 
 
 class StackKind(StrEnum):
@@ -12,26 +15,63 @@ class StackKind(StrEnum):
 
     ALL_IN_ONE = "all-in-one"
     TRUST = "trust"
+    ROOT = "root"
+    CLUSTER = "cluster"
     ACCESS = "access"
     CONTROL_PLANE = "control-plane"
     DATA_PLANE = "data-plane"
+
+
+class RootSettings(Model):
+    """The document of the stack `root`: one root, and the meshes whose intermediates it signs."""
+
+    name: MeshName
+    """The root's name; also in its certificate."""
+    trust: Trust = Trust()
+    """Algorithm and lifetimes; of `root` and `intermediate`."""
+    requests: dict[MeshName, PemRequest] = {}
+    """Certificate signing requests, PEM, by name of the mesh: the output `request` of a stack `trust`."""
+    stacks: dict[MeshName, Text] = {}
+    """Stacks of kind `trust`, by name of the mesh, where they can be read from here instead."""
 
 
 class References(Model):
     """Names of the stacks, `organization/project/stack`, whose outputs this one reads."""
 
     trust: Text | None = None
-    """The stack of kind `trust`: for `control-plane` (cacerts) and `data-plane` (public root certificate)."""
-    access: Text | None = None
-    """The stack of kind `access`: for `control-plane`."""
+    """The stack of kind `trust`: for `control-plane`."""
+    root: Text | None = None
+    """The stack of kind `root`: for `control-plane`."""
+    access: Text | dict[str, Text] | None = None
+    """The stack of kind `access`, for `control-plane`; with several memberships one for each, by name."""
+    control_plane: Text | None = None
+    """The stack of kind `control-plane`: for `data-plane`."""
+
+
+class Token(Model):
+    """A rotation of istiod's long-lived token, in the stack `access`; wins over the document's."""
+
+    generation: int = Field(ge=1)
+    """As `access.tokenGeneration`."""
+    keep_previous: bool = False
+    """As `access.keepPreviousToken`."""
 
 
 class StackSettings(Model):
-    """The configuration keys of this program, `hosted-mesh:<field>`, but for the mesh itself."""
+    """The configuration keys of this program, `hosted-mesh:<field>`, but for the documents."""
 
     stack: StackKind
     """What this stack builds."""
     references: References = References()
     """Where a stack that is not all-in-one gets what others made."""
+    certificate: PemCertificate | None = None
+    """The mesh's intermediate certificate, PEM, public: for `control-plane` without a reference to `root`."""
     root_certificate: PemCertificate | None = None
-    """The mesh's public root certificate, PEM: lets the `data-plane` stack run with no access to another stack."""
+    """The root's certificate, PEM, public: for `control-plane` without a reference to `root`."""
+    cacerts: dict[str, str] | None = None
+    """With `trust.management: brought`, the files of `cacerts` by name: for `control-plane` and `all-in-one`. A secret
+    (`pulumi config set --secret`)."""
+    kubeconfigs: dict[str, str] | None = None
+    """With `access.token: bounded`, istiod's kubeconfigs by name of the membership: for `control-plane`. A secret."""
+    token: Token | None = None
+    """A rotation of istiod's token, for `access`; `hosted-mesh rotate` sets it."""

@@ -22,6 +22,14 @@ class KeyAlgorithm(StrEnum):
     RSA_4096 = "rsa-4096"
 
 
+class AuthorityManagement(StrEnum):
+    """Who makes the mesh's intermediate authority."""
+
+    OWN = "own"
+    BROUGHT = "brought"
+    UNMANAGED = "unmanaged"
+
+
 Lifetime = Annotated[int, Field(strict=True, ge=1, le=36500)]
 RenewBefore = Annotated[int, Field(strict=True, ge=1)]
 
@@ -48,19 +56,29 @@ class Root(CertificateAuthority):
     """The root's certificate."""
 
     lifetime_days: Lifetime = 3650
+    """How long a certificate is valid, in days."""
     renew_before_days: RenewBefore = 400
+    """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
+    protect: Annotated[bool, Field(strict=True)] = True
+    """True lets Pulumi refuse to delete the root's key. Set false, and run `pulumi up`, before `pulumi destroy`."""
 
 
 class Intermediate(CertificateAuthority):
     """The intermediate's certificate."""
 
     lifetime_days: Lifetime = 365
+    """How long a certificate is valid, in days."""
     renew_before_days: RenewBefore = 60
+    """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
 
 
 class Trust(Model):
-    """The mesh's certificate authorities. Both keys stay on the provider's side."""
+    """The mesh's certificate authorities. No key of theirs reaches a data plane."""
 
+    management: AuthorityManagement = AuthorityManagement.OWN
+    """`own`: this program makes the intermediate's key, and a root signs it. `brought`: the four files of `cacerts` are
+    an input, from a vault for one. `unmanaged`: somebody else, for example cert-manager, makes the Secret `cacerts` in
+    the mesh's namespace, and no key of an authority is in Pulumi's state."""
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256
     """Algorithm of both keys. A change replaces the root's key without overlap, see docs/components/trust.md."""
     root: Root = Root()

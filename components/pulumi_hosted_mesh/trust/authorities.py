@@ -1,67 +1,109 @@
-"""The mesh's certificate authorities. Their keys exist in the provider's Pulumi state and cluster, nowhere else."""
+"""The mesh's certificate authorities. Their keys exist in the control plane's Pulumi state and cluster, nowhere else.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 import pulumi_tls as tls
 
-from pulumi_hosted_mesh.boundary.credentials import CaCerts
+from pulumi_hosted_mesh.inputs import TrustArgs
+from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
 from pulumi_hosted_mesh.trust.names import ORGANIZATION, intermediate_common_name, root_common_name
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
+# Below a root come intermediates, and below these nothing but workloads.
+ROOT_PATH_LENGTH, INTERMEDIATE_PATH_LENGTH = 1, 0
+
+
+class MeshRootArgs(TypedDict):
+    """A root, and what it signs."""
+
+    requests: NotRequired[dict[str, pulumi.Input[str]]]
+    """Certificate signing requests, PEM, by name of the mesh: those of `MeshTrust.request`."""
+    trust: NotRequired[TrustArgs]
+    """Algorithm and lifetimes; all meshes under one root have the same."""
 
 
 class MeshRoot(pulumi.ComponentResource):
     """A root certificate authority. It signs the intermediates of one mesh, or of several that are to trust each other.
 
-    Outputs: `certificate` (PEM, public). The key does not leave this component but to sign.
+    The root's key does not leave this component but to sign. Put it into a stack of its own: whoever can read that
+    stack's state can sign, and whoever deploys control planes need not.
+    Raises: InvalidInputError.
     """
 
     certificate: pulumi.Output[str]
+    """The root's certificate, PEM, public."""
+    certificates: pulumi.Output[dict[str, str]]
+    """Intermediate certificates by name of the mesh, PEM, public."""
 
-    def __init__(self, name: str, *, trust: Trust, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: MeshRootArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        trust = read_arguments(Trust, args.get("trust") or {})
         super().__init__(TYPE_MESH_ROOT, name, {}, opts)
-        own = pulumi.ResourceOptions(parent=self)
-        self.key = tls.PrivateKey(f"{name}-root-key", **_key(trust.algorithm), opts=own)
-        self._certificate = tls.SelfSignedCert(
+        key = tls.PrivateKey(
+            f"{name}-root-key",
+            **_key(trust.algorithm),
+            opts=pulumi.ResourceOptions(parent=self, protect=trust.root.protect),
+        )
+        root = tls.SelfSignedCert(
             f"{name}-root-certificate",
-            private_key_pem=self.key.private_key_pem_pkcs8,
+            private_key_pem=key.private_key_pem_pkcs8,
             is_ca_certificate=True,
+            max_path_length=ROOT_PATH_LENGTH,
             allowed_uses=USES_OF_AN_AUTHORITY,
             subject={"organization": ORGANIZATION, "common_name": root_common_name(name)},
             set_subject_key_id=True,
             **_lifetime(trust.root),
-            opts=own,
+            opts=pulumi.ResourceOptions(parent=self),
         )
-        self.certificate = self._certificate.cert_pem
-        self.register_outputs({"certificate": self.certificate})
+        signed = {
+            mesh: tls.LocallySignedCert(
+                f"{name}-signs-{mesh}",
+                cert_request_pem=request,
+                ca_private_key_pem=key.private_key_pem_pkcs8,
+                ca_cert_pem=root.cert_pem,
+                is_ca_certificate=True,
+                max_path_length=INTERMEDIATE_PATH_LENGTH,
+                allowed_uses=USES_OF_AN_AUTHORITY,
+                set_subject_key_id=True,
+                **_lifetime(trust.intermediate),
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            for mesh, request in (args.get("requests") or {}).items()
+        }
+        self.certificate = root.cert_pem
+        self.certificates = pulumi.Output.all(**{mesh: one.cert_pem for mesh, one in signed.items()})
+        self.register_outputs({"certificate": self.certificate, "certificates": self.certificates})
+
+
+class MeshTrustArgs(TypedDict):
+    """An intermediate authority."""
+
+    trust: NotRequired[TrustArgs]
+    """Algorithm of the key."""
 
 
 class MeshTrust(pulumi.ComponentResource):
-    """The trust of one mesh: its intermediate authority under a root, and what istiod and proxies need of both.
+    """The key of one mesh's intermediate authority, and the request by which a root signs it.
 
-    name: name of the mesh.
-    trust: algorithm and lifetimes.
-    root: the root to sign with; by default one of the mesh's own.
-    Outputs: `root_certificate` (PEM, public: proxies' anchor and the webhooks' CA bundle), `cacerts` (secret).
-
-    A renewal happens in the `pulumi up` that runs inside the renewal window. The keys stay, so what they have signed
-    stays valid; istiod reads a renewed `cacerts` without a restart (pilot/pkg/bootstrap watches /etc/cacerts).
+    The key stays when certificates are renewed, so what it has signed stays valid.
+    Raises: InvalidInputError.
     """
 
-    root_certificate: pulumi.Output[str]
-    cacerts: CaCerts
+    request: pulumi.Output[str]
+    """Certificate signing request, PEM, public: for a `MeshRoot`."""
+    private_key: pulumi.Output[str]
+    """The intermediate's key, PEM, PKCS#8. A secret."""
 
-    def __init__(
-        self, name: str, *, trust: Trust, root: MeshRoot | None = None, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, args: MeshTrustArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        trust = read_arguments(Trust, args.get("trust") or {})
         super().__init__(TYPE_MESH_TRUST, name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)
-        root = root or MeshRoot(name, trust=trust, opts=own)
         key = tls.PrivateKey(f"{name}-intermediate-key", **_key(trust.algorithm), opts=own)
         request = tls.CertRequest(
             f"{name}-intermediate-request",
@@ -69,25 +111,21 @@ class MeshTrust(pulumi.ComponentResource):
             subject={"organization": ORGANIZATION, "common_name": intermediate_common_name(name)},
             opts=own,
         )
-        certificate = tls.LocallySignedCert(
-            f"{name}-intermediate-certificate",
-            cert_request_pem=request.cert_request_pem,
-            ca_private_key_pem=root.key.private_key_pem_pkcs8,
-            ca_cert_pem=root.certificate,
-            is_ca_certificate=True,
-            allowed_uses=USES_OF_AN_AUTHORITY,
-            set_subject_key_id=True,
-            **_lifetime(trust.intermediate),
-            opts=own,
-        )
-        self.root_certificate = root.certificate
-        self.cacerts = CaCerts.of(
-            pulumi.Output.all(certificate.cert_pem, key.private_key_pem_pkcs8, root.certificate).apply(
-                lambda pems: cacerts_files(*pems)
-            ),
-            root.certificate,
-        )
-        self.register_outputs({"root_certificate": self.root_certificate, "cacerts": self.cacerts.files})
+        self.request = request.cert_request_pem
+        self.private_key = pulumi.Output.secret(key.private_key_pem_pkcs8)
+        self.register_outputs({"request": self.request, "private_key": self.private_key})
+
+
+def cacerts(
+    certificate: pulumi.Input[str], key: pulumi.Input[str], root_certificate: pulumi.Input[str]
+) -> pulumi.Output[Mapping[str, str]]:
+    """The files of the Secret `cacerts`, as one secret output: an intermediate, its key, and the root above it.
+
+    Only the key is confidential, but the files travel together and so the whole is secret.
+    """
+    pems = pulumi.Output.all(certificate, key, root_certificate)
+    files: pulumi.Output[Mapping[str, str]] = pulumi.Output.secret(pems.apply(lambda found: cacerts_files(*found)))
+    return files
 
 
 def cacerts_files(certificate: str, key: str, root_certificate: str) -> dict[str, str]:
@@ -101,25 +139,14 @@ def cacerts_files(certificate: str, key: str, root_certificate: str) -> dict[str
     }
 
 
-class KeyArgs(TypedDict, total=False):
-    algorithm: str
-    ecdsa_curve: str
-    rsa_bits: int
-
-
-class LifetimeArgs(TypedDict):
-    validity_period_hours: int
-    early_renewal_hours: int
-
-
-def _key(algorithm: KeyAlgorithm) -> KeyArgs:
+def _key(algorithm: KeyAlgorithm) -> dict[str, Any]:
     kind, size = algorithm.value.split("-")
     if kind == "ecdsa":
         return {"algorithm": "ECDSA", "ecdsa_curve": size.upper()}
     return {"algorithm": "RSA", "rsa_bits": int(size)}
 
 
-def _lifetime(authority: CertificateAuthority) -> LifetimeArgs:
+def _lifetime(authority: CertificateAuthority) -> dict[str, Any]:
     return {
         "validity_period_hours": authority.lifetime_days * HOURS_PER_DAY,
         "early_renewal_hours": authority.renew_before_days * HOURS_PER_DAY,

@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 import pulumi  # noqa: E402
+from pulumi_hosted_mesh.assembly import document, hosted_mesh  # noqa: E402
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster  # noqa: E402
-from pulumi_hosted_mesh.spec.mesh import Mesh  # noqa: E402
 from pulumi_hosted_mesh.spec.stack import StackSettings  # noqa: E402
 from pulumi_hosted_mesh.trust.authorities import MeshTrust  # noqa: E402
 
@@ -36,8 +36,8 @@ def _kept(name: str, kind: Any) -> Any:
     return Kept
 
 
-async def build_and_leak(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]:
-    outputs = await build(mesh, _settings)
+async def build_and_leak(settings: StackSettings) -> dict[str, Any]:
+    outputs = await build(settings)
     leak = os.environ["LEAK"]
     options = made["cluster"].options(made["trust"])
     if leak == "provider":
@@ -46,14 +46,14 @@ async def build_and_leak(mesh: Mesh, _settings: StackSettings) -> dict[str, Any]
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "leak", "namespace": "default"},
-        "data": {"ca": made["trust"].cacerts.files.apply(lambda files: files["ca-key.pem"])},
+        "data": {"ca": made["trust"].private_key},
     }
     if leak != "none":
         pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", inputs, options)
     return outputs
 
 
-all_in_one.MeshTrust = _kept("trust", MeshTrust)
-all_in_one.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
+hosted_mesh.MeshTrust = _kept("trust", MeshTrust)
+document.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
 all_in_one.build = build_and_leak
 runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")

@@ -51,9 +51,10 @@ def mesh(engine_sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
     committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
     document: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
-    for side in ("controlPlane", "dataPlane"):
-        document[side]["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
-    document["controlPlane"]["istiod"]["waitUntilReady"] = False
-    document["dataPlane"]["crds"] = {"install": False}
-    document["charts"] = {"path": str(tools.charts)}
+    (revision,), (membership,) = document["revisions"], document["memberships"]
+    for part in (document["controlPlane"], membership):
+        part["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
+    revision["istiod"]["waitUntilReady"] = False
+    revision["charts"] = {"path": str(tools.charts)}
+    membership["crds"] = {"install": False}
     return document

@@ -137,6 +137,13 @@ class Stack:
         found: dict[str, Any] = json.loads(done.output)
         return found
 
+    def secrets(self) -> list[dict[str, Any]]:
+        """What the engine keeps of each resource, in plain text: inputs and outputs together."""
+        done = self.project._call(["stack", "export", "--show-secrets", "--stack", self.name], self.project.directory)
+        assert done.code == 0, done.text
+        resources = json.loads(done.output)["deployment"]["resources"]
+        return [{**one.get("inputs", {}), **(one.get("outputs") or {})} for one in resources]
+
     def state(self) -> bytes:
         """The bytes of the stack's state as they lie in the backend."""
         files = (self.project.directory / ".pulumi").rglob(f"{self.name}*.json*")
@@ -175,8 +182,10 @@ class Api:
 def example_document(tools: Tools) -> dict[str, Any]:
     """The example's mesh document for the pinned charts, and for clusters without nodes: no istiod gets ready there."""
     document: dict[str, Any] = yaml.safe_load((EXAMPLE / "mesh.yaml").read_text())
-    document["charts"] = {"path": str(tools.charts)}
-    document["controlPlane"]["istiod"] = {"waitUntilReady": False}
+    (revision,) = document["revisions"]
+    revision |= {"charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
+    # The sandbox's own is removed as a whole; tests destroy.
+    document["trust"] = {"root": {"protect": False}}
     return document
 
 

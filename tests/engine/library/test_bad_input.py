@@ -18,36 +18,42 @@ Config = dict[str, Any]
 def not_a_kubeconfig(mesh: Config, sandbox: Sandbox) -> None:
     path = sandbox.state / "not-a-kubeconfig"
     path.write_text("users: [{user: {token: s3cr3t-t0ken}}]\n")
-    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(path)
+    mesh["memberships"][0]["cluster"]["kubeconfig"] = str(path)
 
 
 def swapped(mesh: Config, sandbox: Sandbox) -> None:
-    for side, context in (("controlPlane", "provider"), ("dataPlane", "user")):
-        mesh[side]["cluster"]["server"] = sandbox.clusters[context].server
-    mesh["controlPlane"]["cluster"]["context"], mesh["dataPlane"]["cluster"]["context"] = "user", "provider"
+    for part, context in ((mesh["controlPlane"], "provider"), (mesh["memberships"][0], "user")):
+        part["cluster"]["server"] = sandbox.clusters[context].server
+    mesh["controlPlane"]["cluster"]["context"], mesh["memberships"][0]["cluster"]["context"] = "user", "provider"
 
 
 def other_address(mesh: Config, sandbox: Sandbox) -> None:
     """The provider's cluster a second time, as localhost instead of 127.0.0.1."""
     path: Path = sandbox.state / "same-cluster"
     path.write_text(sandbox.control_plane.kubeconfig.read_text().replace("https://127.0.0.1:", "https://localhost:"))
-    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(path)
-    mesh["dataPlane"]["cluster"]["context"] = "provider"
+    mesh["memberships"][0]["cluster"]["kubeconfig"] = str(path)
+    mesh["memberships"][0]["cluster"]["context"] = "provider"
 
 
 BAD: dict[str, tuple[Callable[[Config, Sandbox], None], str]] = {
-    "unknown field": (lambda mesh, _: mesh["controlPlane"].update(hots="x"), "controlPlane.hots: is not a field"),
+    "unknown field": (lambda mesh, _: mesh["revisions"][0].update(hots="x"), "revisions[0].hots: is not a field"),
     "address as host": (
-        lambda mesh, _: mesh["controlPlane"].update(host="192.0.2.1"),
-        "controlPlane.host: is an IP address",
+        lambda mesh, _: mesh["revisions"][0].update(host="192.0.2.1"),
+        "revisions[0].host: is an IP address",
     ),
-    "open exposure": (lambda mesh, _: mesh["controlPlane"].update(exposure={}), "sourceRanges is empty"),
-    "old charts": (lambda mesh, _: mesh.update(charts={"version": "1.20.0"}), "charts.version: is too old"),
-    "no charts": (lambda mesh, _: mesh.update(charts={"path": "/"}), "charts.path: has no chart"),
-    "one cluster twice": (lambda mesh, _: mesh["dataPlane"]["cluster"].update(context="provider"), "same API server"),
+    "open exposure": (lambda mesh, _: mesh["revisions"][0].update(exposure={}), "sourceRanges is empty"),
+    "old charts": (
+        lambda mesh, _: mesh["revisions"][0].update(charts={"version": "1.20.0"}),
+        "charts.version: is too old",
+    ),
+    "no charts": (lambda mesh, _: mesh["revisions"][0].update(charts={"path": "/"}), "charts.path: has no chart"),
+    "one cluster twice": (
+        lambda mesh, _: mesh["memberships"][0]["cluster"].update(context="provider"),
+        "same API server",
+    ),
     "one cluster under two addresses": (other_address, "same kube-system namespace"),
     "swapped clusters": (swapped, "points at another API server"),
-    "no kubeconfig": (not_a_kubeconfig, "dataPlane.cluster.kubeconfig: is not a kubeconfig"),
+    "no kubeconfig": (not_a_kubeconfig, "memberships[0].cluster.kubeconfig: is not a kubeconfig"),
     "certificates that invert": (
         lambda mesh, _: mesh.update(trust={"workloadLifetimeHours": 2000}),
         "a workload's certificate outlives",
@@ -75,7 +81,9 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
     unknown = project.stack("settings", {"stack": "everything", "mesh": mesh}).run("preview")
     assert "stack: must be one of" in unknown.text
     alone = project.stack("settings", {"stack": "control-plane", "mesh": mesh}).run("preview")
-    assert "references.trust: is required by this stack" in alone.text
+    assert "references.root: is required by this stack" in alone.text
+    neither = project.stack("settings", {"stack": "data-plane", "dataPlane": {"mesh": "demo"}}).run("preview")
+    assert "references.controlPlane, or endpoints: is required by this stack" in neither.text
     missing = project.stack("settings", {"stack": "trust"}).run("preview")
     assert "mesh: is required" in missing.text
     cut_off = project.stack("settings", {"stack": "trust", "mesh": '{"name": "s3cr3t-t0ken'}).run("preview")
@@ -83,7 +91,7 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
     references = {"stack": "trust", "mesh": mesh, "references": "[trust"}
     unread = project.stack("settings", references).run("preview")
     assert "references: begins like JSON, but is not valid JSON" in unread.text
-    for done in (unknown, alone, missing, cut_off, unread):
+    for done in (unknown, alone, neither, missing, cut_off, unread):
         assert "s3cr3t" not in done.text
         assert done.code != 0
         assert "Traceback" not in done.text

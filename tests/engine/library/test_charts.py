@@ -1,4 +1,4 @@
-"""Istio's charts, rendered by helm with the library's values: what a document may not set and cannot undo."""
+"""Istio's charts, rendered by helm with the library's values: what a document sets, and what stays."""
 
 from __future__ import annotations
 
@@ -7,25 +7,19 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
 from pulumi_hosted_mesh.data_plane.values import remote_values
-from pulumi_hosted_mesh.spec.control_plane import CHARTS_ENVIRONMENT
-from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.reserved import CHARTS_ENVIRONMENT
 
 from sandbox.toolchain import Tools
 from tests.unit.library.documents import document
 
 # The chart leaves it out where `env` has it.
 OPTIONAL = {"CA_TRUSTED_NODE_ACCOUNTS"}
-UNDOING = {
-    "istiodRemote": {"enabled": True},
-    "configMap": False,
-    "global": {"omitSidecarInjectorConfigMap": True, "externalIstiod": False},
-}
-STARTING = {"istiodRemote": {"enabled": False, "enabledLocalInjectorIstiod": True}, "global": {"configCluster": True}}
 
 
 def rendered(values: dict[str, Any], tools: Tools, directory: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -47,6 +41,12 @@ def rendered(values: dict[str, Any], tools: Tools, directory: Path) -> dict[tupl
     return {(item["kind"], item["metadata"]["name"]): item for item in objects}
 
 
+def istiod_of(mesh_document: dict[str, Any]) -> dict[str, Any]:
+    """The values of a document's one istiod."""
+    mesh = read(Mesh, mesh_document)
+    return istiod_values(mesh, mesh.revisions[0])
+
+
 def environment(values: dict[str, Any], tools: Tools, directory: Path) -> list[str]:
     """Names in istiod's environment, in their order."""
     deployment = rendered(values, tools, directory)["Deployment", "istiod"]
@@ -55,7 +55,7 @@ def environment(values: dict[str, Any], tools: Tools, directory: Path) -> list[s
 
 
 def test_the_document_refuses_exactly_what_the_chart_sets(tools: Tools, tmp_path: Path) -> None:
-    values = istiod_values(read_mesh(document()))
+    values = istiod_of(document())
     names = environment(values, tools, tmp_path)
     assert set(names) - values["env"].keys() - OPTIONAL == CHARTS_ENVIRONMENT
     assert len(set(names)) == len(names)
@@ -63,27 +63,45 @@ def test_the_document_refuses_exactly_what_the_chart_sets(tools: Tools, tmp_path
 
 def test_a_free_variable_is_there_once(tools: Tools, tmp_path: Path) -> None:
     mine = {"CA_TRUSTED_NODE_ACCOUNTS": "a/b", "MINE": "1"}
-    names = environment(istiod_values(read_mesh(document({"controlPlane.istiod.environment": mine}))), tools, tmp_path)
+    names = environment(istiod_of(document({"revisions.0.istiod.environment": mine})), tools, tmp_path)
     assert [names.count(name) for name in mine] == [1, 1]
 
 
-def test_values_of_the_provider_cannot_take_istiod_away(tools: Tools, tmp_path: Path) -> None:
-    plain = rendered(istiod_values(read_mesh(document())), tools, tmp_path)
-    changed = rendered(istiod_values(read_mesh(document({"chartValues.controlPlane": UNDOING}))), tools, tmp_path)
-    assert changed.keys() == plain.keys()
-    assert changed["Deployment", "istiod"] == plain["Deployment", "istiod"]
+def test_joined_lists_leave_the_splits_own_in_place(tools: Tools, tmp_path: Path) -> None:
+    more = {"volumes": [{"name": "mine", "emptyDir": {}}], "volumeMounts": [{"name": "mine", "mountPath": "/mine"}]}
+    pod = rendered(istiod_of(document({"revisions.0.chartValues": more})), tools, tmp_path)["Deployment", "istiod"]
+    names = {volume["name"] for volume in pod["spec"]["template"]["spec"]["volumes"]}
+    assert names >= {"mine", "mesh-config", "injection-config", "remote-clusters"}
 
 
-@pytest.mark.parametrize(
-    "values", [STARTING, {"istiodRemote": {"enabled": False}}], ids=["local injector", "not remote"]
-)
-def test_values_of_the_user_cannot_start_an_istiod(values: dict[str, Any], tools: Tools, tmp_path: Path) -> None:
-    async def objects(mesh_document: dict[str, Any]) -> set[tuple[str, str]]:
+def test_typed_settings_are_where_kubernetes_looks_for_them(tools: Tools, tmp_path: Path) -> None:
+    settings = {
+        "autoscaling": {"maxReplicas": 5},
+        "scheduling": {"tolerations": [{"key": "infra", "operator": "Exists"}], "priorityClass": "high"},
+        "imagePullSecrets": ["registry"],
+    }
+    objects = rendered(istiod_of(document({"revisions.0.istiod": settings})), tools, tmp_path)
+    pod = objects["Deployment", "istiod"]["spec"]["template"]["spec"]
+    assert {"key": "infra", "operator": "Exists"} in pod["tolerations"]
+    assert pod["priorityClassName"] == "high"
+    assert objects["ServiceAccount", "istiod"]["imagePullSecrets"] == [{"name": "registry"}]
+    scaler = objects["HorizontalPodAutoscaler", "istiod"]["spec"]
+    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 5)
+
+
+def test_injected_pods_mount_the_root_certificate_that_istiod_writes(tools: Tools, tmp_path: Path) -> None:
+    objects = rendered(istiod_of(document()), tools, tmp_path)
+    assert "istio-ca-root-cert-demo" in objects["ConfigMap", "istio-sidecar-injector"]["data"]["values"]
+    (container,) = objects["Deployment", "istiod"]["spec"]["template"]["spec"]["containers"]
+    written = {"name": "PILOT_CA_CERT_CONFIGMAP", "value": "istio-ca-root-cert-demo"}
+    assert written in container["env"]
+
+
+def test_the_data_planes_chart_starts_nothing(tools: Tools, tmp_path: Path) -> None:
+    async def objects() -> set[tuple[str, str]]:
         """In an event loop, for the endpoint holds an Output."""
-        mesh = read_mesh(mesh_document)
-        endpoint = ControlPlaneEndpoint.of(mesh, "-----BEGIN CERTIFICATE-----")
-        return set(rendered(remote_values(mesh, endpoint), tools, tmp_path))
+        mesh = read(Mesh, document())
+        endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], "-----BEGIN CERTIFICATE-----")
+        return set(rendered(remote_values(endpoint, mesh.memberships[0]), tools, tmp_path))
 
-    plain = asyncio.run(objects(document()))
-    assert not {kind for kind, _ in plain} & {"Deployment", "DaemonSet"}
-    assert asyncio.run(objects(document({"chartValues.dataPlane": values}))) == plain
+    assert not {kind for kind, _ in asyncio.run(objects())} & {"Deployment", "DaemonSet"}

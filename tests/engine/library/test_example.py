@@ -30,7 +30,7 @@ def example(directory: Path, sandbox: Sandbox, tools: Tools, change: Callable[[d
 def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api) -> None:
     def change(mesh: dict[str, Any]) -> None:
         mesh["controlPlane"]["networkPolicy"] = {"apiServerRanges": ["198.51.100.0/24", "2001:db8::/64"]}
-        mesh["dataPlane"]["crds"] = {"keepOnDestroy": False}
+        mesh["memberships"][0]["crds"] = {"keepOnDestroy": False}
 
     stack = example(tmp_path, engine_sandbox, tools, change)
     stack.up()
@@ -51,7 +51,9 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, pro
 
 
 def test_crds_of_somebody_else_s(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
-    stack = example(tmp_path, engine_sandbox, tools, lambda mesh: mesh["dataPlane"].update(crds={"install": False}))
+    stack = example(
+        tmp_path, engine_sandbox, tools, lambda mesh: mesh["memberships"][0].update(crds={"install": False})
+    )
     types = {step["newState"]["type"] for step in stack.preview()}
     assert "kubernetes:apps/v1:Deployment" in types
     assert not {one for one in types if "CustomResourceDefinition" in one or "DataPlaneCrds" in one}
@@ -59,10 +61,10 @@ def test_crds_of_somebody_else_s(tmp_path: Path, engine_sandbox: Sandbox, tools:
 
 BAD: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
     "two fields": (
-        lambda mesh: mesh["controlPlane"].update(host="192.0.2.1", hots="x"),
-        ["controlPlane.host: is an IP address", "controlPlane.hots: is not a field"],
+        lambda mesh: mesh["revisions"][0].update(host="192.0.2.1", hots="x"),
+        ["revisions[0].host: is an IP address", "revisions[0].hots: is not a field"],
     ),
-    "charts": (lambda mesh: mesh.update(charts={"path": "/"}), ["charts.path: has no chart"]),
+    "charts": (lambda mesh: mesh["revisions"][0].update(charts={"path": "/"}), ["charts.path: has no chart"]),
 }
 
 

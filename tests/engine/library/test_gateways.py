@@ -26,15 +26,19 @@ SERVICE = {
 EDGE: Config = {
     "name": "edge",
     "chartValues": {
-        "service": SERVICE,
-        "autoscaling": {"enabled": False},
-        "replicaCount": 2,
+        "service": {"allocateLoadBalancerNodePorts": False, "externalTrafficPolicy": "Local"},
         "labels": {"team": "shop"},
-        "rbac": {"enabled": True},
+    },
+    "replicas": 2,
+    "service": {
+        "type": "LoadBalancer",
+        "ports": [{"name": "https", "port": 8443, "targetPort": 10443}],
+        "sourceRanges": ["203.0.113.0/24"],
+        "annotations": {"cloud.example.com/internal": "true"},
     },
 }
 # Named like the chart beside it, and in a namespace of the user's.
-REMOTE: Config = {"name": "remote", "namespace": "default", "chartValues": {"service": {"type": "ClusterIP"}}}
+REMOTE: Config = {"name": "remote", "namespace": "default", "service": {"type": "ClusterIP"}}
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def namespace(user: Api) -> Iterator[None]:
 
 def with_gateways(mesh: Config, *gateways: Config) -> Config:
     result = copy.deepcopy(mesh)
-    result["dataPlane"] |= {"network": "east", "gateways": list(gateways)}
+    result["memberships"][0] |= {"network": "east", "gateways": list(gateways)}
     return result
 
 
@@ -73,12 +77,24 @@ def test_life_of_two_gateways(project: Project, mesh: Config, user: Api) -> None
 @pytest.mark.usefixtures("clean", "namespace")
 def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Project, mesh: Config, user: Api) -> None:
     """No webhook completes the Pod, and no node would run it: an `up` that waits for it ends in ten minutes."""
-    document = with_gateways(mesh, {"name": "edge"})
-    document["dataPlane"]["webhooks"] = {"management": "unmanaged"}
-    del document["controlPlane"]["istiod"]["waitUntilReady"]
-    # As a user runs it, who is given the root certificate.
-    root = new_authority("the mesh's root").certificate.decode()
-    config = {"stack": "data-plane", "mesh": document, "rootCertificate": root}
+    cluster, charts = mesh["memberships"][0]["cluster"], mesh["revisions"][0]["charts"]
+    document = {
+        "mesh": mesh["name"],
+        "cluster": cluster,
+        "charts": charts,
+        "gateways": [{"name": "edge"}],
+        "webhooks": {"management": "unmanaged"},
+    }
+    # As a user runs it, who is given a file of public facts.
+    endpoint = {
+        "mesh": mesh["name"],
+        "host": mesh["revisions"][0]["host"],
+        "trustDomain": "demo.mesh.local",
+        "clusterId": "demo",
+        "istioVersion": "1.31.1",
+        "rootCertificate": new_authority("the mesh's root").certificate.decode(),
+    }
+    config = {"stack": "data-plane", "dataPlane": document, "endpoints": [endpoint]}
     stack = project.stack("unmanaged", config)
     planned = {name_of(step["urn"]): step for step in stack.preview() if "apps/v1" in step["urn"]}
     annotations = planned["demo-gateway-edge:mesh-demo/edge"]["newState"]["inputs"]["metadata"]["annotations"]
@@ -119,7 +135,7 @@ def _as_the_document_says(user: Api) -> None:
 
 def _after_the_control_plane(stack: Stack) -> None:
     """Both wait for istiod, its exposure and the webhooks: a Pod that is made before stays without its proxy."""
-    needed = {"demo-istiod", "demo-exposed", "demo-injection"}
+    needed = {"demo-istiod", "demo-istiod-exposed-demo", "demo-istio-sidecar-injector-mesh-demo"}
     charts = [one for one in stack.resources() if one["type"] == CHART and "::demo-gateway-" in one["urn"]]
     assert len(charts) == 2
     for chart in charts:

@@ -14,22 +14,21 @@ from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 
 from sandbox.clusters import Sandbox
-from tests.engine.library.engine import Api, Project
+from tests.engine.library.engine import Api
 
 NAMESPACES = ("default", "kube-system")
-NEIGHBOUR = "mesh-neighbour"
+NEIGHBOUR = "istio-ca-root-cert-neighbour"
 
 
 @pytest.fixture
 def document(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
-    path = tmp_path / "mesh.yaml"
+    path = tmp_path / "data-plane.yaml"
     cluster = {"kubeconfig": str(engine_sandbox.kubeconfig), "context": "user"}
     path.write_text(
         yaml.safe_dump(
             {
-                "name": "gone",
-                "controlPlane": {"host": "istiod.gone.sandbox.test", "exposure": {"openToAll": True}},
-                "dataPlane": {"cluster": cluster, "access": {"apiServer": "https://api.user.sandbox.test:6443"}},
+                "mesh": "gone",
+                "cluster": cluster,
             }
         )
     )
@@ -48,42 +47,18 @@ def kubeconfig_of_the_user(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.usefixtures("clean")
-def test_leftovers(document: Path, tmp_path: Path, project: Project, user: Api) -> None:
-    certificates = {}
-    # A MeshRoot that several meshes share writes what the own root of a mesh of its name does.
-    for name in ("gone", "shared"):
-        mesh = yaml.safe_load(document.read_text()) | {"name": name}
-        stack = project.stack(name, {"stack": "trust", "mesh": mesh})
-        stack.up()
-        certificates[name] = stack.outputs()["root_certificate"]
-    # As istiod writes them: this mesh's certificate in two namespaces, another root's in two more, one a mesh's.
-    assert user.kubectl("create", "namespace", NEIGHBOUR).code == 0
-    written = dict.fromkeys(NAMESPACES, "gone") | {"kube-public": "shared", NEIGHBOUR: "shared"}
-    for namespace, name in written.items():
-        path = tmp_path / f"{namespace}.yaml"
-        metadata = {"name": "istio-ca-root-cert", "namespace": namespace, "labels": {"istio.io/config": "true"}}
-        data = {"root-cert.pem": certificates[name]}
-        path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
-        assert user.kubectl("create", "-f", str(path)).code == 0
+def test_leftovers(document: Path, user: Api) -> None:
+    # As istiod writes them: this mesh's certificate in two namespaces, another mesh's in one of them too.
+    written = [(namespace, "istio-ca-root-cert-gone") for namespace in NAMESPACES] + [("default", NEIGHBOUR)]
+    for namespace, name in written:
+        assert user.kubectl("create", "configmap", name, "-n", namespace, "--from-literal=root-cert.pem=x").code == 0
 
     found = leftovers(document)
     assert [line.split()[-1] for line in found.stdout.splitlines()[:-1]] == list(NAMESPACES)
     assert found.stdout.splitlines()[-1] == "2 found"
     assert leftovers(document, "--remove").stdout.splitlines()[-1] == "2 removed"
     assert leftovers(document).stdout.splitlines() == ["0 found"]
-
-    # Under the shared root: found when it is named, and not before the last mesh under it is gone.
-    assert "If one signed this mesh: --root shared" in leftovers(document).stderr
-    shared = ("--root", "shared")
-    assert leftovers(document, *shared).stdout.splitlines()[-1] == "2 found"
-    assert user.kubectl("label", "namespace", NEIGHBOUR, "hosted-mesh.io/mesh=neighbour").code == 0
-    refused = leftovers(document, *shared, "--remove")
-    assert refused.returncode == 1
-    assert f"another mesh under root shared is still there: namespace {NEIGHBOUR} exists" in refused.stderr
-    assert user.kubectl("delete", "namespace", NEIGHBOUR).code == 0
-    assert user.kubectl("get", "configmap", "istio-ca-root-cert", "-n", "kube-public").code == 0
-    assert leftovers(document, *shared, "--remove").stdout.splitlines()[-1] == "1 removed"
-    assert leftovers(document, *shared).stdout.splitlines() == ["0 found"]
+    assert user.kubectl("delete", "configmap", NEIGHBOUR, "-n", "default").code == 0
 
 
 def test_with_a_credential_that_a_program_fetches(document: Path, tmp_path: Path, engine_sandbox: Sandbox) -> None:
@@ -97,7 +72,7 @@ def test_with_a_credential_that_a_program_fetches(document: Path, tmp_path: Path
     user["exec"] = {"apiVersion": version, "command": "cat", "args": [str(tmp_path / "answer")]}
     (tmp_path / "kubeconfig").write_text(json.dumps(content))
     mesh = yaml.safe_load(document.read_text())
-    mesh["dataPlane"]["cluster"]["kubeconfig"] = str(tmp_path / "kubeconfig")
+    mesh["cluster"]["kubeconfig"] = str(tmp_path / "kubeconfig")
     document.write_text(yaml.safe_dump(mesh))
 
     found = leftovers(document)

@@ -17,11 +17,13 @@ from tests.engine.library.engine import Api, Project, example_document
 PROGRAM = """
 from pathlib import Path
 import pulumi
+import yaml
 
-properties = {"document": Path("mesh.yaml").read_text(), "host": None, "injectionLabels": None}
-mesh = pulumi.ComponentResource("hosted-mesh:index:HostedMesh", "shop", properties, remote=True)
-pulumi.export("host", mesh.host)
-pulumi.export("labels", mesh.injectionLabels)
+mesh = yaml.safe_load(Path("mesh.yaml").read_text())
+outputs = {"namespace": None, "injectionLabels": None}
+made = pulumi.ComponentResource("hosted-mesh:index:HostedMesh", "shop", {**mesh, **outputs}, remote=True)
+pulumi.export("namespace", made.namespace)
+pulumi.export("labels", made.injectionLabels)
 """
 
 
@@ -38,12 +40,16 @@ def test_a_mesh_from_another_language(tmp_path: Path, engine_sandbox: Sandbox, t
     (program / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "package", "runtime": "python", "plugins": plugins}))
     (program / "__main__.py").write_text(PROGRAM)
     document = example_document(tools)
-    document["dataPlane"]["crds"] = {"install": False}
+    (membership,) = document["memberships"]
+    membership["crds"] = {"install": False}
+    # A document names a kubeconfig's file; arguments have its content, or its file under a name of its own.
+    for part in (document["controlPlane"], membership):
+        part["cluster"]["kubeconfigFile"] = part["cluster"].pop("kubeconfig")
     (program / "mesh.yaml").write_text(yaml.safe_dump(document))
 
     stack = Project.make(tmp_path / "project", engine_sandbox, tools, program).stack("shop", {})
     stack.up()
-    assert stack.outputs() == {"host": "istiod.shop.example.com", "labels": {"istio-injection": "enabled"}}
+    assert stack.outputs() == {"namespace": "mesh-shop", "labels": {"istio-injection": "enabled"}}
     assert provider.get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 2
     assert stack.up().summary().keys() == {"unchanged"}
     stack.destroy()

@@ -18,16 +18,20 @@ from tests.engine.library.engine import Api, Project, Run, Stack, name_of
 
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
+HERE = "organization/hosted-mesh"
+CRD, CRD_VERSION = "CustomResourceDefinition", "apiextensions.k8s.io/v1"
+EXPOSED = "demo-istiod-exposed-demo"
+INJECTION = "demo-istio-sidecar-injector-mesh-demo"
 
 
 def changed(mesh: Config, **changes: Any) -> Config:
-    """A copy with values set by path, `dataPlane__webhooks={...}`."""
+    """A copy with values set by path, `memberships__0__webhooks={...}`."""
     result = copy.deepcopy(mesh)
     for path, value in changes.items():
         *parents, last = path.split("__")
-        part = result
+        part: Any = result
         for step in parents:
-            part = part.setdefault(step, {})
+            part = part[int(step)] if isinstance(part, list) else part.setdefault(step, {})
         part[last] = value
     return result
 
@@ -58,7 +62,7 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
     assert {step["op"] for step in first} == {"create"}
     # Known at the first preview, for the charts' values are plain.
     names = {name_of(step["urn"]) for step in first}
-    assert {"demo-istiod:mesh-demo/istiod", "demo-exposed", "demo-injection"} <= names
+    assert {"demo-istiod:mesh-demo/istiod", EXPOSED, INJECTION} <= names
     assert GROUPED not in {item["metadata"]["name"] for item in user.get("namespaces")["items"]}
 
     created = stack.up()
@@ -83,8 +87,11 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
 def _no_wait_for_the_load_balancer(stack: Stack) -> None:
     """A cloud takes minutes for one: istiod starts in them, and neither waits for the other."""
     needed = {name_of(one["urn"]): set(map(name_of, one.get("dependencies", ()))) for one in stack.resources()}
-    assert needed["demo-exposed"] == {"demo-control-plane"}
-    assert needed["demo-istiod"] == {"demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
+    assert needed[EXPOSED] == {"demo-control-plane"}
+    before = {"demo-control-plane", "demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
+    assert needed["demo-istiod"] == before
+    # Webhooks fail closed: they come after what answers them, and go before it.
+    assert needed[INJECTION] >= {"demo-istiod", EXPOSED}
 
 
 def _least_rights(user: Api, kubeconfig: Path) -> None:
@@ -168,10 +175,10 @@ def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
 ) -> None:
     def stack(kubeconfig: str, **identity: str) -> Stack:
         document = changed(
-            mesh, controlPlane__cluster__kubeconfig=kubeconfig, dataPlane__cluster__kubeconfig=kubeconfig
+            mesh, controlPlane__cluster__kubeconfig=kubeconfig, memberships__0__cluster__kubeconfig=kubeconfig
         )
-        for part, cluster in (("controlPlane", "provider"), ("dataPlane", "user")):
-            document[part]["cluster"] |= {"identity": identity[cluster]} if identity else {}
+        for part, cluster in ((document["controlPlane"], "provider"), (document["memberships"][0], "user")):
+            part["cluster"] |= {"identity": identity[cluster]} if identity else {}
         return project.stack("identity", {"stack": "all-in-one", "mesh": document})
 
     def uids() -> list[str]:
@@ -184,14 +191,14 @@ def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
 
     # Without an identity the hash of the authority is the cluster's, so this one seems to be another cluster.
     replaced = operations(stack(rotating))["replace"]
-    assert {"demo-control-plane", "demo-data-plane", "demo-injection", "demo-istiod:mesh-demo/istiod"} <= replaced
+    assert {"demo-control-plane", "demo-data-plane", INJECTION, "demo-istiod:mesh-demo/istiod"} <= replaced
 
     found = identities(stack(original))
     named = {"provider": found["control-plane"], "user": found["data-plane"]}
     assert operations(stack(original, **named)) == {}
     # istiod is told of the new authority, by which it verifies the user's API server; all else stays as it is.
     clusters = {"control-plane-cluster", "data-plane-cluster"}
-    told = {"update": clusters | {"demo-istiod:mesh-demo/istiod"}, "replace": {"demo-istio-kubeconfig"}}
+    told = {"update": clusters | {"demo-istiod:mesh-demo/istiod", "demo-istio-kubeconfig"}}
     assert operations(stack(rotating, **named)) == told
     stack(rotating, **named).up()
     assert uids() == made
@@ -209,17 +216,27 @@ def test_crds_go_with_the_stack_only_if_that_is_said(project: Project, mesh: Con
     def crds() -> int:
         return len(user.get("customresourcedefinitions")["items"])
 
+    def stack(keep: bool) -> Stack:
+        cluster, charts = mesh["memberships"][0]["cluster"], mesh["revisions"][0]["charts"]
+        document = {"cluster": cluster, "charts": charts, "keepOnDestroy": keep}
+        return project.stack("crds", {"stack": "cluster", "cluster": document})
+
     before = crds()
-    kept = project.stack("crds", {"stack": "access", "mesh": changed(mesh, dataPlane__crds={"keepOnDestroy": True})})
+    kept = stack(keep=True)
     kept.up()
     installed = crds()
     assert installed > 10
     kept.destroy()
     assert crds() == installed
-    removed = project.stack(
-        "crds", {"stack": "access", "mesh": changed(mesh, dataPlane__crds={"keepOnDestroy": False})}
-    )
+    # Somebody else's, Helm's for one, with another value: taken over in the update, as the preview says.
+    name = "virtualservices.networking.istio.io"
+    label = f'{{"metadata": {{"labels": {{"app": "helms"}}}}, "apiVersion": "{CRD_VERSION}", "kind": "{CRD}"}}'
+    patched = user.kubectl("patch", "crd", name, "--type=merge", "--field-manager=helm", "-p", label)
+    assert patched.code == 0, patched.text
+    removed = stack(keep=False)
+    assert {step["op"] for step in removed.preview()} == {"create"}
     removed.up()  # adopts what is there
+    assert user.get("crd", name)["metadata"]["labels"]["app"] == "istio-pilot"
     assert removed.up().summary().keys() == {"unchanged"}
     removed.destroy()
     assert crds() == before
@@ -232,34 +249,173 @@ def test_split_stacks_make_the_same_objects(project: Project, mesh: Config, prov
     expected = _comparable(provider), _comparable(user)
     whole.destroy()
 
-    without_control_plane = copy.deepcopy(mesh)
-    del without_control_plane["controlPlane"]["cluster"]
-    without_data_plane = copy.deepcopy(mesh)
-    del without_data_plane["dataPlane"]["cluster"]
-    users = yaml.safe_load(user.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]
-    authority = base64.b64decode(users["certificate-authority-data"]).decode()
-    without_data_plane["dataPlane"]["access"] |= {"certificateAuthority": authority}
-    references = {"trust": "organization/hosted-mesh/trust", "access": "organization/hosted-mesh/access"}
-    trust = project.stack("trust", {"stack": "trust", "mesh": mesh})
-    trust.up()
-    access = project.stack("access", {"stack": "access", "mesh": without_control_plane})
-    access.up()
-    control_plane = project.stack(
-        "control-plane", {"stack": "control-plane", "mesh": without_data_plane, "references": references}
-    )
-    control_plane.up()
-    # What a user runs, who has no access to the provider's stacks: the root certificate is public.
-    root = trust.outputs()["root_certificate"]
-    data_plane = project.stack(
-        "data-plane", {"stack": "data-plane", "mesh": without_control_plane, "rootCertificate": root}
-    )
-    data_plane.up()
+    stacks = split(project, mesh)
+    for stack in stacks.values():
+        stack.up()
     assert (_comparable(provider), _comparable(user)) == expected
-    for stack in (trust, access, control_plane, data_plane):
+    for stack in stacks.values():
         assert stack.up().summary().keys() == {"unchanged"}
         for name, secret in private_values(provider).items():
             assert secret.encode() not in stack.state(), (stack.name, name)
-    for stack in (data_plane, control_plane, access, trust):
+    # Who deploys the control plane reads public facts of the root alone: its key is in no other stack's state.
+    (key,) = [one for one in stacks["root"].secrets() if "privateKeyPemPkcs8" in one]
+    root_key = key["privateKeyPemPkcs8"].splitlines()[1]
+    for name, stack in stacks.items():
+        found = any(root_key in json.dumps(one) for one in stack.secrets())
+        assert found == (name == "root"), name
+    for stack in reversed(stacks.values()):
+        stack.destroy()
+
+
+def split(project: Project, mesh: Config, endpoints: list[Config] | None = None) -> dict[str, Stack]:
+    """The stacks of one mesh in their order, each with what its own runner knows.
+
+    endpoints: what the data plane's user was handed; by default they are read from the control plane's stack.
+    """
+    control_planes, users = copy.deepcopy(mesh), copy.deepcopy(mesh["memberships"][0])
+    del control_planes["memberships"][0]["cluster"]
+    document = {**users, "mesh": mesh["name"], "charts": mesh["revisions"][0]["charts"]}
+    told = {"endpoints": endpoints} if endpoints else {"references": {"controlPlane": f"{HERE}/control-plane"}}
+    references = {name: f"{HERE}/{name}" for name in ("trust", "root", "access")}
+    root = {"name": "roots", "trust": mesh["trust"], "stacks": {mesh["name"]: f"{HERE}/trust"}}
+    configs: dict[str, Config] = {
+        "trust": {"mesh": control_planes},
+        "root": {"root": root},
+        "access": {"dataPlane": document},
+        "control-plane": {"mesh": control_planes, "references": references},
+        "data-plane": {"dataPlane": document, **told},
+    }
+    return {name: project.stack(name, {"stack": name, **config}) for name, config in configs.items()}
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_data_plane_is_told_when_its_file_is_of_yesterday(project: Project, mesh: Config) -> None:
+    stacks = split(project, mesh)
+    for stack in stacks.values():
+        if stack.name != "data-plane":
+            stack.up()
+    facts = stacks["control-plane"].outputs()["endpoints"]["default/default"]
+    by_file = split(project, mesh, [facts])["data-plane"]
+    by_file.up()
+
+    old = {**facts, "host": "istiod.old.example.com"}
+    references = {"controlPlane": f"{HERE}/control-plane"}
+    both = {"stack": "data-plane", "dataPlane": _document(mesh), "endpoints": [old], "references": references}
+    refused = project.stack("data-plane", both).run("up", "--yes", "--skip-preview")
+    assert "endpoint default: differs from what the control plane says now in host" in refused.text
+    other = {"stack": "data-plane", "dataPlane": {**_document(mesh), "mesh": "other"}, "endpoints": [facts]}
+    refused = project.stack("data-plane", other).run("up", "--yes", "--skip-preview")
+    assert "endpoint default: mesh: is demo, but dataPlane.mesh is other" in refused.text
+    assert "Traceback" not in refused.text
+    assert split(project, mesh, [facts])["data-plane"].up().summary().keys() == {"unchanged"}
+    for stack in reversed(stacks.values()):
+        stack.destroy()
+
+
+def _document(mesh: Config) -> Config:
+    return {**mesh["memberships"][0], "mesh": mesh["name"], "charts": mesh["revisions"][0]["charts"]}
+
+
+@pytest.mark.usefixtures("clean")
+def test_another_revision_comes_before_the_old_one_goes(project: Project, mesh: Config, provider: Api) -> None:
+    stack = project.stack("revisions", {"stack": "all-in-one", "mesh": mesh})
+    stack.up()
+    canary = {**copy.deepcopy(mesh["revisions"][0]), "name": "canary", "host": "istiod-canary.demo.sandbox.test"}
+    both = changed(mesh, revisions=[mesh["revisions"][0], canary], tags={"prod": "canary"})
+    project.stack("revisions", {"stack": "all-in-one", "mesh": both}).up()
+    names = {one["metadata"]["name"] for one in provider.get("deployments", "-n", GROUPED)["items"]}
+    assert names == {"istiod", "istiod-canary"}
+
+    # From one to the other in one step: everything of the new one is made, webhooks last, before anything is deleted,
+    # and of the old one webhooks go first.
+    log = project.directory / "events.json"
+    moved = changed(mesh, revisions=[{**canary, "name": "next", "host": "istiod-next.demo.sandbox.test"}])
+    done = project.stack("revisions", {"stack": "all-in-one", "mesh": moved})
+    done.succeed("up", "--yes", "--skip-preview", "--event-log", str(log))
+    steps = [json.loads(line) for line in log.read_text().splitlines()]
+    order = [
+        (step["resOutputsEvent"]["metadata"]["op"], name_of(step["resOutputsEvent"]["metadata"]["urn"]))
+        for step in steps
+        if "resOutputsEvent" in step
+    ]
+    created = [name for op, name in order if op == "create"]
+    deleted = [name for op, name in order if op == "delete"]
+    position = {(op, name): at for at, (op, name) in enumerate(order)}
+    assert created, order
+    first_delete = min(position["delete", name] for name in deleted)
+    assert max(position["create", name] for name in created) < first_delete
+    webhook = "demo-next-istio-sidecar-injector-next-mesh-demo"
+    assert position["create", webhook] > position["create", "demo-next-istiod:mesh-demo/istiod-next"]
+    assert position["create", webhook] > position["create", "demo-next-istiod-exposed-demo-next"]
+    assert position["delete", INJECTION] < position["delete", "demo-istiod:mesh-demo/istiod"]
+    assert position["delete", INJECTION] < position["delete", EXPOSED]
+    done.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_rotated_secrets_change_in_place(project: Project, mesh: Config, provider: Api) -> None:
+    """Deleted and made anew they would be missing in a run that dies in between, and no istiod could start."""
+
+    def uids() -> dict[str, str]:
+        items = provider.get("secrets", "-n", GROUPED)["items"]
+        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in items}
+
+    stack = project.stack("in-place", {"stack": "all-in-one", "mesh": mesh})
+    stack.up()
+    before, old = uids(), provider.get("secret", "cacerts", "-n", GROUPED)["data"]
+    root = {**mesh["trust"]["root"], "lifetimeDays": 7300}
+    rotated = changed(mesh, trust__root=root, memberships__0__access__tokenGeneration=2)
+    project.stack("in-place", {"stack": "all-in-one", "mesh": rotated}).up()
+    assert uids() == before
+    assert provider.get("secret", "cacerts", "-n", GROUPED)["data"] != old
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_brought_authority_and_one_that_others_manage(project: Project, mesh: Config, provider: Api) -> None:
+    authority = new_authority("brought")
+    pems = (authority.certificate.decode(), authority.key.decode())
+    files = {"ca-cert.pem": pems[0], "ca-key.pem": pems[1], "root-cert.pem": pems[0], "cert-chain.pem": pems[0]}
+    brought = changed(mesh, trust={"management": "brought"})
+    stack = project.stack("brought", {"stack": "all-in-one", "mesh": brought, "cacerts": files})
+    assert not [step for step in stack.preview() if "tls:" in step["urn"]]
+    stack.up()
+    stored = provider.get("secret", "cacerts", "-n", GROUPED)["data"]
+    assert {name: base64.b64decode(value).decode() for name, value in stored.items()} == files
+    stack.destroy()
+
+    unmanaged = changed(mesh, trust={"management": "unmanaged"})
+    stack = project.stack("unmanaged", {"stack": "all-in-one", "mesh": unmanaged, "rootCertificate": pems[0]})
+    stack.up()
+    assert "cacerts" not in {one["metadata"]["name"] for one in provider.get("secrets", "-n", GROUPED)["items"]}
+    assert not any("PRIVATE KEY" in json.dumps(one) for one in stack.secrets())
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_roots_key_is_protected(project: Project, mesh: Config) -> None:
+    root = {"name": "kept", "trust": {"root": {"protect": True}}}
+    stack = project.stack("kept", {"stack": "root", "root": root})
+    stack.up()
+    refused = stack.run("destroy", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert "protect" in refused.text
+    root["trust"] = {"root": {"protect": False}}
+    stack = project.stack("kept", {"stack": "root", "root": root})
+    stack.up()
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_two_meshes_live_in_the_same_clusters(project: Project, mesh: Config, provider: Api) -> None:
+    other = changed(mesh, name="other", revisions__0__host="istiod.other.sandbox.test")
+    stacks = [project.stack(document["name"], {"stack": "all-in-one", "mesh": document}) for document in (mesh, other)]
+    for stack in stacks:
+        assert stack.up().summary().keys() == {"created"}
+    domains = {stack.outputs()["endpoints"]["default/default"]["trustDomain"] for stack in stacks}
+    assert domains == {"demo.mesh.local", "other.mesh.local"}
+    for stack in stacks:
+        assert stack.up().summary().keys() == {"unchanged"}
         stack.destroy()
 
 
@@ -312,15 +468,17 @@ def test_a_token_is_replaced_and_istiod_told(
     before, old = digest(), istiods_kubeconfig(provider, user, tmp_path).read_text()
 
     both = {"tokenGeneration": 2, "keepPreviousToken": True}
-    access = mesh["dataPlane"]["access"]
-    project.stack("rotation", {"stack": "all-in-one", "mesh": changed(mesh, dataPlane__access={**access, **both})}).up()
+    access = mesh["memberships"][0]["access"]
+    project.stack(
+        "rotation", {"stack": "all-in-one", "mesh": changed(mesh, memberships__0__access={**access, **both})}
+    ).up()
     assert tokens() == ["istiod-token-1", "istiod-token-2"]
     assert digest() != before
     assert istiods_kubeconfig(provider, user, tmp_path).read_text() != old
 
     only = {"tokenGeneration": 2}
     stack = project.stack(
-        "rotation", {"stack": "all-in-one", "mesh": changed(mesh, dataPlane__access={**access, **only})}
+        "rotation", {"stack": "all-in-one", "mesh": changed(mesh, memberships__0__access={**access, **only})}
     )
     stack.up()
     assert tokens() == ["istiod-token-2"]
@@ -347,7 +505,7 @@ def test_istiod_starts_anew_with_another_root_certificate_only(project: Project,
     up(trust__intermediate={"lifetimeDays": 400})
     assert provider.get("secret", "cacerts", "-n", GROUPED)["data"] != cacerts
     assert pods() == first
-    stack = up(trust__intermediate={"lifetimeDays": 400}, trust__root={"lifetimeDays": 7300})
+    stack = up(trust__intermediate={"lifetimeDays": 400}, trust__root={"lifetimeDays": 7300, "protect": False})
     root = base64.b64decode(provider.get("secret", "cacerts", "-n", GROUPED)["data"]["root-cert.pem"])
     digest = "hosted-mesh.io/root-certificate-digest"
     assert pods() == {**first, digest: hashlib.sha256(root).hexdigest()}
@@ -370,7 +528,7 @@ def test_unmanaged_webhooks_are_exactly_what_would_be_managed(
     expected = hooks()
     assert len(expected) == 2
 
-    unmanaged = changed(mesh, dataPlane__webhooks={"management": "unmanaged"})
+    unmanaged = changed(mesh, memberships__0__webhooks={"management": "unmanaged"})
     stack = project.stack("hooks", {"stack": "all-in-one", "mesh": unmanaged})
     stack.up()
     assert hooks() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 CERTIFICATE = """\
@@ -19,24 +20,26 @@ H3OR2yvE
 """Of an authority of its own, whose key was thrown away."""
 SMALLEST: dict[str, Any] = {
     "name": "demo",
-    "controlPlane": {
-        "host": "istiod.demo.example.com",
-        "exposure": {"sourceRanges": ["203.0.113.0/24"]},
-    },
-    "dataPlane": {"access": {"apiServer": "https://api.user.example.com:6443"}},
+    "revisions": [{"host": "istiod.demo.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}],
+    "memberships": [{"access": {"apiServer": "https://api.user.example.com:6443"}}],
 }
 
 
 def document(changes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The smallest document with values set, or removed where None is given: `{"dataPlane.network": "east"}`."""
+    """The smallest document with values set, or removed where None is given: `{"memberships.0.network": "east"}`."""
     result = copy.deepcopy(SMALLEST)
     for path, value in (changes or {}).items():
         *parents, last = path.split(".")
-        part = result
+        part: Any = result
         for step in parents:
-            part = part.setdefault(step, {})
+            part = part[int(step)] if isinstance(part, list) else part.setdefault(step, {})
         if value is None:
             part.pop(last)
         else:
             part[last] = value
     return result
+
+
+def as_field(path: str) -> str:
+    """`memberships.0.network` as errors write it, `memberships[0].network`."""
+    return re.sub(r"\.(\d+)", r"[\1]", path)

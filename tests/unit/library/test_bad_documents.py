@@ -10,36 +10,40 @@ import pytest
 from pulumi_hosted_mesh.charts.chart import source
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.fields import amount
-from pulumi_hosted_mesh.spec.load import read_mesh, read_mesh_file, read_mesh_text
+from pulumi_hosted_mesh.spec.load import read, read_file, read_text
+from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.documents import CERTIFICATE, as_field, document
 
-HOST = "controlPlane.host"
-ISTIOD = "controlPlane.istiod"
-EXPOSURE = "controlPlane.exposure"
+HOST = "revisions.0.host"
+ISTIOD = "revisions.0.istiod"
+EXPOSURE = "revisions.0.exposure"
 RANGES = f"{EXPOSURE}.sourceRanges"
+ACCESS = "memberships.0.access"
+REVISION = {"host": "istiod.demo.example.com", "exposure": {"openToAll": True}}
 PEM = "-----BEGIN CERTIFICATE-----\n"
 GARBAGE = f"{PEM}czNjcjN0LXMzY3IzdA==\n-----END CERTIFICATE-----\n"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
     # what is wrong, changes, the field that the error names, words of the rule or the fix
-    ("unknown field", {"controlPlane.istiod.replica": 2}, "controlPlane.istiod.replica", "Did you mean replicas?"),
+    ("unknown field", {"revisions.0.istiod.replica": 2}, "revisions.0.istiod.replica", "Did you mean replicas?"),
     ("unknown section", {"observability": {}}, "observability", "not a field"),
     (
         "unknown field, snake case",
-        {"dataPlane.cluster_name": "x"},
-        "dataPlane.cluster_name",
-        "Did you mean clusterName?",
+        {"memberships.0.cluster_id": "x"},
+        "memberships.0.cluster_id",
+        "Did you mean clusterId?",
     ),
     ("missing field", {HOST: None}, HOST, "is required"),
-    ("missing section", {"dataPlane": None}, "dataPlane", "is required"),
-    ("text for a number", {"controlPlane.istiod.replicas": "2"}, "controlPlane.istiod.replicas", "whole number"),
+    ("missing section", {"memberships": None}, "memberships", "is required"),
+    ("no revision", {"revisions": []}, "revisions", "Add one"),
+    ("text for a number", {"revisions.0.istiod.replicas": "2"}, "revisions.0.istiod.replicas", "whole number"),
     ("number for text", {HOST: 5}, HOST, "must be text"),
-    ("text for true", {"controlPlane.exposure.openToAll": "yes"}, "controlPlane.exposure.openToAll", "true or false"),
-    ("text for a list", {"controlPlane.exposure.sourceRanges": "10.0.0.0/8"}, "sourceRanges", "must be a list"),
-    ("text for a section", {"controlPlane.istiod": "small"}, "controlPlane.istiod", "must be a mapping"),
-    ("number too small", {"controlPlane.istiod.replicas": 0}, "controlPlane.istiod.replicas", "at least 1"),
-    ("number too large", {"dataPlane.webhooks.timeoutSeconds": 31}, "timeoutSeconds", "at most 30"),
-    ("unknown choice", {"dataPlane.webhooks.management": "me"}, "management", "'managed' or 'unmanaged'"),
+    ("text for true", {"revisions.0.exposure.openToAll": "yes"}, "revisions.0.exposure.openToAll", "true or false"),
+    ("text for a list", {"revisions.0.exposure.sourceRanges": "10.0.0.0/8"}, "sourceRanges", "must be a list"),
+    ("text for a section", {"revisions.0.istiod": "small"}, "revisions.0.istiod", "must be a mapping"),
+    ("number too small", {"revisions.0.istiod.replicas": 0}, "revisions.0.istiod.replicas", "at least 1"),
+    ("number too large", {"memberships.0.webhooks.timeoutSeconds": 31}, "timeoutSeconds", "at most 30"),
+    ("unknown choice", {"memberships.0.webhooks.management": "me"}, "management", "'managed' or 'unmanaged'"),
     ("host without domain", {HOST: "istiod"}, HOST, "with a domain"),
     ("host in capitals", {HOST: "Istiod.example.com"}, HOST, "lower case"),
     ("host with a scheme", {HOST: "https://istiod.example.com"}, HOST, "without scheme"),
@@ -52,18 +56,18 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("bracketed address as host", {HOST: "[2001:db8::1]"}, HOST, "is an IP address"),
     ("mistyped address as host", {HOST: "10.0.0.256"}, HOST, "mistyped IP address"),
     ("address with zeros as host", {HOST: "010.0.0.1"}, HOST, "mistyped IP address"),
-    ("no source ranges", {"controlPlane.exposure.sourceRanges": []}, "controlPlane.exposure", "openToAll: true"),
-    ("ranges and open to all", {"controlPlane.exposure.openToAll": True}, "controlPlane.exposure", "contradicts"),
-    ("everything as a range", {"controlPlane.exposure.sourceRanges": ["0.0.0.0/0"]}, "sourceRanges[0]", "openToAll"),
-    ("host bits in a range", {"controlPlane.exposure.sourceRanges": ["10.0.0.1/8"]}, "sourceRanges[0]", "CIDR"),
+    ("no source ranges", {"revisions.0.exposure.sourceRanges": []}, "revisions.0.exposure", "openToAll: true"),
+    ("ranges and open to all", {"revisions.0.exposure.openToAll": True}, "revisions.0.exposure", "contradicts"),
+    ("everything as a range", {"revisions.0.exposure.sourceRanges": ["0.0.0.0/0"]}, "sourceRanges[0]", "openToAll"),
+    ("host bits in a range", {"revisions.0.exposure.sourceRanges": ["10.0.0.1/8"]}, "sourceRanges[0]", "CIDR"),
     ("address as a range", {RANGES: ["203.0.113.7"]}, "sourceRanges[0]", "203.0.113.7/32"),
     ("netmask in a range", {RANGES: ["203.0.113.0/255.255.255.0"]}, "sourceRanges[0]", "CIDR"),
     ("zone in a range", {RANGES: ["fe80::%1/64"]}, "sourceRanges[0]", "CIDR"),
-    ("everything in two ranges", {RANGES: ["0.0.0.0/1", "128.0.0.0/1"]}, "controlPlane.exposure", "every address"),
+    ("everything in two ranges", {RANGES: ["0.0.0.0/1", "128.0.0.0/1"]}, "revisions.0.exposure", "every address"),
     (
         "everything of IPv6 in three ranges",
         {RANGES: ["10.0.0.0/8", "8000::/1", "4000::/2", "::/2"]},
-        "controlPlane.exposure",
+        "revisions.0.exposure",
         "openToAll: true",
     ),
     ("annotation's key with a space", {f"{EXPOSURE}.annotations": {"a b": "c"}}, "annotations.a b", "Kubernetes name"),
@@ -81,8 +85,8 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "loadBalancerClass",
         "lower case",
     ),
-    ("network that is no label", {"dataPlane.network": "east 1"}, "dataPlane.network", "Kubernetes label"),
-    ("network too long", {"dataPlane.network": "e" * 64}, "dataPlane.network", "at most 63"),
+    ("network that is no label", {"memberships.0.network": "east 1"}, "memberships.0.network", "Kubernetes label"),
+    ("network too long", {"memberships.0.network": "e" * 64}, "memberships.0.network", "at most 63"),
     (
         "API server at every address",
         {"controlPlane.networkPolicy.apiServerRanges": ["::/0"]},
@@ -93,59 +97,104 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "ranges of a port that is open to all",
         {
             "controlPlane.networkPolicy.apiServerRanges": ["198.51.100.0/24"],
-            "dataPlane.access.apiServer": "https://api.user.example.com",
+            f"{ACCESS}.apiServer": "https://api.user.example.com",
         },
         "(document)",
         "fetchJwks: false",
     ),
     (
         "API server without TLS",
-        {"dataPlane.access.apiServer": "http://h:1"},
-        "dataPlane.access.apiServer",
+        {f"{ACCESS}.apiServer": "http://h:1"},
+        f"{ACCESS}.apiServer",
         "https://HOST",
     ),
     (
         "API server with a user",
-        {"dataPlane.access.apiServer": "https://u:p@h"},
-        "dataPlane.access.apiServer",
+        {f"{ACCESS}.apiServer": "https://u:p@h"},
+        f"{ACCESS}.apiServer",
         "nothing more",
     ),
     (
         "API server with a path",
-        {"dataPlane.access.apiServer": "https://h/x"},
-        "dataPlane.access.apiServer",
+        {f"{ACCESS}.apiServer": "https://h/x"},
+        f"{ACCESS}.apiServer",
         "nothing more",
     ),
-    ("API server at no port", {"dataPlane.access.apiServer": "https://h:99999"}, "apiServer", "https://HOST:PORT"),
+    ("API server at no port", {f"{ACCESS}.apiServer": "https://h:99999"}, "apiServer", "https://HOST:PORT"),
     (
         "key instead of certificate",
-        {"dataPlane.access.certificateAuthority": "PRIVATE KEY"},
+        {f"{ACCESS}.certificateAuthority": "PRIVATE KEY"},
         "certificateAuthority",
         "private key",
     ),
-    ("no PEM", {"dataPlane.access.certificateAuthority": "abc"}, "certificateAuthority", "PEM"),
-    ("PEM of nothing", {"dataPlane.access.certificateAuthority": PEM}, "certificateAuthority", "cannot be read"),
-    ("garbage as PEM", {"dataPlane.access.certificateAuthority": GARBAGE}, "certificateAuthority", "cannot be read"),
+    ("no PEM", {f"{ACCESS}.certificateAuthority": "abc"}, "certificateAuthority", "PEM"),
+    ("PEM of nothing", {f"{ACCESS}.certificateAuthority": PEM}, "certificateAuthority", "cannot be read"),
+    (
+        "garbage as PEM",
+        {f"{ACCESS}.certificateAuthority": GARBAGE},
+        "certificateAuthority",
+        "cannot be read",
+    ),
     (
         "second certificate cut off",
-        {"dataPlane.access.certificateAuthority": CERTIFICATE + CERTIFICATE[:200]},
+        {f"{ACCESS}.certificateAuthority": CERTIFICATE + CERTIFICATE[:200]},
         "certificateAuthority",
         "whole file",
     ),
     (
         "certificate with a letter of another script",
-        {"dataPlane.access.certificateAuthority": CERTIFICATE.replace("MII", "\N{GREEK CAPITAL LETTER MU}II")},
+        {f"{ACCESS}.certificateAuthority": CERTIFICATE.replace("MII", "\N{GREEK CAPITAL LETTER MU}II")},
         "certificateAuthority",
         "cannot be read",
     ),
-    ("chart without remote profile", {"charts.version": "1.23.4"}, "charts.version", "no remote profile"),
-    ("chart that wants more rights", {"charts.version": "1.30.9"}, "charts.version", "Use 1.31.0 or later"),
-    ("range of chart versions", {"charts.version": "^1.31"}, "charts.version", "one exact version"),
-    ("plain http repository", {"charts.repository": "http://charts.example.com"}, "charts.repository", "https://"),
-    ("repository without a host", {"charts.repository": "https:/charts"}, "charts.repository", "https://HOST"),
-    ("password in the repository", {"charts.repository": "https://u:p@h/c"}, "charts.repository", "no user, password"),
-    ("token in the repository", {"charts.repository": "https://h/c?sig=x"}, "charts.repository", "no user, password"),
-    ("user of a registry", {"charts.repository": "oci://user@h/c"}, "charts.repository", "no user, password"),
+    (
+        "chart without remote profile",
+        {"revisions.0.charts.version": "1.23.4"},
+        "revisions.0.charts.version",
+        "no remote profile",
+    ),
+    (
+        "chart that wants more rights",
+        {"revisions.0.charts.version": "1.30.9"},
+        "revisions.0.charts.version",
+        "Use 1.31.0 or later",
+    ),
+    (
+        "range of chart versions",
+        {"revisions.0.charts.version": "^1.31"},
+        "revisions.0.charts.version",
+        "one exact version",
+    ),
+    (
+        "plain http repository",
+        {"revisions.0.charts.repository": "http://charts.example.com"},
+        "revisions.0.charts.repository",
+        "https://",
+    ),
+    (
+        "repository without a host",
+        {"revisions.0.charts.repository": "https:/charts"},
+        "revisions.0.charts.repository",
+        "https://HOST",
+    ),
+    (
+        "password in the repository",
+        {"revisions.0.charts.repository": "https://u:p@h/c"},
+        "revisions.0.charts.repository",
+        "no user, password",
+    ),
+    (
+        "token in the repository",
+        {"revisions.0.charts.repository": "https://h/c?sig=x"},
+        "revisions.0.charts.repository",
+        "no user, password",
+    ),
+    (
+        "user of a registry",
+        {"revisions.0.charts.repository": "oci://user@h/c"},
+        "revisions.0.charts.repository",
+        "no user, password",
+    ),
     (
         "renewed after its end",
         {"trust.root": {"lifetimeDays": 9, "renewBeforeDays": 9}},
@@ -170,14 +219,14 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("name that begins with a digit", {"name": "1demo"}, "name", "begin with a letter"),
     (
         "gateway name with a slash",
-        {"dataPlane.gateways": [{"name": "a/b"}]},
-        "dataPlane.gateways[0].name",
+        {"memberships.0.gateways": [{"name": "a/b"}]},
+        "memberships.0.gateways[0].name",
         "Kubernetes name",
     ),
     *[
         (
             f"gateway name that is taken: {name}",
-            {"dataPlane.gateways": [{"name": name}]},
+            {"memberships.0.gateways": [{"name": name}]},
             "gateways[0].name",
             "is taken",
         )
@@ -185,25 +234,107 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ],
     (
         "gateway name that begins with a digit",
-        {"dataPlane.gateways": [{"name": "1a"}]},
-        "dataPlane.gateways[0].name",
+        {"memberships.0.gateways": [{"name": "1a"}]},
+        "memberships.0.gateways[0].name",
         "begin with a letter",
     ),
     (
         "gateway name too long",
-        {"dataPlane.gateways": [{"name": "a" * 54}]},
-        "dataPlane.gateways[0].name",
+        {"memberships.0.gateways": [{"name": "a" * 54}]},
+        "memberships.0.gateways[0].name",
         "at most 53 characters",
     ),
     (
         "gateways of one name",
-        {"dataPlane.gateways": [{"name": "a"}, {"name": "a"}]},
-        "(document)",
+        {"memberships.0.gateways": [{"name": "a"}, {"name": "a"}]},
+        "memberships.0",
         "two gateways of one name",
     ),
-    ("bad revision", {"revision": "1.31"}, "revision", "Kubernetes name"),
-    ("revision too long", {"revision": "r" * 57}, "revision", "at most 56 characters"),
-    ("bad quantity", {"controlPlane.istiod.resources": {"cpuLimit": "two"}}, "resources.cpuLimit", "quantity"),
+    ("bad revision", {"revisions.0.name": "1.31"}, "revisions.0.name", "Kubernetes name"),
+    ("revision too long", {"revisions.0.name": "r" * 57}, "revisions.0.name", "at most 56 characters"),
+    ("exposure of another kind", {f"{EXPOSURE}.kind": "tunnel"}, "exposure.kind", "'load-balancer', 'external'"),
+    (
+        "field of a load balancer where there is none",
+        {EXPOSURE: {"kind": "external", "sourceRanges": ["203.0.113.0/24"]}},
+        "exposure.sourceRanges",
+        "The fields here are kind",
+    ),
+    (
+        "webhooks that are open to all by omission",
+        {f"{EXPOSURE}.webhooks": {"host": "hooks.demo.example.com"}},
+        f"{EXPOSURE}.webhooks",
+        "openToAll: true",
+    ),
+    (
+        "one host for two load balancers",
+        {f"{EXPOSURE}.webhooks": {"host": "istiod.demo.example.com", "openToAll": True}},
+        "(document)",
+        "revisions has two with one host",
+    ),
+    ("tag of no revision", {"tags": {"prod": "1-32"}}, "(document)", "tags.prod names a revision that is not there"),
+    ("tag that is a revision", {"tags": {"default": "default"}}, "(document)", "Choose another tag"),
+    ("revisions of one name", {"revisions": [REVISION, REVISION]}, "(document)", "revisions has two with one name"),
+    (
+        "revisions of one host",
+        {"revisions": [REVISION, {**REVISION, "name": "canary"}]},
+        "(document)",
+        "revisions has two with one host",
+    ),
+    ("memberships of one name", {"memberships": [{}, {}]}, "(document)", "memberships has two with one name"),
+    (
+        "memberships of one cluster ID",
+        {"memberships": [{"clusterId": "a"}, {"name": "b", "clusterId": "a"}]},
+        "(document)",
+        "memberships has two with one clusterId",
+    ),
+    (
+        "feature that the data plane does not grant",
+        {"revisions.0.features": {"gatewayApi": True}},
+        "(document)",
+        "membership default does not grant: gatewayApi",
+    ),
+    (
+        "status of proxies without their identity",
+        {"revisions.0.features": {"proxyStatus": True}},
+        "revisions.0.features",
+        "needs gatewayCertificates",
+    ),
+    ("fewer Pods at most than at least", {f"{ISTIOD}.autoscaling": {"maxReplicas": 2}}, "istiod", "more than replicas"),
+    *[
+        (f"chart value that is a field: {path}", {"revisions.0.chartValues": values}, "chartValues", f"field {field}")
+        for path, values, field in (
+            ("replicaCount", {"replicaCount": 3}, "istiod.replicas"),
+            ("autoscaleEnabled", {"autoscaleEnabled": True}, "istiod.autoscaling"),
+            ("env", {"env": {"A": "b"}}, "istiod.environment"),
+            ("global.hub", {"global": {"hub": "x"}}, "charts.hub"),
+            ("meshConfig.accessLogFile", {"meshConfig": {"accessLogFile": "/x"}}, "proxies.accessLog"),
+        )
+    ],
+    (
+        "chart value of the split",
+        {"revisions.0.chartValues": {"global": {"externalIstiod": False}}},
+        "chartValues",
+        "sets global.externalIstiod, which the split decides",
+    ),
+    (
+        "chart value of the split on a data plane",
+        {"memberships.0.chartValues": {"revision": "x"}},
+        "chartValues",
+        "sets revision, which the split decides",
+    ),
+    (
+        "gateway's chart value that is a field",
+        {"memberships.0.gateways": [{"name": "a", "chartValues": {"service": {"type": "ClusterIP"}}}]},
+        "gateways.0.chartValues",
+        "the field service.type",
+    ),
+    (
+        "gateway that may read Secrets",
+        {"memberships.0.gateways": [{"name": "a", "chartValues": {"rbac": {"enabled": True}}}]},
+        "gateways.0.chartValues",
+        "sets rbac, which the split decides",
+    ),
+    ("bad quantity", {"revisions.0.istiod.resources": {"cpuLimit": "two"}}, "resources.cpuLimit", "quantity"),
     ("no CPU", {f"{ISTIOD}.resources": {"cpuRequest": "0m"}}, "resources.cpuRequest", "more than zero"),
     ("no memory", {f"{ISTIOD}.resources": {"memoryLimit": "0.0Gi"}}, "resources.memoryLimit", "more than zero"),
     (
@@ -215,25 +346,25 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "CPU request above the limit",
         {f"{ISTIOD}.resources": {"cpuRequest": "1500m", "cpuLimit": "1"}},
-        "controlPlane.istiod.resources",
+        "revisions.0.istiod.resources",
         "raise cpuLimit",
     ),
     (
         "CPU request above the default limit",
         {f"{ISTIOD}.resources": {"cpuRequest": "2001m"}},
-        "controlPlane.istiod.resources",
+        "revisions.0.istiod.resources",
         "where not given they are 250m and 2",
     ),
     (
         "memory request above the default limit",
         {f"{ISTIOD}.resources": {"memoryRequest": "2200M"}},
-        "controlPlane.istiod.resources",
+        "revisions.0.istiod.resources",
         "raise memoryLimit",
     ),
     (
         "memory limit below the default request",
         {f"{ISTIOD}.resources": {"memoryLimit": "511Mi"}},
-        "controlPlane.istiod.resources",
+        "revisions.0.istiod.resources",
         "Lower memoryRequest",
     ),
     ("unknown log level", {f"{ISTIOD}.logLevel": "default:verbose"}, "logLevel", "one of none, error, warn, info"),
@@ -249,29 +380,39 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("variable with a quote", {f"{ISTIOD}.environment": {"A": 'say "b"'}}, "environment.A", "between quotes"),
     ("variable of two lines", {f"{ISTIOD}.environment": {"A": "b\nc"}}, "environment.A", "line breaks"),
     ("variable's name with a space", {f"{ISTIOD}.environment": {"A B": "c"}}, "environment.A B", "Choose another name"),
-    ("profile of istiod's chart", {"chartValues.controlPlane": {"profile": "remote"}}, "controlPlane", "profile"),
+    ("profile of istiod's chart", {"revisions.0.chartValues": {"profile": "remote"}}, "chartValues", "profile"),
     (
         "profile at the other place",
-        {"chartValues.controlPlane": {"global": {"profile": "x"}}},
-        "controlPlane",
+        {"revisions.0.chartValues": {"global": {"profile": "x"}}},
+        "chartValues",
         "profile",
     ),
-    ("profile on the data plane", {"chartValues.dataPlane": {"profile": "demo"}}, "chartValues.dataPlane", "profile"),
+    (
+        "profile on the data plane",
+        {"memberships.0.chartValues": {"profile": "demo"}},
+        "memberships.0.chartValues",
+        "profile",
+    ),
     (
         "chart's variable in the chart's values",
-        {"chartValues.controlPlane": {"env": {"EXTERNAL_ISTIOD": "false"}}},
-        "chartValues.controlPlane",
-        "sets EXTERNAL_ISTIOD",
+        {"revisions.0.chartValues": {"env": {"EXTERNAL_ISTIOD": "false"}}},
+        "revisions.0.chartValues",
+        "the field istiod.environment",
     ),
     (
         "variable of the split from elsewhere",
-        {"chartValues.controlPlane": {"envVarFrom": [{"name": "USE_REMOTE_CERTS", "valueFrom": {}}]}},
-        "chartValues.controlPlane",
+        {"revisions.0.chartValues": {"envVarFrom": [{"name": "USE_REMOTE_CERTS", "valueFrom": {}}]}},
+        "revisions.0.chartValues",
         "sets USE_REMOTE_CERTS",
     ),
     ("number for a quantity", {f"{ISTIOD}.resources": {"cpuLimit": 2}}, "cpuLimit", 'in quotes, like cpuLimit: "2".'),
-    ("number for a version", {"charts.version": 1.30}, "charts.version", 'in quotes, like version: "...".'),
-    ("true for a context", {"dataPlane.cluster": {"kubeconfig": True}}, "kubeconfig", 'like kubeconfig: "...".'),
+    (
+        "number for a version",
+        {"revisions.0.charts.version": 1.30},
+        "revisions.0.charts.version",
+        'in quotes, like version: "...".',
+    ),
+    ("true for a context", {"memberships.0.cluster": {"kubeconfig": True}}, "kubeconfig", 'like kubeconfig: "...".'),
     ("true for a variable", {f"{ISTIOD}.environment": {"A": True}}, "environment.A", "Put it in quotes."),
     ("number for a variable", {f"{ISTIOD}.environment": {"replicas": 5}}, "environment.replicas", "Put it in quotes."),
     ("nothing for text", {f"{ISTIOD}.logLevel": {}}, "logLevel", "Change its value"),
@@ -283,8 +424,8 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "kubeconfig instead of its path",
-        {"dataPlane.cluster": {"kubeconfig": "apiVersion: v1\nkind: Config"}},
-        "dataPlane.cluster.kubeconfig",
+        {"memberships.0.cluster": {"kubeconfig": "apiVersion: v1\nkind: Config"}},
+        "memberships.0.cluster.kubeconfig",
         "path of a file, not its content",
     ),
 ]
@@ -293,10 +434,10 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("changes", "field", "words"), [pytest.param(*rest, id=name) for name, *rest in BAD])
 def test_one_clear_error(changes: dict[str, Any], field: str, words: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        read_mesh(document(changes))
+        read(Mesh, document(changes))
     assert len(caught.value.problems) == 1
     problem = caught.value.problems[0]
-    assert problem.field.endswith(field)
+    assert problem.field.endswith(as_field(field))
     assert words in str(problem)
     assert problem.fix
 
@@ -306,7 +447,7 @@ def test_no_error_repeats_a_value(changes: dict[str, Any], field: str, words: st
     secret = "s3cr3t-s3cr3t-s3cr3t"
     poisoned = {path: _poisoned(value, secret) for path, value in changes.items()}
     try:
-        read_mesh(document(poisoned))
+        read(Mesh, document(poisoned))
     except InvalidInputError as error:
         assert secret not in str(error)
 
@@ -321,28 +462,28 @@ def _poisoned(value: Any, secret: str) -> Any:
 
 def test_all_problems_at_once() -> None:
     with pytest.raises(InvalidInputError) as caught:
-        read_mesh(document({"name": "Demo", HOST: "192.0.2.1"}))
-    assert {problem.field for problem in caught.value.problems} == {"name", HOST}
+        read(Mesh, document({"name": "Demo", HOST: "192.0.2.1"}))
+    assert {problem.field for problem in caught.value.problems} == {"name", as_field(HOST)}
 
 
 @pytest.mark.parametrize("not_a_document", [None, [], "demo", 3])
 def test_not_a_mapping(not_a_document: object) -> None:
     with pytest.raises(InvalidInputError, match="must be a mapping"):
-        read_mesh(not_a_document)
+        read(Mesh, not_a_document)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("name: [demo\n")
     with pytest.raises(InvalidInputError, match=r"line 2.*is not valid YAML"):
-        read_mesh_file(broken)
+        read_file(Mesh, broken)
     with pytest.raises(InvalidInputError, match="cannot be read"):
-        read_mesh_file(tmp_path / "missing.yaml")
+        read_file(Mesh, tmp_path / "missing.yaml")
 
 
 def test_open_to_all_is_possible_when_said() -> None:
-    mesh = read_mesh(document({"controlPlane.exposure": {"openToAll": True}}))
-    assert mesh.control_plane.exposure.source_ranges == ()
+    mesh = read(Mesh, document({"revisions.0.exposure": {"openToAll": True}}))
+    assert mesh.revisions[0].exposure.source_ranges == ()
 
 
 @pytest.mark.parametrize(
@@ -355,32 +496,32 @@ def test_open_to_all_is_possible_when_said() -> None:
         {RANGES: ["0.0.0.0/1", "128.0.0.0/2", "2001:db8::/32", "203.0.113.7/32"]},
         {f"{EXPOSURE}.annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "external", "a_B.c": ""}},
         {f"{EXPOSURE}.loadBalancerClass": "service.k8s.aws/nlb"},
-        {"dataPlane.access.certificateAuthority": CERTIFICATE + CERTIFICATE},
-        {"dataPlane.network": ""},
-        {"dataPlane.network": "East_1.a"},
-        {"revision": "r" * 56},
-        {"charts.repository": "oci://registry.example.com:5000/istio"},
+        {f"{ACCESS}.certificateAuthority": CERTIFICATE + CERTIFICATE},
+        {"memberships.0.network": ""},
+        {"memberships.0.network": "East_1.a"},
+        {"revisions.0.name": "r" * 56},
+        {"revisions.0.charts.repository": "oci://registry.example.com:5000/istio"},
         {HOST: "istiod.10.example.com"},
-        {"chartValues.controlPlane": {"global": {"nativeNftables": True}, "env": {"A": "b"}, "envVarFrom": []}},
+        {"revisions.0.chartValues": {"global": {"nativeNftables": True}, "volumes": [], "envVarFrom": []}},
     ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_what_is_meant_is_accepted(changes: dict[str, Any]) -> None:
-    read_mesh(document(changes))
+    read(Mesh, document(changes))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("charts.repository", "https://user:s3cr3t@charts.example.com"),
-        ("charts.repository", "https://charts.example.com/?token=s3cr3t"),
-        ("dataPlane.access.certificateAuthority", f"{PEM}s3cr3t"),
+        ("revisions.0.charts.repository", "https://user:s3cr3t@charts.example.com"),
+        ("revisions.0.charts.repository", "https://charts.example.com/?token=s3cr3t"),
+        (f"{ACCESS}.certificateAuthority", f"{PEM}s3cr3t"),
         (f"{ISTIOD}.environment", {"PASSWORD": 53124}),
     ],
 )
 def test_no_error_repeats_a_credential(field: str, value: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        read_mesh(document({field: value}))
+        read(Mesh, document({field: value}))
     assert "s3cr3t" not in str(caught.value)
     assert "53124" not in str(caught.value)
 
@@ -394,38 +535,38 @@ def test_quantities_in_their_base_unit(quantity: str, wanted: str) -> None:
 
 
 def test_a_part_of_an_authority_keeps_its_other_default() -> None:
-    trust = read_mesh(
-        document({"trust": {"root": {"lifetimeDays": 7300}, "intermediate": {"renewBeforeDays": 90}}})
+    trust = read(
+        Mesh, document({"trust": {"root": {"lifetimeDays": 7300}, "intermediate": {"renewBeforeDays": 90}}})
     ).trust
     assert (trust.root.lifetime_days, trust.root.renew_before_days) == (7300, 400)
     assert (trust.intermediate.lifetime_days, trust.intermediate.renew_before_days) == (365, 90)
 
 
 def test_a_key_given_twice() -> None:
-    text = "name: demo\ncontrolPlane:\n  exposure: {sourceRanges: [203.0.113.0/24]}\n  exposure: {openToAll: true}\n"
+    text = "name: demo\nrevisions:\n- exposure: {sourceRanges: [203.0.113.0/24]}\n  exposure: {openToAll: true}\n"
     with pytest.raises(InvalidInputError) as caught:
-        read_mesh_text(text)
+        read_text(Mesh, text, "mesh.yaml")
     assert "exposure (line 4): is given twice" in str(caught.value)
 
 
 def test_a_merged_key_is_not_given_twice() -> None:
     text = """
 name: demo
-controlPlane:
-  istiod:
-    resources: &small {cpuLimit: "1", memoryLimit: 1Gi}
+revisions:
+- istiod:
+    resources: {cpuLimit: "1", memoryLimit: 1Gi}
     environment: &more
       <<: {A: merged, B: merged}
       A: own
   host: istiod.demo.example.com
   exposure: {sourceRanges: [203.0.113.0/24]}
-dataPlane: {access: {apiServer: "https://api.user.example.com"}}
-chartValues:
-  controlPlane: {env: {<<: *more, A: again}, resources: {<<: *small, cpuLimit: "2"}}
+  chartValues: {extra: {<<: *more, A: again}}
+memberships:
+- access: {apiServer: "https://api.user.example.com"}
 """
-    mesh = read_mesh_text(text)
-    assert mesh.control_plane.istiod.environment == {"A": "own", "B": "merged"}
-    assert mesh.chart_values.control_plane["env"] == {"A": "again", "B": "merged"}
+    (revision,) = read_text(Mesh, text, "mesh.yaml").revisions
+    assert revision.istiod.environment == {"A": "own", "B": "merged"}
+    assert revision.chart_values["extra"] == {"A": "again", "B": "merged"}
 
 
 @pytest.mark.parametrize(
@@ -443,7 +584,7 @@ def test_the_version_of_charts_in_a_directory(version: str, words: str | None, t
     for name in ("base/Chart.yaml", "istiod/files/profile-remote.yaml"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(f"name: base\nversion: {version}\n")
-    charts = read_mesh(document({"charts.path": str(tmp_path)})).charts
+    charts = read(Mesh, document({"revisions.0.charts.path": str(tmp_path)})).revisions[0].charts
     if words is None:
         assert source(charts, "base") == {"chart": str(tmp_path / "base")}
     else:

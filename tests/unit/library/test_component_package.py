@@ -1,4 +1,4 @@
-"""The components as a package for other languages: the host serves a schema with the mesh's document as plain input."""
+"""The components as a package for other languages: the host serves a schema with typed fields."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 COMPONENTS = Path(__file__).parents[3] / "components"
@@ -29,15 +30,45 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def test_schema_of_the_package() -> None:
-    served = schema()
+COMPONENTS_OF_THE_PACKAGE = (
+    "DataPlaneAccess",
+    "DataPlaneCrds",
+    "ExternalControlPlane",
+    "HostedMesh",
+    "MeshRoot",
+    "MeshTrust",
+    "RemoteDataPlane",
+)
+
+
+@pytest.fixture(scope="module")
+def served() -> dict[str, Any]:
+    return schema()
+
+
+def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
     assert served["name"] == "hosted-mesh"
+    assert set(served["resources"]) == {f"hosted-mesh:index:{name}" for name in COMPONENTS_OF_THE_PACKAGE}
+    assert all(one["isComponent"] for one in served["resources"].values())
+
+
+def test_a_mesh_has_typed_fields(served: dict[str, Any]) -> None:
     component = served["resources"]["hosted-mesh:index:HostedMesh"]
-    assert component["isComponent"] is True
-    assert component["inputProperties"]["document"] == {
-        "type": "string",
-        "plain": True,
-        "description": "The mesh document, as YAML or JSON text.",
+    assert component["requiredInputs"] == ["memberships", "name", "revisions"]
+    revisions = component["inputProperties"]["revisions"]
+    assert revisions["items"]["$ref"] == "#/types/hosted-mesh:index:RevisionArgs"
+    assert set(component["properties"]) == {
+        *("namespace", "rootCertificate", "endpoints", "injectionLabels", "webhookManifests"),
     }
-    assert component["requiredInputs"] == ["document"]
-    assert set(component["properties"]) == {"host", "namespace", "rootCertificate", "injectionLabels"}
+    types = served["types"]
+    membership = types["hosted-mesh:index:MembershipArgs"]["properties"]
+    assert membership["cluster"]["$ref"] == "#/types/hosted-mesh:index:DataPlaneCluster"
+    # May be outputs, for a program may make the cluster itself.
+    assert types["hosted-mesh:index:DataPlaneCluster"]["properties"]["kubeconfig"] == {"type": "string"}
+    assert "plain" not in types["hosted-mesh:index:AccessArgs"]["properties"]["apiServer"]
+
+
+def test_a_secret_has_no_place_in_what_crosses_to_the_data_plane(served: dict[str, Any]) -> None:
+    inputs = served["resources"]["hosted-mesh:index:RemoteDataPlane"]["inputProperties"]
+    assert inputs["endpoint"]["$ref"] == "#/types/hosted-mesh:index:EndpointArgs"
+    assert not any(name == "mesh" or "kubeconfig" in name for name in inputs)

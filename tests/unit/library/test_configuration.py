@@ -7,8 +7,9 @@ import json
 import pulumi
 import pytest
 from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from stacks.configuration import read_configuration
+from stacks import configuration
 from tests.unit.library.documents import document
 
 
@@ -18,7 +19,7 @@ def configure(**values: str) -> None:
 
 def test_settings_and_mesh() -> None:
     configure(stack="control-plane", references='{"trust": "a/b/c"}', mesh=json.dumps(document()))
-    settings, mesh = read_configuration()
+    settings, mesh = configuration.settings(), configuration.document(Mesh, "mesh")
     assert settings.references.trust == "a/b/c"
     assert mesh.name == "demo"
 
@@ -30,7 +31,8 @@ def test_settings_and_mesh() -> None:
 def test_json_that_cannot_be_read(field: str, values: dict[str, str]) -> None:
     configure(stack="trust", **values)
     with pytest.raises(InvalidInputError) as caught:
-        read_configuration()
+        configuration.settings()
+        configuration.document(Mesh, "mesh")
     (problem,) = caught.value.problems
     assert problem.field == field
     assert "not valid JSON" in problem.rule

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 import yaml
-from pulumi_hosted_mesh.assembly import preflight
+from pulumi_hosted_mesh.assembly.document import control_plane_cluster, data_plane_cluster
+from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.clusters import distinct, kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import document
 
@@ -50,7 +52,7 @@ def reference(path: str, **rest: str) -> ClusterReference:
 
 
 def test_one_context_alone_leaves_the_file(tmp_path: Path) -> None:
-    found = kubeconfig.read(reference(write(tmp_path, content()), context="user"), "dataPlane.cluster")
+    found = kubeconfig.read(reference(write(tmp_path, content()), context="user"), "memberships.0.cluster")
     assert found.server == "https://127.0.0.1:2"
     assert found.certificate_authority == base64.b64decode(OTHER_CA).decode()
     assert TOKEN not in found.text
@@ -105,16 +107,16 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
 @pytest.mark.parametrize(("parsed", "rest", "words"), [pytest.param(*rest, id=name) for name, *rest in REFUSED])
 def test_refused(tmp_path: Path, parsed: object, rest: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        kubeconfig.read(reference(write(tmp_path, parsed), **rest), "dataPlane.cluster")
+        kubeconfig.read(reference(write(tmp_path, parsed), **rest), "memberships.0.cluster")
     (problem,) = caught.value.problems
-    assert problem.field.startswith("dataPlane.cluster.")
+    assert problem.field.startswith("memberships.0.cluster.")
     assert words in problem.rule
     assert TOKEN not in str(caught.value)
 
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="No such file"):
-        kubeconfig.read(reference(str(tmp_path / "gone")), "dataPlane.cluster")
+        kubeconfig.read(reference(str(tmp_path / "gone")), "memberships.0.cluster")
 
 
 @pytest.mark.parametrize("written", ["$KUBECONFIG", "${KUBECONFIG}", "$KUBECONFIG/config"])
@@ -124,8 +126,8 @@ def test_variable_that_is_not_set(written: str, value: str | None, monkeypatch: 
     if value is not None:
         monkeypatch.setenv("KUBECONFIG", value)
     with pytest.raises(InvalidInputError, match="environment variable KUBECONFIG is not set") as caught:
-        kubeconfig.read(reference(written), "dataPlane.cluster")
-    assert caught.value.problems[0].field == "dataPlane.cluster.kubeconfig"
+        kubeconfig.read(reference(written), "memberships.0.cluster")
+    assert caught.value.problems[0].field == "memberships.0.cluster.kubeconfig"
     assert "Set it to the path" in caught.value.problems[0].fix
 
 
@@ -135,21 +137,22 @@ def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.M
     assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider"
     monkeypatch.setenv("KUBECONFIG", f"{path}:{tmp_path / 'other'}")
     with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is read") as caught:
-        kubeconfig.read(reference("$KUBECONFIG"), "dataPlane.cluster")
+        kubeconfig.read(reference("$KUBECONFIG"), "memberships.0.cluster")
     assert "kubectl config view --raw --flatten" in caught.value.problems[0].fix
 
 
-def clusters(tmp_path: Path, **data_plane: Any) -> None:
-    path = write(tmp_path, content())
-    control = {"kubeconfig": path, "context": "provider"}
-    preflight.both(
-        read_mesh(document({"controlPlane.cluster": control, "dataPlane.cluster": {"kubeconfig": path, **data_plane}}))
-    )
+def clusters(control_plane: str, data_plane: str, **kubeconfigs: Any) -> None:
+    """The clusters of a mesh document, which must be two."""
+    given = {"controlPlane.cluster": {"kubeconfig": control_plane, "context": "provider"}}
+    mesh = read(Mesh, document({**given, "memberships.0.cluster": {"kubeconfig": data_plane, **kubeconfigs}}))
+    user = data_plane_cluster(mesh.memberships[0].cluster, "memberships[0].cluster")
+    user.distinct_from(control_plane_cluster(mesh.control_plane.cluster))
 
 
 def test_the_same_context_twice(tmp_path: Path) -> None:
+    path = write(tmp_path, content())
     with pytest.raises(InvalidInputError, match="same API server"):
-        clusters(tmp_path, context="provider")
+        clusters(path, path, context="provider")
 
 
 def test_one_cluster_under_two_addresses(tmp_path: Path) -> None:
@@ -157,16 +160,7 @@ def test_one_cluster_under_two_addresses(tmp_path: Path) -> None:
     same["clusters"][1]["cluster"]["certificate-authority-data"] = CA
     path = write(tmp_path, same)
     with pytest.raises(InvalidInputError, match="same certificate authority"):
-        preflight.both(
-            read_mesh(
-                document(
-                    {
-                        "controlPlane.cluster": {"kubeconfig": path, "context": "provider"},
-                        "dataPlane.cluster": {"kubeconfig": path, "context": "user"},
-                    }
-                )
-            )
-        )
+        clusters(path, path, context="user")
 
 
 def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,19 +219,15 @@ def test_what_a_cluster_is_in_the_state(tmp_path: Path) -> None:
 
 def test_a_stack_says_which_cluster_it_needs() -> None:
     with pytest.raises(InvalidInputError, match=r"controlPlane\.cluster: is required by this stack"):
-        preflight.control_plane(read_mesh(document()))
+        control_plane_cluster(read(Mesh, document()).control_plane.cluster)
 
 
 def test_local_charts(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"has no chart at istiod/Chart\.yaml"):
-        preflight.control_plane(read_mesh(document({"charts.path": str(tmp_path)})))
+    mesh = read(Mesh, document({"revisions.0.charts": {"path": str(tmp_path)}}))
+    with pytest.raises(InvalidInputError, match=r"has no chart at base/Chart\.yaml"):
+        check_charts(mesh)
     for name in ("istiod", "base"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "Chart.yaml").touch()
     with pytest.raises(InvalidInputError, match="too old: the istiod chart has no remote profile"):
-        preflight.control_plane(read_mesh(document({"charts.path": str(tmp_path)})))
-
-
-def test_istiods_kubeconfig_holds_a_token_and_nothing_else() -> None:
-    text = kubeconfig.for_istiod("demo", "https://api.example.com", "PEM", TOKEN)
-    assert json.loads(text)["users"] == [{"name": "demo", "user": {"token": TOKEN}}]
+        check_charts(mesh)

@@ -2,62 +2,151 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.chart import marked
 from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.control_plane import manifests
-from pulumi_hosted_mesh.control_plane.istiod_values import environment, istiod_values
-from pulumi_hosted_mesh.data_plane import istiod_rights, webhooks
-from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
-from pulumi_hosted_mesh.spec.control_plane import OUR_ENVIRONMENT
-from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.control_plane.istiod_values import environment
+from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values as values_of
+from pulumi_hosted_mesh.data_plane import garbage, rights, webhooks
+from pulumi_hosted_mesh.data_plane.values import gateway_values
+from pulumi_hosted_mesh.data_plane.values import remote_values as values_on_data_plane
+from pulumi_hosted_mesh.spec.features import FEATURES, Features
+from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.reserved import LISTS, OF_THE_SPLIT, SPLITS_ENVIRONMENT, TYPED, paths_of
 
 from tests.unit.library.documents import document
 
 
 def mesh(**changes: object) -> Mesh:
-    return read_mesh(document({path.replace("__", "."): value for path, value in changes.items()}))
+    return read(Mesh, document({path.replace("__", "."): value for path, value in changes.items()}))
 
 
 def endpoint(of: Mesh) -> ControlPlaneEndpoint:
-    return ControlPlaneEndpoint.of(of, "-----BEGIN CERTIFICATE-----")
+    return ControlPlaneEndpoint.of(of, of.revisions[0], of.memberships[0], "-----BEGIN CERTIFICATE-----")
 
 
-def test_the_split_cannot_be_overridden_by_chart_values() -> None:
+def istiod_values(of: Mesh) -> dict[str, Any]:
+    return values_of(of, of.revisions[0])
+
+
+def remote_values(of: Mesh) -> dict[str, Any]:
+    return values_on_data_plane(endpoint(of), of.memberships[0])
+
+
+def exposed(of: Mesh) -> manifests.ExposedService:
+    (service,) = manifests.exposed_services(of, of.revisions[0])
+    return service
+
+
+def network_policy(of: Mesh) -> dict[str, Any]:
+    spec: dict[str, Any] = manifests.network_policy_spec(of, of.api_server_ports)
+    return spec
+
+
+def configurations(of: Mesh) -> list[webhooks.Manifest]:
+    return webhooks.manifests(endpoint(of), of.memberships[0].webhooks, "Q0E=")
+
+
+def test_lists_of_the_escape_hatch_are_joined_with_those_of_the_split() -> None:
     escape = {
-        "env": {"USE_REMOTE_CERTS": "true", "FOO": "bar"},
-        "global": {"externalIstiod": False, "nativeNftables": True},
+        "volumes": [{"name": "mine", "emptyDir": {}}],
+        "extraContainerArgs": ["--mine"],
+        "global": {"nativeNftables": True},
     }
-    values = istiod_values(mesh(chartValues={"controlPlane": escape}))
-    assert values["env"]["USE_REMOTE_CERTS"] == "false"
-    assert values["env"]["FOO"] == "bar"
-    assert values["global"]["externalIstiod"] is True
+    values = istiod_values(mesh(revisions__0__chartValues=escape))
+    assert [volume["name"] for volume in values["volumes"]][:2] == ["mine", "mesh-config"]
+    assert values["extraContainerArgs"] == ["--mine", "--grpcAddr=", "--tls-min-version=1.3"]
     assert values["global"]["nativeNftables"] is True
+    assert values["global"]["externalIstiod"] is True
 
 
-def test_nor_by_the_environment() -> None:
-    values = istiod_values(mesh(controlPlane__istiod={"environment": {"A": "b"}}))
-    assert values["env"]["A"] == "b"
-    assert environment(mesh()).keys() == OUR_ENVIRONMENT, "the document refuses these names, so it must know all"
+def test_what_is_set_is_refused_in_the_escape_hatch() -> None:
+    """Each value that the library sets is known to the document, which so refuses it; or it is a joined list."""
+    everything = {"autoscaling": {"maxReplicas": 5}, "scheduling": {"priorityClass": "high"}}
+    proxies = {"accessLog": {"format": "x"}, "resources": {"cpuLimit": "1"}, "imagePullSecrets": ["a"]}
+    full = mesh(
+        revisions__0__istiod=everything,
+        revisions__0__proxies=proxies,
+        revisions__0__charts={"hub": "a", "tag": "b"},
+    )
+    known = TYPED.keys() | OF_THE_SPLIT | LISTS
+    for path in paths_of(istiod_values(full)):
+        parents = {path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)}
+        is_part = any(one.startswith(f"{path}.") for one in known)
+        assert parents & known or is_part or path.startswith("meshConfig.defaultConfig.proxyMetadata"), path
 
 
-def test_nor_by_what_a_profile_would_set() -> None:
-    remote = {
-        "istiodRemote": {"enabled": True},
-        "configMap": False,
-        "global": {"omitSidecarInjectorConfigMap": True},
+def test_the_environment_is_joined_and_the_splits_own_is_known() -> None:
+    given = mesh(revisions__0__istiod={"environment": {"A": "b"}})
+    assert istiod_values(given)["env"]["A"] == "b"
+    of_the_split = environment(mesh(), mesh().revisions[0]).keys()
+    assert of_the_split == SPLITS_ENVIRONMENT, "the document refuses these names, so it must know all"
+
+
+def test_typed_settings_reach_the_chart() -> None:
+    istiod = {
+        "autoscaling": {"maxReplicas": 5, "cpuUtilization": 70},
+        "scheduling": {
+            "nodeSelector": {"pool": "infra"},
+            "tolerations": [{"key": "infra", "operator": "Exists"}],
+            "affinity": {"podAntiAffinity": {}},
+            "priorityClass": "system-cluster-critical",
+        },
+        "imagePullSecrets": ["registry"],
     }
-    values = istiod_values(mesh(chartValues={"controlPlane": remote}))
-    assert values["istiodRemote"]["enabled"] is False
-    assert values["configMap"] is True
-    assert values["global"]["omitSidecarInjectorConfigMap"] is False
-    local = {"istiodRemote": {"enabled": False, "enabledLocalInjectorIstiod": True}}
-    hostile = mesh(chartValues={"dataPlane": local})
-    values = remote_values(hostile, endpoint(hostile))
-    assert values["istiodRemote"] == {"enabled": True, "enabledLocalInjectorIstiod": False}
+    proxies = {
+        "accessLog": {"encoding": "JSON"},
+        "outboundTraffic": "REGISTRY_ONLY",
+        "holdApplication": True,
+        "resources": {"cpuRequest": "10m", "memoryLimit": "1Gi"},
+    }
+    given = mesh(revisions__0__istiod=istiod, revisions__0__proxies=proxies)
+    values = istiod_values(given)
+    assert (values["autoscaleMin"], values["autoscaleMax"]) == (2, 5)
+    assert values["cpu"] == {"targetAverageUtilization": 70}
+    assert "replicaCount" not in values
+    assert values["tolerations"] == [{"key": "infra", "operator": "Exists"}]
+    assert values["nodeSelector"] == {"pool": "infra"}
+    assert values["global"]["priorityClassName"] == "system-cluster-critical"
+    assert values["global"]["imagePullSecrets"] == ["registry"]
+    assert values["meshConfig"]["accessLogFile"] == "/dev/stdout"
+    assert values["meshConfig"]["accessLogEncoding"] == "JSON"
+    assert values["meshConfig"]["outboundTrafficPolicy"] == {"mode": "REGISTRY_ONLY"}
+    assert values["meshConfig"]["defaultConfig"]["holdApplicationUntilProxyStarts"] is True
+    assert values["global"]["proxy"]["resources"] == {"requests": {"cpu": "10m"}, "limits": {"memory": "1Gi"}}
+    assert values["global"]["proxy"]["clusterDomain"] == "cluster.local"
+    # The quota follows the most Pods that there can be, twice while they are replaced.
+    assert manifests.quota_limits(given)["pods"] == "10"
+
+
+def test_two_meshes_share_no_name_in_a_cluster() -> None:
+    names = []
+    for name in ("one", "two"):
+        given = mesh(name=name)
+        values = istiod_values(given)
+        names += [
+            values["global"]["trustBundleName"],
+            values["meshConfig"]["trustDomain"],
+            given.network(given.memberships[0]),
+            exposed(given).name,
+            *(one["metadata"]["name"] for one in configurations(given)),
+        ]
+    assert len(set(names)) == len(names)
+
+
+def test_further_clusters_are_read_from_files_of_the_control_plane() -> None:
+    alone = {volume["name"]: volume for volume in istiod_values(mesh())["volumes"]}
+    assert "emptyDir" in alone["remote-clusters"]
+    two = mesh(memberships=[{}, {"name": "eu"}])
+    volumes = {volume["name"]: volume for volume in istiod_values(two)["volumes"]}
+    assert volumes["remote-clusters"]["secret"] == {"secretName": "istio-remote-kubeconfigs"}
+    assert [two.cluster_id(one) for one in two.memberships] == ["demo", "demo-eu"]
 
 
 def test_plaintext_xds_is_off_and_tls_is_modern() -> None:
@@ -65,7 +154,7 @@ def test_plaintext_xds_is_off_and_tls_is_modern() -> None:
 
 
 def test_mesh_config_and_templates_come_from_the_control_plane() -> None:
-    values = istiod_values(mesh(revision="canary"))
+    values = istiod_values(mesh(revisions__0__name="canary"))
     assert {volume.get("configMap", {}).get("name") for volume in values["volumes"]} == {
         "istio-canary",
         "istio-sidecar-injector-canary",
@@ -78,7 +167,7 @@ def test_proxies_find_istiod_by_its_host() -> None:
     values = istiod_values(mesh())
     assert values["meshConfig"]["defaultConfig"]["discoveryAddress"] == "istiod.demo.example.com:15012"
     assert values["global"]["caAddress"] == "istiod.demo.example.com:15012"
-    assert remote_values(mesh(), endpoint(mesh()))["global"]["remotePilotAddress"] == "istiod.demo.example.com"
+    assert remote_values(mesh())["global"]["remotePilotAddress"] == "istiod.demo.example.com"
 
 
 @pytest.mark.parametrize(
@@ -122,18 +211,16 @@ def test_istiods_pods_get_no_token_of_their_account() -> None:
     }
 
 
-def test_several_pods_are_spread_over_nodes_and_that_can_be_replaced() -> None:
-    (spread,) = istiod_values(mesh(revision="canary"))["topologySpreadConstraints"]
+def test_several_pods_are_spread_over_nodes() -> None:
+    (spread,) = istiod_values(mesh(revisions__0__name="canary"))["topologySpreadConstraints"]
     assert spread == {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": {"app": "istiod", "istio.io/rev": "canary"}},
     }
-    one = mesh(controlPlane__istiod={"replicas": 1})
+    one = mesh(revisions__0__istiod={"replicas": 1})
     assert "topologySpreadConstraints" not in istiod_values(one)
-    zones = {"topologySpreadConstraints": [{"topologyKey": "topology.kubernetes.io/zone"}]}
-    assert istiod_values(mesh(chartValues={"controlPlane": zones})).items() >= zones.items()
 
 
 def test_istiod_is_two_pods_by_default_and_the_quota_has_room_for_their_rollout() -> None:
@@ -143,7 +230,7 @@ def test_istiod_is_two_pods_by_default_and_the_quota_has_room_for_their_rollout(
 
 
 def test_quota_admits_a_rollout() -> None:
-    assert manifests.quota_limits(mesh(controlPlane__istiod={"replicas": 3})) == {
+    assert manifests.quota_limits(mesh(revisions__0__istiod={"replicas": 3})) == {
         "pods": "6",
         "requests.cpu": "1500m",
         "requests.memory": "3Gi",
@@ -155,22 +242,42 @@ def test_quota_admits_a_rollout() -> None:
 
 
 def test_exposed_service_has_two_ports_and_the_allow_list() -> None:
-    spec = manifests.exposed_service_spec(mesh())
+    spec = exposed(mesh()).spec
     assert [port["port"] for port in spec["ports"]] == [15012, 15017]
     assert spec["loadBalancerSourceRanges"] == ["203.0.113.0/24"]
     assert spec["allocateLoadBalancerNodePorts"] is False
-    assert "loadBalancerSourceRanges" not in manifests.exposed_service_spec(
-        mesh(controlPlane__exposure={"openToAll": True})
-    )
+    assert "loadBalancerSourceRanges" not in exposed(mesh(revisions__0__exposure={"openToAll": True})).spec
+
+
+def test_webhooks_may_have_ranges_and_a_load_balancer_of_their_own() -> None:
+    apart = {
+        "sourceRanges": ["203.0.113.0/24"],
+        "webhooks": {"host": "h.example.com", "sourceRanges": ["192.0.2.1/32"]},
+    }
+    given = mesh(revisions__0__exposure=apart)
+    xds, hooks = manifests.exposed_services(given, given.revisions[0])
+    assert [port["port"] for port in xds.spec["ports"]] == [15012]
+    assert [port["port"] for port in hooks.spec["ports"]] == [15017]
+    assert xds.spec["loadBalancerSourceRanges"] == ["203.0.113.0/24"]
+    assert hooks.spec["loadBalancerSourceRanges"] == ["192.0.2.1/32"]
+    assert endpoint(given).validation_url == "https://h.example.com:15017/validate"
+    assert istiod_values(given)["env"]["ISTIOD_CUSTOM_HOST"] == "istiod.demo.example.com,h.example.com"
+    assert manifests.quota_limits(given)["services.loadbalancers"] == "2"
+
+
+def test_an_integrator_may_expose_istiod() -> None:
+    given = mesh(revisions__0__exposure={"kind": "external"})
+    assert manifests.exposed_services(given, given.revisions[0]) == []
+    assert manifests.quota_limits(given)["services.loadbalancers"] == "0"
 
 
 def test_exposed_service_is_published_by_name() -> None:
     key = "external-dns.alpha.kubernetes.io/hostname"
-    assert manifests.exposed_service_annotations(mesh())[key] == "istiod.demo.example.com"
-    silent = mesh(controlPlane__exposure={"openToAll": True, "publishName": False, "annotations": {"a": "b"}})
-    assert manifests.exposed_service_annotations(silent) == {
+    assert exposed(mesh()).annotations[key] == "istiod.demo.example.com"
+    silent = mesh(revisions__0__exposure={"openToAll": True, "publishName": False, "annotations": {"a": "b"}})
+    assert exposed(silent).annotations == {
         "a": "b",
-        "hosted-mesh.io/open-to-all": "controlPlane.exposure.openToAll",
+        "hosted-mesh.io/open-to-all": "exposure.openToAll",
         "pulumi.com/waitFor": "jsonpath={.status.loadBalancer.ingress}",
     }
 
@@ -188,39 +295,45 @@ def test_a_services_address_is_waited_for_and_its_endpoints_are_not() -> None:
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:
-    dns, https = manifests.network_policy_spec(mesh())["egress"]
+    dns, https = network_policy(mesh())["egress"]
     assert dns == {"ports": [{"protocol": "TCP", "port": 53}, {"protocol": "UDP", "port": 53}]}
     assert https == {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]}
 
 
-def test_only_the_exposed_ports_are_open_to_any_address():
+def test_only_the_exposed_ports_are_open_to_any_address() -> None:
     """Not 8080: istiod's debug pages are there, and a kubelet's probes need no rule."""
-    incoming = manifests.network_policy_spec(mesh())["ingress"]
+    incoming = network_policy(mesh())["ingress"]
     to_all = {port["port"] for rule in incoming if "from" not in rule for port in rule["ports"]}
     assert to_all == {15012, 15017}
+
+
+def test_metrics_may_be_scraped_from_named_namespaces() -> None:
+    _, metrics = network_policy(mesh(controlPlane={"networkPolicy": {"metricsFrom": ["monitoring"]}}))["ingress"]
+    named = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    assert metrics == {"from": [{"podSelector": {}}, named], "ports": [{"protocol": "TCP", "port": 15014}]}
 
 
 def test_network_policy_is_limited_to_the_api_servers_ranges() -> None:
     ranges = ["198.51.100.0/24", "2001:db8::/64"]
     to = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
     limited = mesh(controlPlane__networkPolicy={"apiServerRanges": ranges})
-    _, api_server, issuers = manifests.network_policy_spec(limited)["egress"]
+    _, api_server, issuers = network_policy(limited)["egress"]
     assert api_server == {"to": to, "ports": [{"protocol": "TCP", "port": 6443}]}
     assert issuers == {"ports": [{"protocol": "TCP", "port": 443}]}
 
     narrow = {"apiServerRanges": ranges, "fetchJwks": False}
-    at_443 = {"dataPlane__access": {"apiServer": "https://api.user.example.com"}}
-    _, api_server = manifests.network_policy_spec(mesh(controlPlane__networkPolicy=narrow, **at_443))["egress"]
+    at_443 = {"memberships__0__access": {"apiServer": "https://api.user.example.com"}}
+    _, api_server = network_policy(mesh(controlPlane__networkPolicy=narrow, **at_443))["egress"]
     assert api_server == {"to": to, "ports": [{"protocol": "TCP", "port": 443}]}
-    _, api_server = manifests.network_policy_spec(mesh(controlPlane__networkPolicy={"fetchJwks": False}))["egress"]
+    _, api_server = network_policy(mesh(controlPlane__networkPolicy={"fetchJwks": False}))["egress"]
     assert api_server == {"ports": [{"protocol": "TCP", "port": 6443}]}
 
 
 def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
-    document_ = mesh(dataPlane__webhooks={"timeoutSeconds": 3, "validationFailurePolicy": "Ignore"})
-    injection, validation = webhooks.manifests(endpoint(document_), document_.data_plane.webhooks, "Q0E=")
+    document_ = mesh(memberships__0__webhooks={"timeoutSeconds": 3, "validationFailurePolicy": "Ignore"})
+    injection, validation = configurations(document_)
     assert {hook["clientConfig"]["url"] for hook in injection["webhooks"]} == {
-        "https://istiod.demo.example.com:15017/inject"
+        "https://istiod.demo.example.com:15017/inject/cluster/demo/net/demo"
     }
     assert {hook["clientConfig"]["url"] for hook in validation["webhooks"]} == {
         "https://istiod.demo.example.com:15017/validate"
@@ -234,8 +347,8 @@ def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
 
 
 def test_webhooks_of_a_revision_leave_others_alone() -> None:
-    canary = mesh(revision="canary")
-    injection, validation = webhooks.manifests(endpoint(canary), canary.data_plane.webhooks, "Q0E=")
+    canary = mesh(revisions__0__name="canary")
+    injection, validation = configurations(canary)
     assert injection["metadata"]["name"] == "istio-sidecar-injector-canary-mesh-demo"
     assert validation["metadata"]["labels"]["istio.io/rev"] == "canary"
     assert [hook["name"] for hook in injection["webhooks"]] == [
@@ -245,8 +358,26 @@ def test_webhooks_of_a_revision_leave_others_alone() -> None:
     assert [hook["name"] for hook in validation["webhooks"]] == ["rev.validation.istio.io"]
 
 
+def test_a_tag_is_a_webhook_of_its_own_that_calls_the_revision() -> None:
+    tagged = mesh(revisions__0__name="1-31", tags={"prod": "1-31", "default": "1-31"})
+    own, default, prod, validation = configurations(tagged)
+    assert [one["metadata"]["name"] for one in (own, default, prod)] == [
+        "istio-sidecar-injector-1-31-mesh-demo",
+        "istio-revision-tag-default-mesh-demo",
+        "istio-revision-tag-prod-mesh-demo",
+    ]
+    urls = {hook["clientConfig"]["url"] for one in (own, default, prod) for hook in one["webhooks"]}
+    assert urls == {endpoint(tagged).injection_url}
+    assert [hook["name"].split(".sidecar")[0] for hook in prod["webhooks"]] == ["rev.namespace", "rev.object"]
+    assert prod["metadata"]["labels"]["istio.io/tag"] == "prod"
+    # The default one serves what names no revision, Istio objects among it.
+    assert "namespace" in [hook["name"].split(".sidecar")[0] for hook in default["webhooks"]]
+    assert [hook["name"] for hook in validation["webhooks"]] == ["rev.validation.istio.io", "validation.istio.io"]
+    assert endpoint(tagged).injection_labels == {"istio-injection": "enabled"}
+
+
 def test_istiod_has_no_right_to_secrets_and_none_by_wildcard() -> None:
-    rules = [*istiod_rights.cluster_rules(), *istiod_rights.namespace_rules()]
+    rules = [*rights.cluster_rules("demo", Features()), *rights.namespace_rules(Features())]
     for rule in rules:
         assert "secrets" not in rule.resources
         assert "*" not in {*rule.resources, *rule.verbs, rule.group}
@@ -255,7 +386,7 @@ def test_istiod_has_no_right_to_secrets_and_none_by_wildcard() -> None:
 
 
 def test_what_istiod_may_write_is_named() -> None:
-    rules = [*istiod_rights.cluster_rules(), *istiod_rights.namespace_rules()]
+    rules = [*rights.cluster_rules("demo", Features()), *rights.namespace_rules(Features())]
     writes = {
         (rule.resources, verb, rule.names)
         for rule in rules
@@ -265,18 +396,46 @@ def test_what_istiod_may_write_is_named() -> None:
     assert writes == {
         (("tokenreviews",), "create", ()),
         (("configmaps",), "create", ()),
-        (("configmaps",), "update", ("istio-ca-root-cert",)),
+        (("configmaps",), "update", ("istio-ca-root-cert-demo",)),
         (("configmaps",), "update", ("istio-namespace-controller-election",)),
     }
 
 
+@pytest.mark.parametrize("row", FEATURES, ids=lambda row: row.name)
+def test_a_feature_brings_its_environment_and_its_rights_and_no_other(row: Any) -> None:
+    needed = {"gateway_certificates": True} if row.name == "proxy_status" else {}
+    chosen = Features(**{row.name: True, **needed})
+    given = mesh(revisions__0__features=chosen.model_dump(by_alias=True), **granting(chosen))
+    assert istiod_values(given)["env"].items() >= row.on.items()
+    assert istiod_values(mesh())["env"].items() >= row.off.items()
+    more = set(rights.cluster_rules("demo", chosen)) - set(rights.cluster_rules("demo", Features(**needed)))
+    assert more >= set(row.cluster_rules) - set(rights.cluster_rules("demo", Features()))
+    assert not any("*" in {*rule.resources, *rule.verbs, rule.group} for rule in more)
+
+
+def granting(features: Features) -> dict[str, Any]:
+    return {"memberships__0__access": {"features": features.model_dump(by_alias=True)}}
+
+
 def test_gateways_get_no_right_to_secrets() -> None:
-    gateway = mesh(
-        dataPlane__gateways=[{"name": "edge", "chartValues": {"rbac": {"enabled": True}, "a": 1}}]
-    ).data_plane.gateways[0]
-    values = gateway_values(mesh(), gateway)
+    service = {"type": "ClusterIP", "ports": [{"name": "https", "port": 443, "targetPort": 8443}]}
+    given = mesh(
+        memberships__0__gateways=[{"name": "edge", "service": service, "replicas": 2, "chartValues": {"a": 1}}]
+    )
+    values = gateway_values(endpoint(given), given.memberships[0].gateways[0])
     assert values["rbac"] == {"enabled": False}
     assert values["a"] == 1
+    assert (values["replicaCount"], values["autoscaling"]) == (2, {"enabled": False})
+    assert values["service"]["ports"] == [{"name": "https", "port": 443, "targetPort": 8443, "protocol": "TCP"}]
+    assert values["labels"] == {"topology.istio.io/network": "demo"}
+
+
+def test_the_root_certificate_in_each_namespace_is_owned_by_the_meshs_namespace() -> None:
+    spec = garbage.policy_spec("demo", "1234-abcd")
+    (mutation,) = spec["mutations"]
+    assert 'kind: "Namespace", name: "mesh-demo", uid: "1234-abcd"' in mutation["applyConfiguration"]["expression"]
+    names = spec["matchConstraints"]["resourceRules"][0]["resourceNames"]
+    assert names == ["istio-ca-root-cert-demo", "istio-ca-crl-demo"]
 
 
 def test_merge_goes_down_mappings_and_replaces_lists() -> None:
@@ -287,10 +446,10 @@ def test_merge_goes_down_mappings_and_replaces_lists() -> None:
 
 
 def test_endpoint_has_no_room_for_a_secret() -> None:
-    facts = endpoint(mesh(revision="canary", dataPlane__network="east"))
+    facts = endpoint(mesh(revisions__0__name="canary", memberships__0__network="east"))
     assert set(facts.as_output()) == {
-        *("name", "namespace", "revision", "host", "xds_port", "webhook_port", "trust_domain", "network"),
-        *("root_certificate", "injection_url", "validation_url", "injection_labels"),
+        *("version", "mesh", "membership", "revision", "tags", "host", "xdsPort", "webhookPort", "trustDomain"),
+        *("clusterId", "network", "istioVersion", "features", "rootCertificate"),
     }
     assert facts.injection_labels == {"istio.io/rev": "canary"}
     assert endpoint(mesh()).injection_labels == {"istio-injection": "enabled"}

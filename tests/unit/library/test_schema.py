@@ -3,48 +3,63 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
-from pulumi_hosted_mesh.spec import schema
-from pulumi_hosted_mesh.spec.load import read_mesh
+from pulumi_hosted_mesh.spec import schema, typed_dicts
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.fields import Model
+from pulumi_hosted_mesh.spec.load import read, read_text
+from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import document
 
 ROOT = Path(__file__).parents[3]
 STACK_FILES = sorted(ROOT.glob("stacks/Pulumi.*.yaml"))
 MESH_FILES = [*sorted(ROOT.glob("stacks/*.mesh.yaml")), *sorted(ROOT.glob("examples/**/mesh.yaml"))]
+DATA_PLANE_FILES = sorted(ROOT.glob("stacks/example*.data-plane.yaml"))
+DOCUMENTS = [(path, Mesh) for path in MESH_FILES] + [(path, DataPlane) for path in DATA_PLANE_FILES]
 
 
-@pytest.mark.parametrize(
-    ("path", "generated"),
-    [(schema.MESH_SCHEMA, schema.mesh_schema()), (schema.STACK_SCHEMA, schema.stack_schema())],
-    ids=["mesh", "stack"],
-)
-def test_committed_schema_is_current(path: Path, generated: dict[str, Any]) -> None:
+@pytest.mark.parametrize("path", schema.SCHEMAS, ids=lambda path: path.name)
+def test_committed_schema_is_current(path: Path) -> None:
+    generated = schema.SCHEMAS[path]()
     assert path.read_text() == schema.text_of(generated), "run `hosted-mesh schema --write`"
     jsonschema.Draft202012Validator.check_schema(generated)
+
+
+def test_committed_typed_dicts_are_current() -> None:
+    assert typed_dicts.INPUTS.read_text() == typed_dicts.text(), "run `hosted-mesh schema --write`"
 
 
 @pytest.mark.parametrize("path", STACK_FILES, ids=lambda path: path.name)
 def test_stack_files_fit(path: Path) -> None:
     content = yaml.safe_load(path.read_text())
     jsonschema.validate(content, schema.stack_schema())
-    inline = content["config"]["hosted-mesh:mesh"]
-    read_mesh(inline if isinstance(inline, dict) else yaml.safe_load((path.parent / inline).read_text()))
+    documents = {key: content["config"].get(f"hosted-mesh:{key}") for key in schema.DOCUMENTS}
+    given = {key: value for key, value in documents.items() if value is not None}
+    assert given
+    for key, value in given.items():
+        document = value if isinstance(value, dict) else yaml.safe_load((path.parent / value).read_text())
+        read(schema.DOCUMENTS[key], document)
 
 
-@pytest.mark.parametrize("path", MESH_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_mesh_files_fit(path: Path) -> None:
+@pytest.mark.parametrize(("path", "model"), DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path, _ in DOCUMENTS])
+def test_documents_fit(path: Path, model: type[Model]) -> None:
     content = yaml.safe_load(path.read_text())
-    jsonschema.validate(content, schema.mesh_schema())
-    read_mesh(content)
+    jsonschema.validate(content, schema.mesh_schema() if model is Mesh else schema.data_plane_schema())
+    read(model, content)
 
 
-@pytest.mark.parametrize("path", [*STACK_FILES, *MESH_FILES], ids=lambda path: path.name)
+def test_the_readmes_document_is_whole() -> None:
+    (text,) = re.findall(r"```yaml\n(name: demo\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    read_text(Mesh, text, "README.md")
+
+
+@pytest.mark.parametrize("path", [*STACK_FILES, *MESH_FILES, *DATA_PLANE_FILES], ids=lambda path: path.name)
 def test_editors_find_the_schema(path: Path) -> None:
     first = path.read_text().splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema=")
@@ -60,4 +75,4 @@ def test_every_field_is_described() -> None:
 
 def test_schema_refuses_what_the_models_refuse() -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document({"controlPlane.istiod.replica": 2}), schema.mesh_schema())
+        jsonschema.validate(document({"revisions.0.istiod": {"replica": 2}}), schema.mesh_schema())

@@ -19,26 +19,29 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
-from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
-from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
-from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.trust.authorities import MeshTrust
+import pulumi_hosted_mesh as hosted_mesh
+from pulumi_hosted_mesh.inputs import EndpointArgs, MeshArgs
 
 
-def swapped(mesh: Mesh, provider: ControlPlaneCluster, user: DataPlaneCluster) -> None:
-    trust = MeshTrust(mesh.name, trust=mesh.trust)
-    access = DataPlaneAccess("x", mesh=mesh, cluster=provider)  # refused
-    control_plane = ExternalControlPlane(
+def swapped(
+    mesh: MeshArgs,
+    endpoint: EndpointArgs,
+    control_plane: hosted_mesh.ControlPlaneCluster,
+    data_plane: hosted_mesh.DataPlaneCluster,
+) -> None:
+    access = hosted_mesh.DataPlaneAccess("x", {"mesh": "x", "cluster": control_plane})  # refused
+    hosted_mesh.ExternalControlPlane(
         "x",
-        mesh=mesh,
-        cluster=user,  # refused
-        cacerts=trust.cacerts,
-        credential=access.credential,
+        {
+            "mesh": mesh,
+            "cluster": data_plane,  # refused
+            "kubeconfigs": {"default": access.kubeconfig},
+            "root_certificate": "",
+        },
     )
-    RemoteDataPlane("x", mesh=mesh, cluster=provider, endpoint=control_plane.endpoint)  # refused
-    RemoteDataPlane("x", mesh=mesh, cluster=user, endpoint=trust.cacerts)  # refused
+    hosted_mesh.RemoteDataPlane("x", {"cluster": control_plane, "endpoint": endpoint})  # refused
+    hosted_mesh.RemoteDataPlane("x", {"cluster": data_plane, "endpoint": mesh})  # refused
+    hosted_mesh.RemoteDataPlane("x", {"cluster": data_plane, "endpoint": endpoint})
 """
 
 
@@ -48,7 +51,7 @@ def test_a_swapped_pair_is_a_type_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", str(program)], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
-    refused = {int(line) for line in re.findall(r"swapped\.py:(\d+): error: .*incompatible type", done.stdout)}
+    refused = {int(line) for line in re.findall(r"swapped\.py:(\d+): error: .*[Ii]ncompatible type", done.stdout)}
     marked = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# refused")}
     assert refused == marked, done.stdout
 

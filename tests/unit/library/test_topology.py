@@ -40,8 +40,8 @@ CRDS = [resource("CustomResourceDefinition", f"crd{number}", "data-plane", names
 
 def test_objects_stand_in_their_cluster_and_namespace():
     lines = topology([KEY, CACERTS, EXPOSURE, WEBHOOK]).splitlines()
-    control_plane = lines.index('  subgraph control_plane["control plane: the provider\'s cluster"]')
-    data_plane = lines.index('  subgraph data_plane["data plane: the user\'s cluster"]')
+    control_plane = lines.index('  subgraph control_plane["control plane\'s cluster"]')
+    data_plane = lines.index('  subgraph data_plane["data plane\'s cluster"]')
     secret = next(number for number, line in enumerate(lines) if "<b>Secret</b><br/>cacerts" in line)
     webhook = next(number for number, line in enumerate(lines) if "<b>MutatingWebhookConfiguration</b>" in line)
     assert control_plane < secret < data_plane < webhook

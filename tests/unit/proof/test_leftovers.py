@@ -84,6 +84,6 @@ def test_the_pod_is_named_with_its_images():
     ],
 )
 def test_gateways_are_those_of_the_deployed_document(tmp_path, written, read):
-    document = {"config": {"hosted-mesh:mesh": {"dataPlane": written}}}
+    document = {"config": {"hosted-mesh:mesh": {"memberships": [written]}}}
     deployment.config_file(tmp_path).write_text(yaml.safe_dump(document))
     assert deployment.gateways(tmp_path, MESH) == read

@@ -20,10 +20,10 @@ def test_it_is_the_committed_one_but_for_kubeconfigs_charts_and_the_salt() -> No
     assert committed == before
     mesh = made["config"]["hosted-mesh:mesh"]
     assert mesh["controlPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "provider"}
-    assert mesh["dataPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "user"}
-    assert mesh.pop("charts")["path"] == "/tools/charts"
+    (membership,), (revision,) = mesh["memberships"], mesh["revisions"]
+    assert membership["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "user"}
+    assert revision["charts"].pop("path") == "/tools/charts"
     assert made.pop("encryptionsalt") == "v1:salt"
-    for side in ("controlPlane", "dataPlane"):
-        mesh[side]["cluster"] = before["config"]["hosted-mesh:mesh"][side]["cluster"]
-    before["config"]["hosted-mesh:mesh"].pop("charts", None)
+    for part in (mesh["controlPlane"], membership):
+        part["cluster"]["kubeconfig"] = "$KUBECONFIG"
     assert made == before

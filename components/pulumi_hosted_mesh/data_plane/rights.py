@@ -1,32 +1,18 @@
-"""What istiod may do in the user's cluster: the least with which it serves a mesh. Pure data, tested against istiod.
+"""What istiod may do on the data plane: the least with which it serves a mesh, and what chosen features add.
 
-Each rule names who in istiod needs it. What is missing on purpose:
-- secrets: istiod's credential controller would read every Secret of the cluster for gateways that get their
-  certificates over xDS. It is off (see `istiod_values`), so gateways mount theirs as files.
+Pure data, tested against istiod. Each rule names who in istiod needs it. What is missing on purpose:
+- Secrets: istiod's credential controller would read every Secret of the cluster, for gateways that get their
+  certificates over xDS. So gateways mount theirs as files, unless `gatewayCertificates` is granted.
 - write access to webhook configurations: their CA bundle is static, so istiod has nothing to patch.
-- the Gateway API and Ingress controllers, auto-registration of workloads, automatic addresses of ServiceEntries: each
-  writes status or objects, and each is off.
+- all that is in the table of features (`spec.features`) and not granted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pulumi_hosted_mesh.spec.features import READ, Features, Rule
+from pulumi_hosted_mesh.vocabulary import revocation_list_config_map, root_certificate_config_map
 
-from pulumi_hosted_mesh.vocabulary import ROOT_CERTIFICATE_CONFIG_MAP
-
-READ = ("list", "watch")  # istiod reads through informers only, never object by object
 LOCKS = ("istio-namespace-controller-election",)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule of a Role or ClusterRole: in an API group, these verbs on these resources, by name if names are set."""
-
-    group: str
-    resources: tuple[str, ...]
-    verbs: tuple[str, ...]
-    names: tuple[str, ...] = ()
-
 
 # pilot/pkg/config/kube/crdclient: one informer per kind that is installed; status writers are off.
 ISTIO_KINDS: dict[str, tuple[str, ...]] = {
@@ -47,9 +33,12 @@ ISTIO_KINDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def cluster_rules() -> list[Rule]:
-    """Rules of the ClusterRole."""
+def cluster_rules(mesh: str, features: Features) -> list[Rule]:
+    """Rules of the ClusterRole. mesh: its name."""
     webhooks = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+    config_maps = [root_certificate_config_map(mesh)]
+    if features.certificate_revocation:
+        config_maps.append(revocation_list_config_map(mesh))
     return [
         # pilot/pkg/serviceregistry/kube: endpoints of services, and where Pods run (locality).
         Rule("", ("namespaces", "nodes", "pods", "services"), READ),
@@ -65,10 +54,16 @@ def cluster_rules() -> list[Rule]:
         Rule("authentication.k8s.io", ("tokenreviews",), ("create",)),
         # namespacecontroller.go: the root certificate in every namespace. RBAC cannot limit creation by name.
         Rule("", ("configmaps",), ("create",)),
-        Rule("", ("configmaps",), (*READ, "update"), (ROOT_CERTIFICATE_CONFIG_MAP,)),
+        Rule("", ("configmaps",), (*READ, "update"), tuple(config_maps)),
+        *(rule for row in features.chosen() for rule in row.cluster_rules),
     ]
 
 
-def namespace_rules() -> list[Rule]:
-    """Rules of the Role in the mesh's own namespace: pilot/pkg/leaderelection keeps its lock there."""
-    return [Rule("", ("configmaps",), ("get", "update"), LOCKS)]
+def namespace_rules(features: Features) -> list[Rule]:
+    """Rules of the Role in the mesh's own namespace: pilot/pkg/leaderelection keeps its locks there."""
+    chosen = features.chosen()
+    locks = (*LOCKS, *(lock for row in chosen for lock in row.locks))
+    return [
+        Rule("", ("configmaps",), ("get", "update"), locks),
+        *(rule for row in chosen for rule in row.namespace_rules),
+    ]

@@ -1,0 +1,67 @@
+"""From a component's arguments to a document: clusters and Outputs are taken out before it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from pulumi_hosted_mesh.spec.data_plane import Access, DataPlane
+from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.spec.mesh import Mesh
+
+SOURCE = "the mesh"
+CLUSTER = "cluster"
+OUTPUTS = ("api_server", "certificate_authority")
+"""Fields of `access` that a program may have as Outputs."""
+
+
+def mesh_of(arguments: Any) -> Mesh:
+    """The mesh that arguments describe, without clusters and Outputs. Raises: InvalidInputError."""
+    if isinstance(arguments, Mesh):
+        return arguments
+    plain = dict(arguments)
+    if isinstance(plain.get("control_plane"), Mapping):
+        plain["control_plane"] = without_cluster(plain["control_plane"])
+    if isinstance(plain.get("memberships"), list | tuple):
+        plain["memberships"] = [without_cluster(one) for one in plain["memberships"]]
+    return read_arguments(Mesh, plain, SOURCE)
+
+
+def data_plane_of(arguments: Any) -> DataPlane:
+    """The data plane that arguments describe, without cluster and Outputs. Raises: InvalidInputError."""
+    if isinstance(arguments, DataPlane):
+        return arguments
+    return read_arguments(DataPlane, without_cluster(arguments), "the data plane")
+
+
+def access_of(arguments: Any) -> Access:
+    """istiod's access that arguments describe, without Outputs. Raises: InvalidInputError."""
+    if isinstance(arguments, Access):
+        return arguments
+    return read_arguments(Access, without_outputs(arguments), "the access")
+
+
+def outputs_of(arguments: Any) -> dict[str, Any]:
+    """What was taken out of an `access`."""
+    if not isinstance(arguments, Mapping):
+        return {}
+    return {key: arguments[key] for key in OUTPUTS if isinstance(arguments.get(key), pulumi.Output)}
+
+
+def without_cluster(part: Any) -> Any:
+    """A part of a document without its cluster, and its access without Outputs."""
+    if not isinstance(part, Mapping):
+        return part
+    rest = {key: value for key, value in part.items() if key != CLUSTER}
+    if "access" in rest:
+        rest["access"] = without_outputs(rest["access"])
+    return rest
+
+
+def without_outputs(part: Any) -> Any:
+    """An `access` without what is an Output."""
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if key not in outputs_of(part)}

@@ -1,0 +1,473 @@
+"""The documents as TypedDicts, for programs. Written by `hosted-mesh schema --write`; see `spec.typed_dicts`.
+
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
+
+
+class RootArgs(TypedDict):
+    """The root's certificate."""
+
+    lifetime_days: NotRequired[int]
+    """How long a certificate is valid, in days."""
+    renew_before_days: NotRequired[int]
+    """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
+    protect: NotRequired[bool]
+    """True lets Pulumi refuse to delete the root's key. Set false, and run `pulumi up`, before `pulumi destroy`."""
+
+
+class IntermediateArgs(TypedDict):
+    """The intermediate's certificate."""
+
+    lifetime_days: NotRequired[int]
+    """How long a certificate is valid, in days."""
+    renew_before_days: NotRequired[int]
+    """How long before its end the next `pulumi up` renews it, in days. The key stays the same."""
+
+
+class TrustArgs(TypedDict):
+    """The mesh's certificate authorities. No key of theirs reaches a data plane."""
+
+    management: NotRequired[str]
+    """`own`: this program makes the intermediate's key, and a root signs it. `brought`: the four files of `cacerts` are
+    an input, from a vault for one. `unmanaged`: somebody else, for example cert-manager, makes the Secret `cacerts` in
+    the mesh's namespace, and no key of an authority is in Pulumi's state."""
+    algorithm: NotRequired[str]
+    """Algorithm of both keys. A change replaces the root's key without overlap, see docs/components/trust.md."""
+    root: NotRequired[RootArgs]
+    """The root: signs intermediates only. Its certificate is public and is the webhooks' CA bundle."""
+    intermediate: NotRequired[IntermediateArgs]
+    """The mesh's own authority, which istiod holds as `cacerts`."""
+    workload_lifetime_hours: NotRequired[int]
+    """How long a workload's certificate is valid, in hours. Proxies renew theirs at half of it."""
+
+
+class NetworkPolicyArgs(TypedDict):
+    """Who may connect to istiod inside the cluster, and what istiod may connect to beside the DNS."""
+
+    api_server_ranges: NotRequired[list[str]]
+    """Addresses of the data planes' API servers, in CIDR form. Empty admits any address on those servers' ports."""
+    fetch_jwks: NotRequired[bool]
+    """True opens port 443 of any address: there istiod fetches the keys of token issuers that a RequestAuthentication
+    of the data plane names. False where those hold the keys themselves (`jwks`) or there are none."""
+    metrics_from: NotRequired[list[str]]
+    """Namespaces whose Pods may read istiod's metrics (port 15014), for example Prometheus'."""
+
+
+class ControlPlaneArgs(TypedDict):
+    """What the control plane's cluster has once per mesh, whatever its revisions."""
+
+    cluster: NotRequired[ControlPlaneCluster]
+    """The control plane's cluster. Not needed by stacks that do not touch it."""
+    network_policy: NotRequired[NetworkPolicyArgs]
+    """The NetworkPolicy of the mesh's namespace."""
+
+
+class WebhookExposureArgs(TypedDict):
+    """The webhooks on a load balancer of their own, for the API server alone."""
+
+    source_ranges: NotRequired[list[str]]
+    """Addresses that may connect, in CIDR form."""
+    open_to_all: NotRequired[bool]
+    """True admits every address. It must be said: no source ranges alone is refused."""
+    host: str
+    """DNS name of the webhooks: two load balancers need two names. Also in istiod's certificate."""
+
+
+class ExposureArgs(TypedDict):
+    """How the data plane reaches istiod."""
+
+    source_ranges: NotRequired[list[str]]
+    """Addresses that may connect, in CIDR form."""
+    open_to_all: NotRequired[bool]
+    """True admits every address. It must be said: no source ranges alone is refused."""
+    kind: NotRequired[str]
+    """`load-balancer`."""
+    webhooks: NotRequired[WebhookExposureArgs]
+    """Puts port 15017 on a second Service with ranges of its own: those of the API server. `sourceRanges` are then the
+    nodes' alone. By default both ports share one load balancer."""
+    publish_name: NotRequired[bool]
+    """True asks external-dns, by its annotation, to publish the host with the load balancer's address."""
+    annotations: NotRequired[dict[str, str]]
+    """More annotations for the Service, where a cloud's load balancer wants some."""
+    load_balancer_class: NotRequired[str]
+    """`spec.loadBalancerClass` of the Service."""
+    allocate_node_ports: NotRequired[bool]
+    """True where the load balancer sends to NodePorts. Those are not limited by `sourceRanges`."""
+
+
+class ChartsArgs(TypedDict):
+    """The charts of one version of Istio."""
+
+    repository: NotRequired[str]
+    """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
+    path: NotRequired[str]
+    """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
+    hub: NotRequired[str]
+    """Registry and folder of the images; by default the charts' own."""
+    tag: NotRequired[str]
+    """Tag of the images; by default the charts' own."""
+    version: NotRequired[str]
+    """Version of the charts, and of istiod."""
+
+
+class AutoscalingArgs(TypedDict):
+    """A HorizontalPodAutoscaler for istiod. The namespace's quota has room for the most Pods."""
+
+    max_replicas: int
+    """The most Pods."""
+    cpu_utilization: NotRequired[int]
+    """Average use of the requested CPU above which Pods are added, in percent."""
+
+
+class ResourcesArgs(TypedDict):
+    """CPU and memory of istiod's Pod, as Kubernetes quantities. The limits also size the namespace's quota."""
+
+    cpu_request: NotRequired[str]
+    """CPU that is reserved."""
+    memory_request: NotRequired[str]
+    """Memory that is reserved."""
+    cpu_limit: NotRequired[str]
+    """CPU that is not exceeded; istiod takes its number of threads from it."""
+    memory_limit: NotRequired[str]
+    """Memory that is not exceeded."""
+
+
+class TolerationArgs(TypedDict):
+    """One toleration, as a Pod has it."""
+
+    key: NotRequired[str]
+    """Key of the taint; none tolerates every taint."""
+    operator: NotRequired[str]
+    """`Exists` or `Equal`."""
+    value: NotRequired[str]
+    """Value of the taint."""
+    effect: NotRequired[str]
+    """`NoSchedule`, `PreferNoSchedule` or `NoExecute`; none means all."""
+
+
+class SchedulingArgs(TypedDict):
+    """Where Pods may run."""
+
+    node_selector: NotRequired[dict[str, str]]
+    """Labels that a node must have."""
+    tolerations: NotRequired[list[TolerationArgs]]
+    """Taints that are tolerated."""
+    affinity: NotRequired[dict[str, Any]]
+    """`spec.affinity` of the Pod, as Kubernetes has it."""
+    priority_class: NotRequired[str]
+    """Name of a PriorityClass."""
+
+
+class IstiodArgs(TypedDict):
+    """The Deployment of istiod."""
+
+    replicas: NotRequired[int]
+    """Number of Pods, with autoscaling the fewest. From 2 on they are spread over nodes, and a PodDisruptionBudget
+    keeps one. With 1, whatever takes its node stops the creation of injected Pods on the data plane, for webhooks fail
+    closed."""
+    autoscaling: NotRequired[AutoscalingArgs]
+    """Adds Pods under load; by default their number is fixed."""
+    resources: NotRequired[ResourcesArgs]
+    """CPU and memory of each Pod."""
+    scheduling: NotRequired[SchedulingArgs]
+    """Where its Pods may run."""
+    image_pull_secrets: NotRequired[list[str]]
+    """Names of Secrets in the mesh's namespace with a registry's login."""
+    requests_per_second: NotRequired[int]
+    """New xDS connections that one Pod accepts per second; more wait. Keeps one mesh's storm from starving others."""
+    log_level: NotRequired[str]
+    """Istio's log levels, `scope:level` separated by commas; none, error, warn, info, debug or fatal."""
+    environment: NotRequired[dict[str, str]]
+    """More environment variables of istiod. Those that its chart or the split sets are refused."""
+    wait_until_ready: NotRequired[bool]
+    """False lets `pulumi up` end before istiod runs: for clusters without nodes, as the engine tests have."""
+
+
+class FeaturesArgs(TypedDict):
+    """What istiod may do beside the least. Each true one needs rights on the data plane, which its user grants."""
+
+    gateway_api: NotRequired[bool]
+    """The Kubernetes Gateway API: gateways and waypoints that istiod deploys, and their status."""
+    gateway_certificates: NotRequired[bool]
+    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on."""
+    proxy_status: NotRequired[bool]
+    """`istioctl proxy-status` over xDS. It needs the identity check, and so `gatewayCertificates`."""
+    certificate_revocation: NotRequired[bool]
+    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`)."""
+    workload_registration: NotRequired[bool]
+    """Workloads outside Kubernetes register themselves by their WorkloadGroup."""
+    address_allocation: NotRequired[bool]
+    """ServiceEntries without addresses get some of 240.240.0.0/16."""
+
+
+class AccessLogArgs(TypedDict):
+    """Envoy's access log, of sidecars and gateways."""
+
+    file: NotRequired[str]
+    """Where it is written, in the proxy's container."""
+    encoding: NotRequired[str]
+    """`TEXT` or `JSON`."""
+    format: NotRequired[str]
+    """Envoy's format of a line; by default Istio's."""
+
+
+class ProxyResourcesArgs(TypedDict):
+    """CPU and memory of each sidecar, as Kubernetes quantities; by default the chart's."""
+
+    cpu_request: NotRequired[str]
+    """CPU that is reserved."""
+    memory_request: NotRequired[str]
+    """Memory that is reserved."""
+    cpu_limit: NotRequired[str]
+    """CPU that is not exceeded."""
+    memory_limit: NotRequired[str]
+    """Memory that is not exceeded."""
+
+
+class ProxiesArgs(TypedDict):
+    """Settings of all proxies."""
+
+    access_log: NotRequired[AccessLogArgs]
+    """Access logs of sidecars and gateways; by default off."""
+    outbound_traffic: NotRequired[str]
+    """`REGISTRY_ONLY` refuses hosts that the mesh does not know."""
+    hold_application: NotRequired[bool]
+    """True starts a Pod's application only once its proxy is ready."""
+    resources: NotRequired[ProxyResourcesArgs]
+    """CPU and memory of each sidecar."""
+    image_pull_secrets: NotRequired[list[str]]
+    """Names of Secrets with a registry's login, which must exist in each namespace with sidecars."""
+
+
+class RevisionArgs(TypedDict):
+    """An istiod of one version. Two of them run side by side while the data plane moves from one to the other."""
+
+    name: NotRequired[str]
+    """Istio's revision: the value of the label `istio.io/rev` that chooses it. Unique within the mesh."""
+    host: str
+    """DNS name under which the data plane reaches this istiod; also in its certificate. Unique within the mesh."""
+    exposure: ExposureArgs
+    """How the data plane reaches it, and who may."""
+    charts: NotRequired[ChartsArgs]
+    """Where Istio's charts and images come from, and their version."""
+    istiod: NotRequired[IstiodArgs]
+    """How many Pods, how large, where, and their settings."""
+    features: NotRequired[FeaturesArgs]
+    """What it may do beside the least. The data plane's user grants each (`access.features`)."""
+    proxies: NotRequired[ProxiesArgs]
+    """Settings of all proxies that it serves."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart on the control plane; an escape hatch. What the split sets is refused."""
+
+
+class AccessArgs(TypedDict):
+    """istiod's credential on the data plane."""
+
+    api_server: NotRequired[pulumi.Input[str]]
+    """Address of the data plane's API server as istiod's Pods reach it, `https://HOST:PORT`; by default the one in the
+    kubeconfig of `cluster`."""
+    certificate_authority: NotRequired[pulumi.Input[str]]
+    """PEM certificates that verify that address; by default those in the kubeconfig."""
+    features: NotRequired[FeaturesArgs]
+    """What istiod is granted beside the least; a revision may have on no more than this."""
+    token: NotRequired[str]
+    """`long-lived`: a Secret of the data plane with a token that does not expire. `bounded`: no token is made here;
+    somebody renews one (`hosted-mesh token`) and gives the kubeconfig to the stack `control-plane`."""
+    token_generation: NotRequired[int]
+    """Raise it by one to replace the long-lived token: the new one is in use before the old one is removed."""
+    keep_previous_token: NotRequired[bool]
+    """True keeps the last generation's token valid: for a rotation in steps, stack by stack."""
+    root_certificate_owner: NotRequired[bool]
+    """True lets the cluster remove with the mesh what istiod wrote into each namespace, its root certificate. It needs
+    MutatingAdmissionPolicy (Kubernetes 1.36); with false `hosted-mesh leftovers --remove` does it."""
+
+
+class WebhooksArgs(TypedDict):
+    """The data plane's API server asks istiod, by URL: about Pods (injection) and Istio objects (validation)."""
+
+    management: NotRequired[str]
+    """`unmanaged` creates none; the output `webhook_manifests` is then exactly what to install."""
+    timeout_seconds: NotRequired[int]
+    """How long the API server waits for an answer, in seconds."""
+    injection_failure_policy: NotRequired[str]
+    """`Fail`: no Pod of the mesh starts without its sidecar. `Ignore`: Pods start, but outside the mesh."""
+    validation_failure_policy: NotRequired[str]
+    """`Fail`: Istio objects cannot be changed while istiod is down. `Ignore`: they are accepted unchecked."""
+
+
+class GatewayPortArgs(TypedDict):
+    """A port of a gateway's Service."""
+
+    name: str
+    """Name of the port; Istio reads the protocol from its beginning, `https-shop`."""
+    port: int
+    """Port of the Service."""
+    target_port: NotRequired[int]
+    """Port of the gateway's Pods; by default the same."""
+
+
+class GatewayServiceArgs(TypedDict):
+    """The Service of a gateway."""
+
+    type: NotRequired[str]
+    """`LoadBalancer`, `ClusterIP` or `NodePort`; by default the chart's, `LoadBalancer`."""
+    annotations: NotRequired[dict[str, str]]
+    """Annotations, where a cloud's load balancer wants some."""
+    ports: NotRequired[list[GatewayPortArgs]]
+    """Ports; by default the chart's: 15021, 80 and 443."""
+    load_balancer_class: NotRequired[str]
+    """`spec.loadBalancerClass`."""
+    source_ranges: NotRequired[list[str]]
+    """Addresses that may connect, in CIDR form; empty means all."""
+
+
+class GatewayArgs(TypedDict):
+    """A gateway on the data plane, by Istio's gateway chart. It runs a proxy and nothing of the control plane."""
+
+    name: str
+    """Name of the Deployment, Service and ServiceAccount, unique within the mesh; not `default` or one of istiod's."""
+    namespace: NotRequired[str]
+    """Its namespace, which must exist; by default the mesh's own."""
+    replicas: NotRequired[int]
+    """A fixed number of Pods; by default the chart's autoscaler decides."""
+    service: NotRequired[GatewayServiceArgs]
+    """Its Service."""
+    scheduling: NotRequired[SchedulingArgs]
+    """Where its Pods may run."""
+    image_pull_secrets: NotRequired[list[str]]
+    """Names of Secrets in its namespace with a registry's login."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the gateway chart; an escape hatch. What has a field here is refused."""
+
+
+class CrdsArgs(TypedDict):
+    """Istio's custom resource definitions, one set per cluster. They are the cluster's, not the mesh's."""
+
+    install: NotRequired[bool]
+    """False where the stack `cluster`, or somebody else, installs them."""
+    keep_on_destroy: NotRequired[bool]
+    """False removes them with the stack, and with them every Istio object in the cluster."""
+
+
+class MembershipArgs(TypedDict):
+    """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
+
+    cluster: NotRequired[DataPlaneCluster]
+    """The data plane's cluster. Not needed by the stacks of the control plane."""
+    access: NotRequired[AccessArgs]
+    """How istiod reads this cluster, and what it may do there."""
+    webhooks: NotRequired[WebhooksArgs]
+    """Injection and validation."""
+    gateways: NotRequired[list[GatewayArgs]]
+    """Gateways to run there."""
+    crds: NotRequired[CrdsArgs]
+    """Istio's custom resource definitions: whether to install and whether to keep them."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
+    name: NotRequired[str]
+    """What the cluster is called within the mesh; unique there."""
+    cluster_id: NotRequired[str]
+    """Istio's name of this cluster in telemetry and endpoints; by default `<mesh>`, and `<mesh>-<name>` if it has a
+    name."""
+    network: NotRequired[str]
+    """Istio's name of this cluster's network; by default the same as `clusterId`: Pods of clusters with one network
+    reach each other directly."""
+    cluster_domain: NotRequired[str]
+    """DNS domain of the cluster."""
+
+
+class MeshArgs(TypedDict):
+    """One service mesh: revisions of its control plane in one cluster, its proxies in one or several others."""
+
+    name: str
+    """The mesh's name, and Istio's mesh ID; its namespace in each cluster is `mesh-<name>`."""
+    trust_domain: NotRequired[str]
+    """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`; by default `<name>.mesh.local`."""
+    trust: NotRequired[TrustArgs]
+    """Certificate authorities and lifetimes."""
+    control_plane: NotRequired[ControlPlaneArgs]
+    """The control plane's cluster, and the mesh's namespace there."""
+    revisions: list[RevisionArgs]
+    """The revisions of istiod; one, or two while the data plane moves from one to the other."""
+    tags: NotRequired[dict[str, str]]
+    """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
+    `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    memberships: list[MembershipArgs]
+    """The data planes' clusters."""
+
+
+class ChartSourceArgs(TypedDict):
+    """Where Istio's Helm charts (base, istiod, gateway) and images come from."""
+
+    repository: NotRequired[str]
+    """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
+    path: NotRequired[str]
+    """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
+    hub: NotRequired[str]
+    """Registry and folder of the images; by default the charts' own."""
+    tag: NotRequired[str]
+    """Tag of the images; by default the charts' own."""
+
+
+class DataPlaneArgs(TypedDict):
+    """The data plane's own document: all that its user decides, and nothing of the control plane's."""
+
+    cluster: NotRequired[DataPlaneCluster]
+    """The data plane's cluster. Not needed by the stacks of the control plane."""
+    access: NotRequired[AccessArgs]
+    """How istiod reads this cluster, and what it may do there."""
+    webhooks: NotRequired[WebhooksArgs]
+    """Injection and validation."""
+    gateways: NotRequired[list[GatewayArgs]]
+    """Gateways to run there."""
+    crds: NotRequired[CrdsArgs]
+    """Istio's custom resource definitions: whether to install and whether to keep them."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
+    mesh: str
+    """Name of the mesh, which also names its namespace, `mesh-<name>`."""
+    name: NotRequired[str]
+    """What the control plane calls this cluster within the mesh."""
+    charts: NotRequired[ChartSourceArgs]
+    """Where Istio's charts and images come from; their version is the control plane's."""
+
+
+class EndpointArgs(TypedDict):
+    """What one data plane is told of one revision of its control plane. All of it is public."""
+
+    version: NotRequired[int]
+    """Version of this form."""
+    mesh: str
+    """The mesh's name, and Istio's mesh ID."""
+    membership: NotRequired[str]
+    """What the control plane calls the data plane's cluster."""
+    revision: NotRequired[str]
+    """Istio's revision."""
+    tags: NotRequired[list[str]]
+    """Tags that name this revision."""
+    host: str
+    """DNS name of istiod."""
+    webhook_host: NotRequired[str]
+    """DNS name of the webhooks; by default `host`."""
+    xds_port: NotRequired[int]
+    """Port of xDS and of the CA, mTLS."""
+    webhook_port: NotRequired[int]
+    """Port of the webhooks, TLS."""
+    trust_domain: str
+    """Trust domain of identities."""
+    cluster_id: str
+    """Istio's name of the data plane's cluster."""
+    network: NotRequired[str]
+    """Istio's name of the data plane's network."""
+    istio_version: str
+    """Version of istiod, and of the charts that fit it."""
+    features: NotRequired[FeaturesArgs]
+    """What this istiod has on; the data plane must grant it."""
+    root_certificate: NotRequired[pulumi.Input[str]]
+    """The mesh's root certificate, PEM."""

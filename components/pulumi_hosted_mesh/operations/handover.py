@@ -1,0 +1,30 @@
+"""The endpoint that a data plane's user is handed, out of the outputs of the stack `control-plane`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read
+
+OUTPUT = "endpoints"
+
+
+def endpoint_of(outputs: Mapping[str, Any], membership: str, revision: str | None) -> EndpointDocument:
+    """One endpoint, checked. outputs: of the stack, by name, as `pulumi stack output --json` prints them.
+
+    revision: may be None if there is only one. Raises: InvalidInputError, which lists what there is.
+    """
+    found = outputs.get(OUTPUT)
+    if not isinstance(found, Mapping) or not found:
+        rule, fix = "has no output `endpoints`", "Name a stack of kind control-plane or all-in-one that is up"
+        raise InvalidInputError([Problem("stack", rule, fix)], "the stack")
+    wanted = [
+        key for key in sorted(found) if key.split("/")[0] == membership and revision in (None, key.partition("/")[2])
+    ]
+    if len(wanted) != 1:
+        rule = f"{'several endpoints fit' if wanted else 'no endpoint fits'}; there are {', '.join(sorted(found))}"
+        raise InvalidInputError([Problem("--membership, --revision", rule, "Name one of these")], "the choice")
+    return read(EndpointDocument, found[wanted[0]], f"the endpoint {wanted[0]}")

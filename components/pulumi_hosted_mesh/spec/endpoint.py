@@ -1,0 +1,58 @@
+"""The file that a data plane's user is handed: the control plane's public facts, versioned, checked on reading."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pulumi_hosted_mesh.spec.features import Features
+from pulumi_hosted_mesh.spec.fields import (
+    ChartVersion,
+    DnsLabel,
+    Domain,
+    HostName,
+    LabelValue,
+    MeshName,
+    Model,
+    PemCertificate,
+)
+from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, DEFAULT_REVISION, WEBHOOK_PORT, XDS_PORT
+
+Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
+
+
+class EndpointDocument(Model):
+    """What one data plane is told of one revision of its control plane. All of it is public."""
+
+    version: Literal[1] = 1
+    """Version of this form."""
+    mesh: MeshName
+    """The mesh's name, and Istio's mesh ID."""
+    membership: DnsLabel = DEFAULT_MEMBERSHIP
+    """What the control plane calls the data plane's cluster."""
+    revision: RevisionName = DEFAULT_REVISION
+    """Istio's revision."""
+    tags: tuple[DnsLabel, ...] = ()
+    """Tags that name this revision."""
+    host: HostName
+    """DNS name of istiod."""
+    webhook_host: HostName | None = None
+    """DNS name of the webhooks; by default `host`."""
+    xds_port: Port = XDS_PORT
+    """Port of xDS and of the CA, mTLS."""
+    webhook_port: Port = WEBHOOK_PORT
+    """Port of the webhooks, TLS."""
+    trust_domain: Domain
+    """Trust domain of identities."""
+    cluster_id: LabelValue
+    """Istio's name of the data plane's cluster."""
+    network: LabelValue = ""
+    """Istio's name of the data plane's network."""
+    istio_version: ChartVersion
+    """Version of istiod, and of the charts that fit it."""
+    features: Features = Features()
+    """What this istiod has on; the data plane must grant it."""
+    root_certificate: PemCertificate | None = None
+    """The mesh's root certificate, PEM."""

@@ -1,0 +1,182 @@
+"""What the split and Istio's chart set themselves, and a document may not set again: each is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator
+
+from pulumi_hosted_mesh.problems import RuleBrokenError
+from pulumi_hosted_mesh.spec.features import Features, environment
+
+CHARTS_ENVIRONMENT: Final = frozenset(
+    {
+        "CLUSTER_ID",
+        "EXTERNAL_ISTIOD",
+        "GOMAXPROCS",
+        "KUBECONFIG",
+        "PILOT_CA_CERT_CONFIGMAP",
+        "PILOT_CERT_PROVIDER",
+        "PILOT_ENABLE_ANALYSIS",
+        "PILOT_TRACE_SAMPLING",
+        "PLATFORM",
+        "POD_NAME",
+        "POD_NAMESPACE",
+        "REVISION",
+        "SERVICE_ACCOUNT",
+    }
+)
+"""What Istio's chart sets in istiod's environment. It would add a name a second time, and API servers refuse that."""
+SPLITS_ENVIRONMENT: Final = frozenset(
+    {
+        "DEFAULT_WORKLOAD_CERT_TTL",
+        "INJECTION_WEBHOOK_CONFIG_NAME",
+        "ISTIOD_CUSTOM_HOST",
+        "MAX_WORKLOAD_CERT_TTL",
+        "PILOT_CRL_CONFIGMAP",
+        "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER",
+        "PILOT_MAX_REQUESTS_PER_SECOND",
+        "PILOT_MULTICLUSTER_KUBECONFIG_PATH",
+        "USE_REMOTE_CERTS",
+        "VALIDATION_WEBHOOK_CONFIG_NAME",
+        *environment(Features()),
+    }
+)
+"""What this library sets there, see `istiod_values.environment`."""
+TYPED: Final[Mapping[str, str]] = {
+    "replicaCount": "istiod.replicas",
+    "autoscaleEnabled": "istiod.autoscaling",
+    "autoscaleMin": "istiod.replicas",
+    "autoscaleMax": "istiod.autoscaling.maxReplicas",
+    "cpu": "istiod.autoscaling.cpuUtilization",
+    "resources": "istiod.resources",
+    "env": "istiod.environment",
+    "revision": "name",
+    "revisionTags": "tags",
+    "meshConfig.trustDomain": "trustDomain",
+    "meshConfig.accessLogFile": "proxies.accessLog",
+    "meshConfig.accessLogEncoding": "proxies.accessLog.encoding",
+    "meshConfig.accessLogFormat": "proxies.accessLog.format",
+    "meshConfig.outboundTrafficPolicy": "proxies.outboundTraffic",
+    "meshConfig.defaultConfig.holdApplicationUntilProxyStarts": "proxies.holdApplication",
+    "global.proxy.resources": "proxies.resources",
+    "global.proxy.clusterDomain": "memberships[].clusterDomain",
+    "global.network": "memberships[].network",
+    "global.meshID": "name",
+    "global.multiCluster.clusterName": "memberships[].clusterId",
+    "global.logging.level": "istiod.logLevel",
+    "global.hub": "charts.hub",
+    "global.tag": "charts.tag",
+    "global.imagePullSecrets": "istiod.imagePullSecrets",
+    "global.priorityClassName": "istiod.scheduling.priorityClass",
+    "nodeSelector": "istiod.scheduling.nodeSelector",
+    "tolerations": "istiod.scheduling.tolerations",
+    "affinity": "istiod.scheduling.affinity",
+}
+"""Values of the istiod chart that are typed fields of the document."""
+OF_THE_SPLIT: Final = frozenset(
+    {
+        "configMap",
+        "istiodRemote",
+        "profile",
+        "global.profile",
+        "global.caAddress",
+        "global.configCluster",
+        "global.configValidation",
+        "global.enableReaderRBAC",
+        "global.externalIstiod",
+        "global.istioNamespace",
+        "global.omitSidecarInjectorConfigMap",
+        "global.operatorManageWebhooks",
+        "global.remotePilotAddress",
+        "global.resourceScope",
+        "global.trustBundleName",
+        "meshConfig.ingressControllerMode",
+        "meshConfig.defaultConfig.discoveryAddress",
+    }
+)
+"""Values of the istiod chart that the split decides."""
+OF_THE_REMOTE_SPLIT: Final = frozenset(
+    {"revision", "global.meshID", "global.network", "global.multiCluster.clusterName"}
+)
+"""The same, where there is no istiod: they are facts of the control plane."""
+TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
+    "name": "name",
+    "replicaCount": "replicas",
+    "service.type": "service.type",
+    "service.annotations": "service.annotations",
+    "service.ports": "service.ports",
+    "service.loadBalancerClass": "service.loadBalancerClass",
+    "service.loadBalancerSourceRanges": "service.sourceRanges",
+    "nodeSelector": "scheduling.nodeSelector",
+    "tolerations": "scheduling.tolerations",
+    "affinity": "scheduling.affinity",
+    "priorityClassName": "scheduling.priorityClass",
+    "imagePullSecrets": "imagePullSecrets",
+}
+"""Values of the gateway chart that are typed fields of the document."""
+OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled"})
+"""Values of the gateway chart that the split decides."""
+LISTS: Final = frozenset({"volumes", "volumeMounts", "extraContainerArgs", "envVarFrom", "topologySpreadConstraints"})
+"""Values of the istiod chart where the document's and the split's are joined."""
+
+
+def unreserved(name: str) -> str:
+    """The name of an environment variable of the document's own. Raises RuleBrokenError."""
+    if name in CHARTS_ENVIRONMENT or name in SPLITS_ENVIRONMENT:
+        raise RuleBrokenError("is set already, by Istio's chart or for the split", "Leave it out")
+    return name
+
+
+def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Each path in nested values, `global` and `global.hub`."""
+    for key, value in values.items():
+        path = f"{prefix}{key}"
+        yield path
+        if isinstance(value, Mapping):
+            yield from paths_of(value, f"{path}.")
+
+
+def free_values(values: dict[str, object]) -> dict[str, object]:
+    """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
+    for path in paths_of(values):
+        if path in TYPED:
+            raise RuleBrokenError(f"sets {path}, which the split sets from the field {TYPED[path]}", "Use that field")
+        if path in OF_THE_SPLIT:
+            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    more = values.get("envVarFrom")
+    names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
+    if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT)):
+        raise RuleBrokenError(
+            f"sets {', '.join(taken)} in istiod's environment, which is set already, by the chart or for the split",
+            "Leave it out",
+        )
+    return values
+
+
+def free_remote_values(values: dict[str, object]) -> dict[str, object]:
+    """Values for the istiod chart with the remote profile. Raises RuleBrokenError for what the split decides."""
+    for path in paths_of(values):
+        if path in OF_THE_SPLIT | OF_THE_REMOTE_SPLIT:
+            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    return values
+
+
+def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
+    """Values for the gateway chart that nothing overrides. Raises RuleBrokenError."""
+    for path in paths_of(values):
+        if path in TYPED_OF_GATEWAYS:
+            field = TYPED_OF_GATEWAYS[path]
+            raise RuleBrokenError(f"sets {path}, which is the field {field} of the gateway", "Use that field")
+        if path in OF_GATEWAYS:
+            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    return values
+
+
+IstiodValues = Annotated[dict[str, object], AfterValidator(free_values)]
+"""More values for the istiod chart on the control plane."""
+RemoteValues = Annotated[dict[str, object], AfterValidator(free_remote_values)]
+"""More values for the istiod chart on a data plane."""
+GatewayValues = Annotated[dict[str, object], AfterValidator(free_gateway_values)]
+"""More values for the gateway chart."""

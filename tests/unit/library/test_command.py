@@ -1,0 +1,116 @@
+"""The command line: what a data plane is handed, when certificates end, and the page that is generated."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pulumi_hosted_mesh.cli.command import app
+from pulumi_hosted_mesh.operations import rotation
+from pulumi_hosted_mesh.operations.features_page import page
+from pulumi_hosted_mesh.operations.renewals import renewals
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read
+from typer.testing import CliRunner
+
+from tests.unit.library.documents import CERTIFICATE
+
+ROOT = Path(__file__).parents[3]
+FACTS: dict[str, Any] = {
+    "version": 1,
+    "mesh": "demo",
+    "host": "istiod.demo.example.com",
+    "trustDomain": "demo.mesh.local",
+    "clusterId": "demo",
+    "istioVersion": "1.31.1",
+    "rootCertificate": CERTIFICATE,
+}
+
+
+def endpoint(outputs: Any, *options: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["endpoint", "-", *options], input=json.dumps(outputs))
+    return done.exit_code, done.output
+
+
+def test_the_file_that_a_data_plane_is_handed_can_be_read_again() -> None:
+    code, text = endpoint({"endpoints": {"default/default": FACTS}})
+    assert code == 0
+    assert read(EndpointDocument, yaml.safe_load(text)).root_certificate == CERTIFICATE
+
+
+def test_which_endpoint_is_meant_has_to_be_clear() -> None:
+    outputs = {"endpoints": {"default/default": FACTS, "default/canary": {**FACTS, "revision": "canary"}}}
+    code, text = endpoint(outputs)
+    assert code == 1
+    assert "several endpoints fit; there are default/canary, default/default" in text
+    code, text = endpoint(outputs, "--revision", "canary")
+    assert (code, yaml.safe_load(text)["revision"]) == (0, "canary")
+    assert "no endpoint fits" in endpoint(outputs, "--membership", "eu")[1]
+    assert "has no output `endpoints`" in endpoint({})[1]
+
+
+def test_a_secret_in_an_endpoint_is_refused_and_not_repeated() -> None:
+    code, text = endpoint({"endpoints": {"default/default": {**FACTS, "kubeconfig": "s3cr3t"}}})
+    assert code == 1
+    assert "kubeconfig: is not a field" in text
+    assert "s3cr3t" not in text
+
+
+@pytest.mark.parametrize(("days", "due"), [(61, False), (59, True), (-1, True)])
+def test_a_renewal_is_due_inside_its_window(days: int, due: bool) -> None:
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    state = {
+        "urn": "urn:pulumi:s::p::tls:index/locallySignedCert:LocallySignedCert::demo-signs-demo",
+        "type": "tls:index/locallySignedCert:LocallySignedCert",
+        "outputs": {"validityEndTime": (now + timedelta(days=days)).isoformat(), "earlyRenewalHours": 60 * 24.0},
+    }
+    (one,) = renewals([state, {"urn": "x", "type": "y"}], now)
+    assert (one.name, one.due) == ("demo-signs-demo", due)
+    assert ("RENEWAL IS DUE" in str(one)) == due
+
+
+class Died(Exception):
+    """The run was interrupted."""
+
+
+def rotated(token: dict[str, Any], current: int, dies_at: int | None = None) -> list[str]:
+    """The commands of a rotation; the run dies at the one of this number."""
+    ran: list[str] = []
+
+    def pulumi(*arguments: str) -> None:
+        if len(ran) == dies_at:
+            raise Died
+        ran.append(" ".join(one for one in arguments if one not in ("--yes", "--skip-preview", "--path", "--stack")))
+
+    with contextlib.suppress(Died):
+        list(rotation.rotate(rotation.Stacks("a", "c"), {"token_generation": current}, token, pulumi))
+    return ran
+
+
+def test_a_token_is_rotated_stack_by_stack() -> None:
+    setting = "--plaintext hosted-mesh:token.generation=2 --plaintext hosted-mesh:token.keepPrevious=true"
+    last = ["config set hosted-mesh:token.keepPrevious false a", "up a"]
+    everything = [f"config set-all {setting} a", "up a", "up c", *last]
+    assert rotated({}, 1) == everything
+    assert rotated({"generation": 1, "keepPrevious": False}, 1) == everything
+    # Interrupted after the setting, or after the first `up`: no third token is made.
+    under_way = {"generation": 2, "keepPrevious": True}
+    assert rotated(under_way, 1) == rotated(under_way, 2) == everything[1:]
+    # The token before is removed only once istiod has the new one.
+    for dies_at in range(4):
+        assert "config set hosted-mesh:token.keepPrevious false a" not in rotated({}, 1, dies_at)[:3]
+
+
+def test_a_rotation_wants_a_stack_that_is_up() -> None:
+    with pytest.raises(InvalidInputError, match="--access: names a stack that has no output"):
+        list(rotation.rotate(rotation.Stacks("a", "c"), {}, {}, lambda *_: None))
+
+
+def test_the_page_of_features_is_current() -> None:
+    assert (ROOT / "docs/components/features.md").read_text() == page(), "see the page for how it is made"
