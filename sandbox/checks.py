@@ -105,6 +105,8 @@ def run_lint() -> int:
     """Runs ruff and mypy over everything that exists, all of them even if one fails; returns 0 if all are content."""
     typed = [path for path in _TYPED if _has_python(CHECKOUT / path)]
     commands = {
+        # Which room may import which: pyproject.toml.
+        "import-linter": [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
         "ruff check": [sys.executable, "-m", "ruff", "check", "."],
         "ruff format": [sys.executable, "-m", "ruff", "format", "--check", "."],
         "mypy --strict": [sys.executable, "-m", "mypy", "--strict", *typed],
