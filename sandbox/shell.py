@@ -14,7 +14,8 @@ from sandbox import clusters, plugins
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.surroundings import backend, pulumi_home, pulumi_settings, with_tools
-from sandbox.toolchain import NAMES, ensure
+from sandbox.toolchain import ensure
+from sandbox.toolchain.catalogue import NAMES
 
 _HINT = "(mesh) "
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lightkube import ApiError, Client, KubeConfig
@@ -234,12 +235,12 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
         pods = json.loads(kubectl("get", "pods", "--selector=app=moved", "--output=json"))["items"]
         return ",".join(str(one["spec"].get("nodeName")) for one in pods if "deletionTimestamp" not in one["metadata"])
 
-    container = {"name": "app", "image": "hosted-mesh/sample:1", "ports": [{"containerPort": PORT}]}
+    container: dict[str, Any] = {"name": "app", "image": "hosted-mesh/sample:1", "ports": [{"containerPort": PORT}]}
     container |= {"readinessProbe": {"httpGet": {"path": "/", "port": PORT}, "periodSeconds": 1}}
     preferred = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b"]}]}
     affinity = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": preferred}]}
     still = {"containers": [container], "nodeSelector": {"topology.kubernetes.io/zone": "a"}}
-    template = {"metadata": {"labels": {"app": "moved"}}}
+    template: dict[str, Any] = {"metadata": {"labels": {"app": "moved"}}}
     template |= {"spec": {"containers": [container], "affinity": {"nodeAffinity": affinity}}}
     moved = {"selector": {"matchLabels": {"app": "moved"}}, "template": template}
     service = {"selector": {"app": "moved"}, "ports": [{"port": 80, "targetPort": PORT}]}

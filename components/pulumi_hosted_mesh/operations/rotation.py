@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 GENERATION: Final = "hosted-mesh:token.generation"
 KEEP_PREVIOUS: Final = "hosted-mesh:token.keepPrevious"
 OUTPUT: Final = "token_generation"
-Pulumi = Callable[..., None]
+Pulumi = Callable[..., object]
 """Runs a command of the CLI; raises if it fails."""
 
 

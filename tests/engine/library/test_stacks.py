@@ -19,7 +19,6 @@ from tests.engine.library.engine import Api, Project, Run, Stack, name_of
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
 HERE = "organization/hosted-mesh"
-CRD, CRD_VERSION = "CustomResourceDefinition", "apiextensions.k8s.io/v1"
 EXPOSED = "demo-istiod-exposed-demo"
 INJECTION = "demo-istio-sidecar-injector-mesh-demo"
 
@@ -230,13 +229,14 @@ def test_crds_go_with_the_stack_only_if_that_is_said(project: Project, mesh: Con
     assert crds() == installed
     # Somebody else's, Helm's for one, with another value: taken over in the update, as the preview says.
     name = "virtualservices.networking.istio.io"
-    label = f'{{"metadata": {{"labels": {{"app": "helms"}}}}, "apiVersion": "{CRD_VERSION}", "kind": "{CRD}"}}'
-    patched = user.kubectl("patch", "crd", name, "--type=merge", "--field-manager=helm", "-p", label)
+    label = "app.kubernetes.io/part-of"
+    theirs = json.dumps({"metadata": {"labels": {label: "helms"}}})
+    patched = user.kubectl("patch", "crd", name, "--type=merge", "--field-manager=helm", "-p", theirs)
     assert patched.code == 0, patched.text
     removed = stack(keep=False)
     assert {step["op"] for step in removed.preview()} == {"create"}
     removed.up()  # adopts what is there
-    assert user.get("crd", name)["metadata"]["labels"]["app"] == "istio-pilot"
+    assert user.get("crd", name)["metadata"]["labels"][label] == "istio"
     assert removed.up().summary().keys() == {"unchanged"}
     removed.destroy()
     assert crds() == before

@@ -64,7 +64,8 @@ def test_mutable_by_environment(stack: Stack, provider: Provider, kubectl: Kubec
 
         return run
 
-    stack.engine.workspace.env_vars["PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE"] = "true"
+    workspace = stack.engine.workspace
+    workspace.env_vars = {**workspace.env_vars, "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE": "true"}
     stack.up(program("1"))
     assert stack.preview(program("2"))["update"] == 1
 
