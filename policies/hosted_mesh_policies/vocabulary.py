@@ -31,6 +31,7 @@ OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 
 PACKAGE: Final = "hosted-mesh"
 TYPE_EXTERNAL_CONTROL_PLANE: Final = f"{PACKAGE}:index:ExternalControlPlane"
+TYPE_ISTIOD: Final = f"{PACKAGE}:index:IstiodRevision"
 TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
 TYPE_MESH_FEDERATION: Final = f"{PACKAGE}:index:MeshFederation"
 CONTROL_PLANE_TYPES: Final = frozenset(
@@ -39,6 +40,7 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         f"{PACKAGE}:index:MeshTrust",
         f"{PACKAGE}:index:ExternalDNSBridge",
         TYPE_EXTERNAL_CONTROL_PLANE,
+        TYPE_ISTIOD,
         TYPE_MESH_FEDERATION,
     }
 )

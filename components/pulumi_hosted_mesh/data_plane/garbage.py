@@ -17,22 +17,24 @@ from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.vocabulary import namespace_of, revocation_list_config_map, root_certificate_config_map
 
+Manifest = dict[str, Any]
+
 
 def own_root_certificates(
     name: str, mesh: str, cluster: DataPlaneCluster, namespace: core.v1.Namespace, *, parent: pulumi.Resource
 ) -> None:
-    """Makes the policy and its binding. mesh: its name. namespace: the mesh's, whose uid the policy repeats."""
+    """Makes the policy and its binding. mesh: its name. namespace: the mesh's, which becomes the owner."""
     metadata = cluster_wide(mesh, cluster, policy_name(mesh))
     policy = admission.MutatingAdmissionPolicy(
         f"{name}-root-certificates",
         metadata=metadata,
-        spec=namespace.metadata.uid.apply(lambda uid: policy_spec(mesh, str(uid))),
-        opts=cluster.options(parent),
+        spec=policy_spec(mesh),
+        opts=cluster.options(parent, depends_on=[namespace]),
     )
     admission.MutatingAdmissionPolicyBinding(
         f"{name}-root-certificates",
         metadata=metadata,
-        spec={"policyName": policy_name(mesh)},
+        spec=binding_spec(mesh),
         opts=cluster.options(parent, depends_on=[policy]),
     )
 
@@ -42,42 +44,44 @@ def policy_name(mesh: str) -> str:
     return f"hosted-mesh-root-certificates-{mesh}"
 
 
-def policy_spec(mesh: str, uid: str) -> dict[str, Any]:
-    """`spec` of the policy. uid: of the mesh's Namespace.
+def policy_spec(mesh: str) -> Manifest:
+    """`spec` of the policy. Its parameter is the mesh's Namespace, whose uid an owner reference has to repeat: so
+    nothing of it is unknown at a preview.
 
-    failurePolicy Ignore: a certificate without owner is better than none. The garbage collector wants the uid: a name
-    alone could be that of a later Namespace.
+    failurePolicy Ignore: a certificate without owner is better than none.
     """
     names = [root_certificate_config_map(mesh), revocation_list_config_map(mesh)]
+    # A map, not Object.metadata.ownerReferences{...}: API servers of 1.36 panic over a list of that type.
     owner = (
-        'Object.metadata.ownerReferences{apiVersion: "v1", kind: "Namespace", '
-        f'name: "{namespace_of(mesh)}", uid: "{uid}"}}'
+        '{"apiVersion": "v1", "kind": "Namespace", '
+        '"name": string(params.metadata.name), "uid": string(params.metadata.uid)}'
     )
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": ["configmaps"],
+        "resourceNames": names,
+    }
     return {
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": ["configmaps"],
-                    "resourceNames": names,
-                }
-            ]
-        },
-        "matchConditions": [
-            # Names of what is being created are not known to resourceNames on every path, so they are asked for again.
-            {"name": "of-this-mesh", "expression": f"object.metadata.name in {names!r}".replace("'", '"')},
-            {"name": "without-owner", "expression": "!has(object.metadata.ownerReferences)"},
-        ],
+        "paramKind": {"apiVersion": "v1", "kind": "Namespace"},
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": "without-owner", "expression": "!has(object.metadata.ownerReferences)"}],
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "Never",
         "mutations": [
             {
-                "patchType": "ApplyConfiguration",
-                "applyConfiguration": {
-                    "expression": f"Object{{metadata: Object.metadata{{ownerReferences: [{owner}]}}}}"
+                # Not an apply configuration: an owner reference is atomic there, and may not be set.
+                "patchType": "JSONPatch",
+                "jsonPatch": {
+                    "expression": f'[JSONPatch{{op: "add", path: "/metadata/ownerReferences", value: [{owner}]}}]'
                 },
             }
         ],
     }
+
+
+def binding_spec(mesh: str) -> Manifest:
+    """`spec` of the binding. Once the Namespace is gone the policy does nothing."""
+    parameter = {"name": namespace_of(mesh), "parameterNotFoundAction": "Allow"}
+    return {"policyName": policy_name(mesh), "paramRef": parameter}

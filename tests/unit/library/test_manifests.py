@@ -431,9 +431,11 @@ def test_gateways_get_no_right_to_secrets() -> None:
 
 
 def test_the_root_certificate_in_each_namespace_is_owned_by_the_meshs_namespace() -> None:
-    spec = garbage.policy_spec("demo", "1234-abcd")
+    spec, binding = garbage.policy_spec("demo"), garbage.binding_spec("demo")
     (mutation,) = spec["mutations"]
-    assert 'kind: "Namespace", name: "mesh-demo", uid: "1234-abcd"' in mutation["applyConfiguration"]["expression"]
+    assert '"uid": string(params.metadata.uid)' in mutation["jsonPatch"]["expression"]
+    assert spec["paramKind"]["kind"] == "Namespace"
+    assert binding["paramRef"] == {"name": "mesh-demo", "parameterNotFoundAction": "Allow"}
     names = spec["matchConstraints"]["resourceRules"][0]["resourceNames"]
     assert names == ["istio-ca-root-cert-demo", "istio-ca-crl-demo"]
 
