@@ -100,6 +100,11 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     "tar under gzip": lambda d: base64.b64encode(gzip.compress(_tarred(d))),
     "UTF-32": lambda d: base64.b64encode(d.decode("latin-1").encode("utf-32-le")),
     "UTF-7": lambda d: d.decode("latin-1").encode("utf-7"),
+    "UTF-7, every second letter in its base64": lambda d: b"".join(
+        bytes([byte]) if at % 2 and byte != 0x2B else b"+" + base64.b64encode(bytes([0, byte])).rstrip(b"=") + b"-"
+        for at, byte in enumerate(d)
+    ),
+    "list of numbers": lambda d: ", ".join(map(str, d)).encode(),
 }
 DISGUISES: Mapping[str, Wrapping] = {
     "reversed": lambda d: d[::-1],

@@ -289,16 +289,18 @@ _ASCII85 = re.compile(rb"[!-uz]{15,}")
 _NOT_IN_WORDS: Final = b"!#$%&()*+;<>?@^`{|}~\"',[]\\"
 LEAST_ODD: Final = 0.08
 """Share of signs in a text of base85; of its 85 letters 23 are signs."""
+LONGEST_UNJUDGED: Final = 128
 LONGEST_AT_ANY_START: Final = 4096
 _BASE85_DECODERS: Final = ((_BASE85, base64.b85decode), (_ASCII85, base64.a85decode))
 
 
 def _base85(data: bytes) -> Iterator[bytes]:
-    if len(data) - len(data.translate(None, _NOT_IN_WORDS)) < 2:
+    if len(data) == len(data.translate(None, _NOT_IN_WORDS)):
         return
     for pattern, decode in _BASE85_DECODERS:
         for run in dict.fromkeys(pattern.findall(data)):
-            if len(run) - len(run.translate(None, _NOT_IN_WORDS)) < LEAST_ODD * len(run):
+            signs = len(run) - len(run.translate(None, _NOT_IN_WORDS))
+            if not signs or (len(run) > LONGEST_UNJUDGED and signs < LEAST_ODD * len(run)):
                 continue
             for shift in range(5 if len(run) <= LONGEST_AT_ANY_START else 1):
                 whole = run[shift:].removeprefix(b"<~").removesuffix(b"~>")
@@ -310,22 +312,22 @@ def _base85(data: bytes) -> Iterator[bytes]:
                         continue
 
 
-_UU = re.compile(rb"(?:^|(?<=[ :=\0\"']))([!-M])([ -`]{4,60})[ \t]*\r?$", re.MULTILINE)
+_UU = re.compile(rb"(?:^|(?<=[ :=\0\"']))(?=([!-M])([ -`]{4,60})[ \t]*\r?$)", re.MULTILINE)
 
 
 def _uu(data: bytes) -> Iterator[bytes]:
     """Lines that begin with the number of their bytes."""
-    pieces = []
+    pieces: dict[int, bytes] = {}
     for found in _UU.finditer(data):
         length = found.group(1)[0] - 32
         line = found.group(2).ljust(-(-length // 3) * 4)
         if -(-length // 3) * 4 <= len(line) <= -(-length // 3) * 4 + 1:
             try:
-                pieces.append(binascii.a2b_uu(found.group(1) + line))
+                pieces.setdefault(found.end(2), binascii.a2b_uu(found.group(1) + line))
             except binascii.Error:
                 continue
     if pieces:
-        yield b"".join(pieces)
+        yield b"".join(pieces.values())
 
 
 _Step = Callable[[bytes, int], bytes]

@@ -17,6 +17,10 @@ from tests.corpus.wrappings import WRAPPINGS
 SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
     lambda text: len(set(text)) > 8 and list(fingerprints(text.encode(), certain=True)) != []
 )
+ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})
+"""Their letters are nearly all that there are, so inside or around another wrapping their ends cannot always be told.
+The corpus has each of them alone."""
+CHAINED = sorted(WRAPPINGS.keys() - ALONE)
 KEYS = st.text(string.ascii_letters, min_size=1, max_size=10)
 PLAIN = st.one_of(
     st.booleans(), st.integers(-5, 70000), st.text(string.ascii_lowercase + " -.", max_size=30), st.none()
@@ -40,7 +44,7 @@ def _placed(tree: Any, value: str, choose: Any) -> Any:
 
 
 @settings(max_examples=300)
-@given(secret=SECRETS, names=st.lists(st.sampled_from(sorted(WRAPPINGS)), max_size=4), tree=MANIFESTS, data=st.data())
+@given(secret=SECRETS, names=st.lists(st.sampled_from(CHAINED), max_size=4), tree=MANIFESTS, data=st.data())
 def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree: Any, data: st.DataObject) -> None:
     wrapped = secret.encode()
     for name in names:
