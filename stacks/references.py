@@ -6,6 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.load import whole
 
 SOURCE = "the stack's configuration"
 
@@ -27,4 +28,4 @@ async def plain_output(reference: pulumi.StackReference, output: str, field: str
     if details.value is None:
         rule = f"names a stack that has no public output {output!r}"
         raise InvalidInputError([Problem(field, rule, "Run `pulumi up` of that stack first")], SOURCE)
-    return details.value
+    return whole(details.value)

@@ -23,7 +23,7 @@ from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
 from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
-from tests.live.test_proof import without_webhooks_of
+from tests.live.breaking.webhooks import without_webhooks_of
 
 NAME = "edge"
 PORT = 80

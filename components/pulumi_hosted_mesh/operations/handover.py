@@ -7,7 +7,7 @@ from typing import Any
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read, whole
 
 OUTPUT = "endpoints"
 
@@ -27,4 +27,4 @@ def endpoint_of(outputs: Mapping[str, Any], membership: str, revision: str | Non
     if len(wanted) != 1:
         rule = f"{'several endpoints fit' if wanted else 'no endpoint fits'}; there are {', '.join(sorted(found))}"
         raise InvalidInputError([Problem("--membership, --revision", rule, "Name one of these")], "the choice")
-    return read(EndpointDocument, found[wanted[0]], f"the endpoint {wanted[0]}")
+    return read(EndpointDocument, whole(found[wanted[0]]), f"the endpoint {wanted[0]}")

@@ -95,7 +95,16 @@ def _given(arguments: Any) -> Any:
         return {key: _given(value) for key, value in arguments.items() if value is not None}
     if isinstance(arguments, list | tuple):
         return [_given(value) for value in arguments]
-    return arguments
+    return whole(arguments)
+
+
+def whole(value: Any) -> Any:
+    """A value as it was before the engine carried it: every number is a float there, 15012.0."""
+    if isinstance(value, Mapping):
+        return {key: whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _validated(model: type[M], document: object, source: str, *, by_name: bool) -> M:
