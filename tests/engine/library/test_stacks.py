@@ -259,7 +259,7 @@ def test_split_stacks_make_the_same_objects(project: Project, mesh: Config, prov
             assert secret.encode() not in stack.state(), (stack.name, name)
     # Who deploys the control plane reads public facts of the root alone: its key is in no other stack's state.
     (key,) = [one for one in stacks["root"].secrets() if "privateKeyPemPkcs8" in one]
-    root_key = key["privateKeyPemPkcs8"].splitlines()[1]
+    root_key = json.loads(key["privateKeyPemPkcs8"]["plaintext"]).splitlines()[1]
     for name, stack in stacks.items():
         found = any(root_key in json.dumps(one) for one in stack.secrets())
         assert found == (name == "root"), name
