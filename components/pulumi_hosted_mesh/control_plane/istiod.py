@@ -22,7 +22,7 @@ class IstiodRevision(pulumi.ComponentResource):
     """istiod by Istio's chart, and the Services through which data planes reach it.
 
     name: prefix of the children's names; unique within the program.
-    inside: what has to exist in the mesh's namespace before, its Namespace first.
+    inside: what has to exist in the mesh's namespace before: its Namespace and its quota first.
     read_at_start: what istiod takes only when it starts, see `read_at_start`.
     """
 
@@ -59,7 +59,7 @@ class IstiodRevision(pulumi.ComponentResource):
                 f"{name}-{service.name}",
                 metadata=in_mesh(mesh.name, cluster, service.name, annotations=service.annotations),
                 spec=service.spec,
-                opts=cluster.options(self, depends_on=inside[:1]),
+                opts=cluster.options(self, depends_on=inside[:2]),  # the quota may have to grow for it
             )
         self.register_outputs({})
 

@@ -51,9 +51,13 @@ def without_tokens(spec: Spec) -> Spec:
 
 
 def quota_limits(mesh: Mesh) -> dict[str, str]:
-    """`spec.hard` of the namespace's quota: what its istiods need while a rollout has both sets of Pods."""
-    sizes = [(2 * one.istiod.most_replicas, one.istiod.resources) for one in mesh.revisions]
-    services = [service for one in mesh.revisions for service in exposed_services(mesh, one)]
+    """`spec.hard` of the namespace's quota: what its istiods need while a rollout has both sets of Pods.
+
+    And as much again for one revision more, the largest: when one takes another's place, both are there for a while.
+    """
+    revisions = [*mesh.revisions, max(mesh.revisions, key=lambda one: one.istiod.most_replicas)]
+    sizes = [(2 * one.istiod.most_replicas, one.istiod.resources) for one in revisions]
+    services = [service for one in revisions for service in exposed_services(mesh, one)]
     node_ports = [port for one in services if one.spec["allocateLoadBalancerNodePorts"] for port in one.spec["ports"]]
     return {
         "pods": str(sum(pods for pods, _ in sizes)),

@@ -86,7 +86,7 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
 def _no_wait_for_the_load_balancer(stack: Stack) -> None:
     """A cloud takes minutes for one: istiod starts in them, and neither waits for the other."""
     needed = {name_of(one["urn"]): set(map(name_of, one.get("dependencies", ()))) for one in stack.resources()}
-    assert needed[EXPOSED] == {"demo-control-plane"}
+    assert needed[EXPOSED] == {"demo-control-plane", "demo-quota"}
     before = {"demo-control-plane", "demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
     assert needed["demo-istiod"] == before
     # Webhooks fail closed: they come after what answers them, and go before it.

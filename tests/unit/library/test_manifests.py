@@ -121,8 +121,8 @@ def test_typed_settings_reach_the_chart() -> None:
     assert values["meshConfig"]["defaultConfig"]["holdApplicationUntilProxyStarts"] is True
     assert values["global"]["proxy"]["resources"] == {"requests": {"cpu": "10m"}, "limits": {"memory": "1Gi"}}
     assert values["global"]["proxy"]["clusterDomain"] == "cluster.local"
-    # The quota follows the most Pods that there can be, twice while they are replaced.
-    assert manifests.quota_limits(given)["pods"] == "10"
+    # The quota follows the most Pods that there can be, twice while they are replaced, and for one revision more.
+    assert manifests.quota_limits(given)["pods"] == "20"
 
 
 def test_two_meshes_share_no_name_in_a_cluster() -> None:
@@ -226,17 +226,17 @@ def test_several_pods_are_spread_over_nodes() -> None:
 def test_istiod_is_two_pods_by_default_and_the_quota_has_room_for_their_rollout() -> None:
     assert istiod_values(mesh())["replicaCount"] == 2
     # The chart's own maxSurge is 100%.
-    assert manifests.quota_limits(mesh())["pods"] == "4"
+    assert manifests.quota_limits(mesh())["pods"] == "8"
 
 
-def test_quota_admits_a_rollout() -> None:
+def test_quota_admits_a_rollout_and_one_revision_more() -> None:
     assert manifests.quota_limits(mesh(revisions__0__istiod={"replicas": 3})) == {
-        "pods": "6",
-        "requests.cpu": "1500m",
-        "requests.memory": "3Gi",
-        "limits.cpu": "12",
-        "limits.memory": "12Gi",
-        "services.loadbalancers": "1",
+        "pods": "12",
+        "requests.cpu": "3",
+        "requests.memory": "6Gi",
+        "limits.cpu": "24",
+        "limits.memory": "24Gi",
+        "services.loadbalancers": "2",
         "services.nodeports": "0",
     }
 
@@ -262,7 +262,7 @@ def test_webhooks_may_have_ranges_and_a_load_balancer_of_their_own() -> None:
     assert hooks.spec["loadBalancerSourceRanges"] == ["192.0.2.1/32"]
     assert endpoint(given).validation_url == "https://h.example.com:15017/validate"
     assert istiod_values(given)["env"]["ISTIOD_CUSTOM_HOST"] == "istiod.demo.example.com,h.example.com"
-    assert manifests.quota_limits(given)["services.loadbalancers"] == "2"
+    assert manifests.quota_limits(given)["services.loadbalancers"] == "4"
 
 
 def test_an_integrator_may_expose_istiod() -> None:
