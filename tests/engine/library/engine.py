@@ -60,6 +60,8 @@ class Project:
             "PULUMI_BACKEND_URL": f"file://{directory}",
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
+            # Adds the option --event-log.
+            "PULUMI_DEBUG_COMMANDS": "true",
         }
         name = yaml.safe_load((program / "Pulumi.yaml").read_text())["name"]
         (directory / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")

@@ -317,7 +317,7 @@ def _document(mesh: Config) -> Config:
 
 
 @pytest.mark.usefixtures("clean")
-def test_another_revision_comes_before_the_old_one_goes(project: Project, mesh: Config, provider: Api) -> None:
+def test_two_revisions_side_by_side(project: Project, mesh: Config, provider: Api) -> None:
     stack = project.stack("revisions", {"stack": "all-in-one", "mesh": mesh})
     stack.up()
     canary = {**copy.deepcopy(mesh["revisions"][0]), "name": "canary", "host": "istiod-canary.demo.sandbox.test"}
@@ -325,12 +325,18 @@ def test_another_revision_comes_before_the_old_one_goes(project: Project, mesh: 
     project.stack("revisions", {"stack": "all-in-one", "mesh": both}).up()
     names = {one["metadata"]["name"] for one in provider.get("deployments", "-n", GROUPED)["items"]}
     assert names == {"istiod", "istiod-canary"}
+    stack.destroy()
 
-    # From one to the other in one step: everything of the new one is made, webhooks last, before anything is deleted,
-    # and of the old one webhooks go first.
+
+@pytest.mark.usefixtures("clean")
+def test_another_revision_is_there_before_the_old_one_goes(project: Project, mesh: Config) -> None:
+    """In one step: all of the new one is made, webhooks last, before anything is deleted, and of the old one webhooks
+    go first."""
+    canary = {**copy.deepcopy(mesh["revisions"][0]), "name": "canary"}
+    project.stack("moved", {"stack": "all-in-one", "mesh": mesh}).up()
     log = project.directory / "events.json"
     moved = changed(mesh, revisions=[{**canary, "name": "next", "host": "istiod-next.demo.sandbox.test"}])
-    done = project.stack("revisions", {"stack": "all-in-one", "mesh": moved})
+    done = project.stack("moved", {"stack": "all-in-one", "mesh": moved})
     done.succeed("up", "--yes", "--skip-preview", "--event-log", str(log))
     steps = [json.loads(line) for line in log.read_text().splitlines()]
     order = [
