@@ -8,7 +8,7 @@ from pulumi_hosted_mesh import DataPlaneAccess
 from pulumi_hosted_mesh.assembly.document import data_plane_cluster
 from pulumi_hosted_mesh.spec.data_plane import DataPlane, TokenKind
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
+from pulumi_hosted_mesh.vocabulary import cluster_id_of
 
 from stacks import configuration
 
@@ -25,16 +25,11 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "mesh": document.mesh,
             "cluster": data_plane_cluster(document.cluster, "dataPlane.cluster"),
             "access": access,
-            "cluster_id": cluster_id(document),
-            "network": cluster_id(document),
+            "cluster_id": cluster_id_of(document.mesh, document.name),
+            "network": cluster_id_of(document.mesh, document.name),
         },
     )
     facts: dict[str, Any] = {"kubeconfig": made.kubeconfig}
     if document.access.token is TokenKind.LONG_LIVED:
         facts["token_generation"] = access.get("token_generation", 1)
     return facts
-
-
-def cluster_id(document: DataPlane) -> str:
-    """Istio's name of this cluster, by the rule that the mesh document has for it."""
-    return document.mesh if document.name == DEFAULT_MEMBERSHIP else f"{document.mesh}-{document.name}"

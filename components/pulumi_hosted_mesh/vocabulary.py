@@ -98,6 +98,11 @@ def suffixed(name: str, suffix: str, without: str = "default") -> str:
     return name if suffix == without else f"{name}-{suffix}"
 
 
+def cluster_id_of(mesh: str, membership: str) -> str:
+    """Istio's name of a data plane's cluster where a document gives it none: `<mesh>`, or `<mesh>-<membership>`."""
+    return suffixed(mesh, membership, DEFAULT_MEMBERSHIP)
+
+
 def namespace_of(mesh: str) -> str:
     """The mesh's namespace, which has the same name in both clusters.
 

@@ -135,7 +135,7 @@ def _walk(model: type[BaseModel], location: Location) -> tuple[list[str | int], 
         written.append(step)
         if isinstance(step, str):
             fields = [field for one in models for field in one.model_fields.values() if step == field.alias]
-            models = [found for field in fields for found in _models_in(field.annotation)]
+            models = [found for field in fields for found in models_in(field.annotation)]
     return written, models
 
 
@@ -198,10 +198,11 @@ def fields_at(model: type[BaseModel], location: Location) -> list[str]:
     return list(dict.fromkeys(str(field.alias) for one in models for field in one.model_fields.values()))
 
 
-def _models_in(annotation: object) -> list[type[BaseModel]]:
+def models_in(annotation: object) -> list[type[BaseModel]]:
+    """The models in the annotation of a field, those of a union among them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [found for part in get_args(annotation) for found in _models_in(part)]
+    return [found for part in get_args(annotation) for found in models_in(part)]
 
 
 def path_of(location: Location) -> str:

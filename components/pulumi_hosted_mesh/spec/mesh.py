@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, HTTPS_PORT, namespace_of
+from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, cluster_id_of, namespace_of
 
 T = TypeVar("T")
 
@@ -59,8 +59,7 @@ class Mesh(Model):
 
     def cluster_id(self, membership: Membership) -> str:
         """Istio's name of a membership's cluster."""
-        named = self.name if membership.name == DEFAULT_MEMBERSHIP else f"{self.name}-{membership.name}"
-        return membership.cluster_id or named
+        return membership.cluster_id or cluster_id_of(self.name, membership.name)
 
     def network(self, membership: Membership) -> str:
         """Istio's name of a membership's network."""

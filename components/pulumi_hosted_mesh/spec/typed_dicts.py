@@ -19,6 +19,7 @@ from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import Access, DataPlane, DataPlaneSettings
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import ExternalExposure, LoadBalancerExposure
+from pulumi_hosted_mesh.spec.load import models_in
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 INPUTS = Path(__file__).parent.parent / "inputs.py"
@@ -66,7 +67,7 @@ def _definitions(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """The TypedDicts that a model needs, and then its own."""
     fields = dict(model.model_fields)
     for field in fields.values():
-        for part in _models_in(field.annotation):
+        for part in models_in(field.annotation):
             if part is not ClusterReference:
                 yield from _definitions(part)
     if model is LoadBalancerExposure:
@@ -124,9 +125,3 @@ def _type(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return "str"
     return str(annotation.__name__)
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for part in get_args(annotation) for found in _models_in(part)]
