@@ -254,20 +254,20 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
     kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
     assert where() == "zoned-node-2"
     fetch = "import urllib.request as r; print(r.urlopen('http://moved', timeout=10).read().decode())"
-    ask = (
-        "exec",
-        "still",
-        "--",
-        "python3",
-        "-c",
-        fetch,
-    )  # the node's own endpoint answers exec, through the API server
-    assert json.loads(kubectl(*ask))["pod"].startswith("moved-")
+    ask = ("exec", "still", "--", "python3", "-c", fetch)  # the node's own endpoint answers exec
+
+    def answering() -> bool:
+        """A ready Pod is in its Service's rules only after the node's next round, and refused until then."""
+        command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", "--context=zoned", *ask]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        return done.returncode == 0 and json.loads(done.stdout)["pod"].startswith("moved-")
+
+    eventually(answering, "the Service answers from the Pod on the other node")
     kubectl("drain", "zoned-node-2", "--timeout=60s")
     try:
         kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
         assert where() == "zoned-node"
-        eventually(lambda: json.loads(kubectl(*ask))["pod"].startswith("moved-"), "it answers from its new node")
+        eventually(answering, "it answers from its new node")
     finally:
         kubectl("uncordon", "zoned-node-2")
 
