@@ -1,4 +1,4 @@
-"""What each user's cluster more takes: `make bench ARGS=clusters` starts two and four, in turn, with built tools."""
+"""What each data plane more takes: `make bench ARGS=clusters` starts two and four, in turn, with built tools."""
 
 from __future__ import annotations
 

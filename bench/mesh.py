@@ -31,7 +31,10 @@ from sandbox.proof.scene import client_of
 from sandbox.surroundings import STACK, pulumi_home
 from sandbox.toolchain import Tools
 
-CONTEXTS = {"control-plane-cluster": "provider", "data-plane-cluster": "user"}  # the library's provider -> kubeconfig
+CONTEXTS = {
+    "control-plane-cluster": "control-plane",
+    "data-plane-cluster": "data-plane",
+}  # Pulumi's provider -> context
 KUBECONFIG_SECRET = "istio-kubeconfig"  # noqa: S105 (a name)
 RESOURCE_BOOKKEEPING = ("__",)  # what the plug-in keeps among a resource's inputs
 
@@ -86,15 +89,17 @@ class _MeshWithoutCrds(Stack):
     def floor(self, files: Mapping[str, Path]) -> None:
         """Renders both charts and applies the files, the data plane first, then waits for istiod.
 
-        istiod's token is the one that the user's cluster just made, as for `pulumi up`, so it is put in between.
+        istiod's token is the one that the data plane just made, as for `pulumi up`, so it is put in between.
         """
         for chart in ("base", "istiod"):
             self._run("helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)
         apply = ("apply", "--server-side", "--force-conflicts")
-        self._kubectl("user", *apply, f"--filename={files['user']}")
-        with_token(files["provider"], self._token())
-        self._kubectl("provider", *apply, f"--filename={files['provider']}")
-        self._kubectl("provider", "rollout", "status", "deployment", f"--namespace={self.namespace}", "--timeout=120s")
+        self._kubectl("data-plane", *apply, f"--filename={files['data-plane']}")
+        with_token(files["control-plane"], self._token())
+        self._kubectl("control-plane", *apply, f"--filename={files['control-plane']}")
+        self._kubectl(
+            "control-plane", "rollout", "status", "deployment", f"--namespace={self.namespace}", "--timeout=120s"
+        )
 
     def remove(self, files: Mapping[str, Path]) -> None:
         for context, file in files.items():
@@ -111,11 +116,11 @@ class _MeshWithoutCrds(Stack):
         kind = "--field-selector=type=kubernetes.io/service-account-token"
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:  # the controller needs a moment
-            tokens = json.loads(self._kubectl("user", *get, kind))["items"]
+            tokens = json.loads(self._kubectl("data-plane", *get, kind))["items"]
             if tokens and "token" in tokens[0].get("data", {}):
                 return base64.b64decode(tokens[0]["data"]["token"]).decode()
             time.sleep(0.05)
-        raise SandboxError("The user's cluster made no token for istiod while the floor was measured.")
+        raise SandboxError("The data plane made no token for istiod while the floor was measured.")
 
     def _kubectl(self, context: str, *arguments: str) -> str:
         return self._run("kubectl", f"--kubeconfig={self._sandbox.kubeconfig}", f"--context={context}", *arguments)

@@ -47,8 +47,8 @@ def up(
         typer.Option(
             min=2,
             max=24,  # sandbox.clusters.addresses.MOST_CLUSTERS, whose import would slow every command
-            help="How many: contexts provider, user, user-2 and so on. More than there are adds some. Default: those "
-            "that are there, else 2.",
+            help="How many: contexts control-plane, data-plane, data-plane-2 and so on. More than there are adds "
+            "some. Default: those that are there, else 2.",
             show_default=False,
         ),
     ] = None,

@@ -36,7 +36,7 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
     command = command_line(arguments, os.environ.get("SHELL", ""))
     if not set(arguments) - {"--"}:
         command += _with_hint(command[0], environment, state)
-        print(f"{_HINT}kubectl --context provider|user, pulumi, istioctl; exit leaves", file=sys.stderr)
+        print(f"{_HINT}kubectl --context control-plane|data-plane, pulumi, istioctl; exit leaves", file=sys.stderr)
     program = shutil.which(command[0], path=environment["PATH"])
     if program is None:
         raise SandboxError(f"There is no program {command[0]!r}.", why=f"PATH is {environment['PATH']}")

@@ -50,7 +50,7 @@ class Sandbox:
 
     @property
     def control_plane(self) -> Cluster:
-        """The provider's cluster."""
+        """The control plane's cluster."""
         return next(one for one in self.clusters.values() if one.role == "control-plane")
 
     @property
@@ -60,7 +60,7 @@ class Sandbox:
 
     @property
     def data_plane(self) -> Cluster:
-        """The first user's cluster, for whoever needs one. Raises IndexError when the topology has none."""
+        """The first data plane, for whoever needs one. Raises IndexError when the topology has none."""
         return self.data_planes[0]
 
     def run(

@@ -28,8 +28,8 @@ def _link_name(name: str) -> str:
 class ClusterSpec(BaseModel):
     """One cluster.
 
-    name: also its context, its network and part of its host name. role: the control plane's is the provider's cluster,
-    a data plane's a user's. pods, services: IPv4 ranges; other clusters may have the same ones. zones: one node for
+    name: also its context, its network and part of its host name. role: exactly one is the control plane's, the
+    others are data planes. pods, services: IPv4 ranges; other clusters may have the same ones. zones: one node for
     each entry, labelled with that zone; an entry may stand there twice. region: of all its nodes.
     """
 
@@ -69,15 +69,15 @@ class Topology(BaseModel):
 
     @classmethod
     def of(cls, clusters: int = 2) -> Topology:
-        """That many: `provider`, `user`, `user-2`, `user-3` and so on. All users have the same Pod range."""
-        provider = ClusterSpec(
-            name="provider",
+        """That many: `control-plane`, `data-plane`, `data-plane-2` and so on. Data planes have one Pod range."""
+        control_plane = ClusterSpec(
+            name="control-plane",
             role="control-plane",
             pods=IPv4Network("10.88.0.0/16"),
             services=IPv4Network("10.96.0.0/16"),
         )
-        users = (ClusterSpec(name="user" if number == 1 else f"user-{number}") for number in range(1, clusters))
-        return cls(clusters=(provider, *users))
+        names = ["data-plane", *(f"data-plane-{number}" for number in range(2, clusters))][: clusters - 1]
+        return cls(clusters=(control_plane, *(ClusterSpec(name=name) for name in names)))
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -1,11 +1,11 @@
 """Claim: with nothing before it, istiod is still reached by those alone who may, on those ports alone.
 
-The sandbox's networks are apart by rules of its own, as no user's need be. So here these rules are taken away and the
+The networks here are apart by rules of the sandbox, as nobody else's need be. So these rules are taken away and the
 control plane's network is routed to everybody's; what then refuses is made by the mesh's own objects, the exposed
 Service's source ranges and the NetworkPolicy.
 
 Not claimed: source ranges hold at the load balancer. Who is routed to Pods or ClusterIPs can call the exposed ports
-there, which ask for a certificate or a token; and the cluster's own API server and kubelet are the provider's to guard.
+there, which ask for a certificate or a token. The cluster's own API server and kubelet are guarded by who runs it.
 """
 
 from __future__ import annotations

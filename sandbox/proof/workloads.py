@@ -1,4 +1,4 @@
-"""The two sample workloads that the user runs in the mesh: `frontend` calls `backend`."""
+"""The two sample workloads that run in the mesh: `frontend` calls `backend`."""
 
 from __future__ import annotations
 

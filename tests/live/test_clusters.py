@@ -31,12 +31,12 @@ from tests.support.waiting import eventually
 PROGRAMS = Path(__file__).parent / "clusters_programs"
 STRANGER = "10.90.0.251"
 PORT = 8080
-# The last one has the provider's own ranges, the second and third each other's.
+# The last one has the control plane's own ranges, the second and third each other's.
 ZONED = ClusterSpec(name="zoned", pods="10.88.0.0/16", services="10.96.0.0/16", zones=("a", "b"), region="here")
 TOPOLOGY = Topology(clusters=(*Topology.of(3).clusters, ZONED))
 CLUSTERS = addresses_of(TOPOLOGY)
-PROVIDER, USER, OTHER, LAST = CLUSTERS.values()
-USERS = (USER, OTHER, LAST)
+CONTROL_PLANE, DATA_PLANE, OTHER, LAST = CLUSTERS.values()
+DATA_PLANES = (DATA_PLANE, OTHER, LAST)
 POD = {name: one.gateway.removesuffix(".0.1") + ".9.9" for name, one in CLUSTERS.items()}
 CLOSED = {"timeout", "refused", "[Errno 113] No route to host", "[Errno 101] Network is unreachable"}
 Balancer = Service | EndpointSlice
@@ -158,58 +158,67 @@ def test_keys_and_state_are_private(sandbox: Sandbox) -> None:
 
 
 def private_targets() -> list[str]:
-    """What only the provider's own network may reach: API server, node, cluster addresses, a Pod."""
-    inner = [f"{PROVIDER.gateway}:{API_PORT}", f"{PROVIDER.first_service_address}:443", f"{POD['provider']}:{PORT}"]
-    return [*inner, f"{PROVIDER.wan_address}:{API_PORT}", f"{PROVIDER.dns_address}:53", f"{PROVIDER.wan_address}:53"]
+    """What only the control plane's own network may reach: API server, node, cluster addresses, a Pod."""
+    inner = [
+        f"{CONTROL_PLANE.gateway}:{API_PORT}",
+        f"{CONTROL_PLANE.first_service_address}:443",
+        f"{POD['control-plane']}:{PORT}",
+    ]
+    return [
+        *inner,
+        f"{CONTROL_PLANE.wan_address}:{API_PORT}",
+        f"{CONTROL_PLANE.dns_address}:53",
+        f"{CONTROL_PLANE.wan_address}:53",
+    ]
 
 
-def test_nothing_of_the_provider_is_reachable_from_the_users_network(sandbox: Sandbox) -> None:
+def test_nothing_of_the_control_plane_is_reachable_from_a_data_plane(sandbox: Sandbox) -> None:
     targets = private_targets()
-    unused = [f"{PROVIDER.wan_address}:{port}" for port in (22, 2379, 10250, 10256, 10257, 10259)]
-    with listening_pod(sandbox, PROVIDER):
+    unused = [f"{CONTROL_PLANE.wan_address}:{port}" for port in (22, 2379, 10250, 10256, 10257, 10259)]
+    with listening_pod(sandbox, CONTROL_PLANE):
 
         def alive() -> bool:
-            own = from_node(sandbox, "provider", *targets)
+            own = from_node(sandbox, "control-plane", *targets)
             return not {"timeout", "refused"} & set(own.values())
 
-        eventually(alive, "the provider's own node reaches all of it")
+        eventually(alive, "the control plane's own node reaches all of it")
         for answers in (
-            from_node(sandbox, USER.name, *targets, *unused),
-            from_pod(sandbox, USER, *targets, *unused),
+            from_node(sandbox, DATA_PLANE.name, *targets, *unused),
+            from_pod(sandbox, DATA_PLANE, *targets, *unused),
             from_node(sandbox, OTHER.name, *targets, *unused),
             from_pod(sandbox, OTHER, *targets, *unused),
             from_stranger(sandbox, WAN_ROUTER, *targets, *unused),
         ):
             assert set(answers.values()) <= CLOSED, answers
-        # Where every packet is sent to the provider's node, it is that node which drops it.
-        straight = from_stranger(sandbox, PROVIDER.wan_address, *targets, *unused)
+        # Where every packet is sent to the control plane's node, it is that node which drops it.
+        straight = from_stranger(sandbox, CONTROL_PLANE.wan_address, *targets, *unused)
         assert set(straight.values()) == {"timeout"}, straight
 
 
-def test_no_user_reaches_another_users_api_server_and_all_reach_load_balancers(sandbox: Sandbox) -> None:
-    """Although both users' Pods have the same address, here 10.89.9.9."""
-    echo = load_balancer(USER, "echo", ranges=["0.0.0.0/0"], host="echo.user.sandbox.test")
-    with listening_pod(sandbox, USER), applied(client_of(sandbox, USER.name), echo):
-        named = f"echo.user.sandbox.test:{PORT}"
-        open_to = [one for one in CLUSTERS.values() if one is not USER]
+def test_no_data_plane_reaches_anothers_api_server_and_all_reach_load_balancers(sandbox: Sandbox) -> None:
+    """Although both data planes' Pods have the same address, here 10.89.9.9."""
+    echo = load_balancer(DATA_PLANE, "echo", ranges=["0.0.0.0/0"], host="echo.data-plane.sandbox.test")
+    with listening_pod(sandbox, DATA_PLANE), applied(client_of(sandbox, DATA_PLANE.name), echo):
+        named = f"echo.data-plane.sandbox.test:{PORT}"
+        open_to = [one for one in CLUSTERS.values() if one is not DATA_PLANE]
         for cluster in open_to:
             eventually(
                 lambda: from_node(sandbox, cluster.name, named)[named] == cluster.wan_address,  # noqa: B023
                 f"{cluster.name} gets through by name",
             )
-            direct = f"{USER.pool[0]}:{PORT}"
+            direct = f"{DATA_PLANE.pool[0]}:{PORT}"
             assert from_pod(sandbox, cluster, direct) == {direct: cluster.wan_address}
-        for cluster in USERS:
+        for cluster in DATA_PLANES:
             others = [one for one in CLUSTERS.values() if one is not cluster]
             targets = [f"{one.wan_address}:{port}" for one in others for port in (API_PORT, 53, 2379, 10250)]
             for answers in (from_node(sandbox, cluster.name, *targets), from_pod(sandbox, cluster, *targets)):
                 assert set(answers.values()) <= CLOSED, answers
-    apis = [f"{one.wan_address}:{API_PORT}" for one in USERS]
-    assert from_pod(sandbox, PROVIDER, *apis) == dict.fromkeys(apis, "open")
+    apis = [f"{one.wan_address}:{API_PORT}" for one in DATA_PLANES]
+    assert from_pod(sandbox, CONTROL_PLANE, *apis) == dict.fromkeys(apis, "open")
 
 
 def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> None:
-    """What the provider may, a user would get by its address: to call another user's API server, for one."""
+    """By the control plane's address a data plane would get its rights: to call another one's API server, for one."""
 
     def refused() -> int:
         """Packets that the wan's router dropped since their source does not lie where they came from."""
@@ -218,8 +227,8 @@ def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> Non
 
     before, target = refused(), f"{OTHER.wan_address}:{API_PORT}"
     # Its own node would give a Pod's packets the node's address; the node itself may send what it likes.
-    program = [sys.executable, str(PROGRAMS / "pass_for.py"), PROVIDER.wan_address, target]
-    assert sandbox.run(USER.name, program, capture_output=True, text=True, timeout=60).stdout.strip() == "timeout"
+    program = [sys.executable, str(PROGRAMS / "pass_for.py"), CONTROL_PLANE.wan_address, target]
+    assert sandbox.run(DATA_PLANE.name, program, capture_output=True, text=True, timeout=60).stdout.strip() == "timeout"
     assert refused() > before
 
 
@@ -286,64 +295,68 @@ def test_nodes_stand_in_their_zones(sandbox: Sandbox) -> None:
 
 
 def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sandbox) -> None:
-    provider, host = client_of(sandbox, "provider"), "echo.sandbox.test"
-    allowed = [f"{USER.wan_address}/32"]
+    control_plane, host = client_of(sandbox, "control-plane"), "echo.sandbox.test"
+    allowed = [f"{DATA_PLANE.wan_address}/32"]
     with (
-        listening_pod(sandbox, PROVIDER),
-        applied(provider, load_balancer(PROVIDER, "echo", ranges=allowed, host=host)),
+        listening_pod(sandbox, CONTROL_PLANE),
+        applied(control_plane, load_balancer(CONTROL_PLANE, "echo", ranges=allowed, host=host)),
     ):
-        eventually(lambda: address_of(provider, "echo") is not None, "an address")
-        address = str(address_of(provider, "echo"))
-        assert address == PROVIDER.pool[0]
-        node_port = (provider.get(Service, "echo", namespace="default").spec or ServiceSpec()).ports
+        eventually(lambda: address_of(control_plane, "echo") is not None, "an address")
+        address = str(address_of(control_plane, "echo"))
+        assert address == CONTROL_PLANE.pool[0]
+        node_port = (control_plane.get(Service, "echo", namespace="default").spec or ServiceSpec()).ports
         assert node_port
-        nodes = [f"{PROVIDER.wan_address}:{node_port[0].nodePort}", f"{PROVIDER.gateway}:{node_port[0].nodePort}"]
+        nodes = [
+            f"{CONTROL_PLANE.wan_address}:{node_port[0].nodePort}",
+            f"{CONTROL_PLANE.gateway}:{node_port[0].nodePort}",
+        ]
         named = f"{host}:{PORT}"
         eventually(
-            lambda: from_node(sandbox, USER.name, named)[named] == USER.wan_address, "the user's node gets through"
+            lambda: from_node(sandbox, DATA_PLANE.name, named)[named] == DATA_PLANE.wan_address,
+            "the data plane's node gets through",
         )
-        assert from_pod(sandbox, USER, f"{address}:{PORT}") == {f"{address}:{PORT}": USER.wan_address}
+        assert from_pod(sandbox, DATA_PLANE, f"{address}:{PORT}") == {f"{address}:{PORT}": DATA_PLANE.wan_address}
         others = [f"{address}:{port}" for port in (443, API_PORT, 10250, 15010)]
         for closed in (
-            from_node(sandbox, "user", *others, *nodes),
-            from_stranger(sandbox, PROVIDER.wan_address, f"{address}:{PORT}", *others, *nodes),
+            from_node(sandbox, "data-plane", *others, *nodes),
+            from_stranger(sandbox, CONTROL_PLANE.wan_address, f"{address}:{PORT}", *others, *nodes),
         ):
             assert set(closed.values()) <= CLOSED, closed
 
     def gone() -> bool:
-        links = sandbox.run("provider", ["cat", "/proc/net/fib_trie"], capture_output=True, text=True).stdout
+        links = sandbox.run("control-plane", ["cat", "/proc/net/fib_trie"], capture_output=True, text=True).stdout
         return address not in links
 
     eventually(gone, "the address is taken off the link")
     # NXDOMAIN, not a passing fault. The name goes after the address, when CoreDNS looks at its file again.
     unknown = "Name or service not known"
-    eventually(lambda: unknown in from_node(sandbox, "user", named)[named], "the name is taken out of the DNS")
+    eventually(lambda: unknown in from_node(sandbox, "data-plane", named)[named], "the name is taken out of the DNS")
 
 
-def test_a_user_cannot_take_over_a_name_of_the_provider(sandbox: Sandbox) -> None:
+def test_a_data_plane_cannot_take_over_a_name_of_the_control_plane(sandbox: Sandbox) -> None:
     host = "istiod.demo.sandbox.test"
     everyone = ["0.0.0.0/0"]
-    provider, user = client_of(sandbox, "provider"), client_of(sandbox, "user")
+    control_plane, data_plane = client_of(sandbox, "control-plane"), client_of(sandbox, "data-plane")
 
     def lookup(name: str = host) -> str:
         found = sandbox.run("wan", ["getent", "hosts", name], capture_output=True, text=True).stdout.split()
         return found[0] if found else ""
 
-    with applied(user, load_balancer(USER, "thief", ranges=everyone, host=f"{host},{OTHER.api_host}")):
-        eventually(lambda: lookup() == USER.pool[0], "a free name is published")
-        with applied(provider, load_balancer(PROVIDER, "istiod", ranges=everyone, host=host)):
-            eventually(lambda: lookup() == PROVIDER.pool[0], "the provider has its name")
-            eventually(lambda: lookup(OTHER.api_host) == OTHER.wan_address, "and another user its API server's")
+    with applied(data_plane, load_balancer(DATA_PLANE, "thief", ranges=everyone, host=f"{host},{OTHER.api_host}")):
+        eventually(lambda: lookup() == DATA_PLANE.pool[0], "a free name is published")
+        with applied(control_plane, load_balancer(CONTROL_PLANE, "istiod", ranges=everyone, host=host)):
+            eventually(lambda: lookup() == CONTROL_PLANE.pool[0], "the control plane has its name")
+            eventually(lambda: lookup(OTHER.api_host) == OTHER.wan_address, "and another data plane its API server's")
 
 
-def test_the_users_api_server_is_reached_by_name_and_nothing_else_of_that_node(sandbox: Sandbox) -> None:
-    named = f"{USER.api_host}:{API_PORT}"
-    assert from_node(sandbox, "provider", named) == {named: "open"}
+def test_a_data_planes_api_server_is_reached_by_name_and_nothing_else_of_that_node(sandbox: Sandbox) -> None:
+    named = f"{DATA_PLANE.api_host}:{API_PORT}"
+    assert from_node(sandbox, "control-plane", named) == {named: "open"}
     # Pods have the cluster's resolver in their own resolv.conf; here the wan's, so they ask for the address.
-    direct = f"{USER.wan_address}:{API_PORT}"
-    others = [f"{USER.wan_address}:{port}" for port in (53, 2379, 10250)]
-    inner = [f"{USER.first_service_address}:443", f"{USER.gateway}:{API_PORT}"]
-    answers = from_pod(sandbox, PROVIDER, direct, *others, *inner)
+    direct = f"{DATA_PLANE.wan_address}:{API_PORT}"
+    others = [f"{DATA_PLANE.wan_address}:{port}" for port in (53, 2379, 10250)]
+    inner = [f"{DATA_PLANE.first_service_address}:443", f"{DATA_PLANE.gateway}:{API_PORT}"]
+    answers = from_pod(sandbox, CONTROL_PLANE, direct, *others, *inner)
     assert answers.pop(direct) == "open"
     assert set(answers.values()) <= CLOSED, answers
 
@@ -352,7 +365,7 @@ def test_the_cluster_dns_answers_at_its_service_address(sandbox: Sandbox) -> Non
     for cluster in CLUSTERS.values():
         for name, expected in (
             ("kubernetes.default.svc.cluster.local", cluster.first_service_address),
-            *((one.api_host, one.wan_address) for one in USERS),
+            *((one.api_host, one.wan_address) for one in DATA_PLANES),
         ):
             eventually(lambda: dns_answer(sandbox, cluster, name) == expected, f"{name} is {expected}")  # noqa: B023
 
@@ -363,9 +376,11 @@ def dns_answer(sandbox: Sandbox, cluster: ClusterAddresses, name: str) -> str:
 
 
 def test_etcd_is_searched_with_its_history(sandbox: Sandbox) -> None:
-    user, cluster = client_of(sandbox, "user"), sandbox.data_plane
-    user.create(Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"}))
-    user.delete(Secret, "needle", namespace="default")
+    data_plane, cluster = client_of(sandbox, "data-plane"), sandbox.data_plane
+    data_plane.create(
+        Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"})
+    )
+    data_plane.delete(Secret, "needle", namespace="default")
     items = list(cluster.etcd_items())
     assert any(b"in-the-haystack" in value for key, value in items if b"/secrets/default/needle" in key)
     assert any(key == b"/registry/namespaces/kube-system" for key, _ in items)
@@ -375,16 +390,16 @@ def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox)
     def process(name: str) -> clusters.ProcessStatus:
         return next(one for one in clusters.status(sandbox.state).processes if one.name == name)
 
-    before = process("user-apiserver")
+    before = process("data-plane-apiserver")
     sandbox.run("wan", ["kill", "-9", str(before.pid)], check=True)
-    eventually(lambda: process("user-apiserver").restarts == before.restarts + 1, "a restart is counted")
-    assert process("user-apiserver").last_exit == "killed by SIGKILL"
-    eventually(lambda: process("user-apiserver").phase == "ready", "it is ready again")
+    eventually(lambda: process("data-plane-apiserver").restarts == before.restarts + 1, "a restart is counted")
+    assert process("data-plane-apiserver").last_exit == "killed by SIGKILL"
+    eventually(lambda: process("data-plane-apiserver").phase == "ready", "it is ready again")
     eventually(lambda: all_answer(sandbox), "it answers")
 
 
 def test_the_load_balancer_controller_may_not_read_secrets(sandbox: Sandbox) -> None:
-    config = KubeConfig.from_file(sandbox.state / "clusters" / "user" / "load-balancers.kubeconfig")
+    config = KubeConfig.from_file(sandbox.state / "clusters" / "data-plane" / "load-balancers.kubeconfig")
     controller = Client(config=_at(config, sandbox), trust_env=False)
     with pytest.raises(ApiError, match="forbidden"):
         list(controller.list(Secret, namespace="default"))

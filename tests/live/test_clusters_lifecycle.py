@@ -66,7 +66,7 @@ def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
         first = clusters.up(state, tools, progress, nodes=False)
         with pytest.raises(clusters.SandboxError, match="runs, so it cannot be copied"):
             clusters.copy(state, other)
-        client_of(first, "user").create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+        client_of(first, "data-plane").create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
         inside = Inside.of(first)
         clusters.stop(state)
         assert inside.left() == []
@@ -74,13 +74,13 @@ def test_a_stopped_sandbox_is_copied_and_enlarged_and_both_have_the_old_data(
 
         larger = clusters.up(state, tools, progress, nodes=False, topology=Topology.of(3))
         copied = clusters.up(other, tools, progress, nodes=False)
-        assert [*larger.clusters] == ["provider", "user", "user-2"]
-        assert [*copied.clusters] == ["provider", "user"]
+        assert [*larger.clusters] == ["control-plane", "data-plane", "data-plane-2"]
+        assert [*copied.clusters] == ["control-plane", "data-plane"]
         assert not {one.port for one in larger.clusters.values()} & {one.port for one in copied.clusters.values()}
         for one in (larger, copied):
-            client_of(one, "user").get(ConfigMap, "kept", namespace="default")
-        client_of(copied, "user").delete(ConfigMap, "kept", namespace="default")
-        client_of(larger, "user").get(ConfigMap, "kept", namespace="default")  # it is a copy, not the same
+            client_of(one, "data-plane").get(ConfigMap, "kept", namespace="default")
+        client_of(copied, "data-plane").delete(ConfigMap, "kept", namespace="default")
+        client_of(larger, "data-plane").get(ConfigMap, "kept", namespace="default")  # it is a copy, not the same
         again = clusters.up(state, tools, progress, nodes=False, topology=Topology.of(2))  # fewer than there are
         assert again.supervisor == larger.supervisor
     finally:
@@ -98,16 +98,16 @@ def test_a_copy_runs_the_pods_of_the_stopped_sandbox_again(tmp_path: Path, tools
     ask = ["-c", f"import urllib.request as r; print(r.urlopen('http://{host}/', timeout=5).status)"]
 
     def answers(sandbox: Sandbox) -> bool:
-        asked = sandbox.run("user", [sys.executable, "-I", *ask], capture_output=True, text=True, timeout=20)
+        asked = sandbox.run("data-plane", [sys.executable, "-I", *ask], capture_output=True, text=True, timeout=20)
         return bool(asked.stdout.strip() == "200")
 
     def restarts(sandbox: Sandbox) -> list[int]:
-        status = client_of(sandbox, "provider").get(Pod, "again", namespace="default").status
+        status = client_of(sandbox, "control-plane").get(Pod, "again", namespace="default").status
         return [one.restartCount for one in (status.containerStatuses or [])] if status else []
 
     try:
         first = clusters.up(made, tools, progress)
-        client = client_of(first, "provider")
+        client = client_of(first, "control-plane")
         client.create(Pod(metadata=metadata, spec=PodSpec(containers=[container])))
         spec = ServiceSpec(type="LoadBalancer", selector={"app": "again"}, ports=ports)
         client.create(Service(metadata=metadata, spec=spec))

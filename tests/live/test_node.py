@@ -19,7 +19,7 @@ from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.support.waiting import eventually
 
-NODE: Final = "user-node"
+NODE: Final = "data-plane-node"
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=5).read().decode())"
 READY = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
 

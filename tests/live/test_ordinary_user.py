@@ -67,7 +67,7 @@ def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
         assert (len(owners) > 1) == bool(user.subordinates)
         status = settled(user, state)
         assert status["mode"] == "rootless"
-        assert status["answering"] == {"provider": True, "user": True}
+        assert status["answering"] == {"control-plane": True, "data-plane": True}
     finally:
         down = user.sandbox("down", "--state", state)
     assert down.returncode == 0, down.stdout + down.stderr

@@ -22,9 +22,12 @@ def not_a_kubeconfig(mesh: Config, sandbox: Sandbox) -> None:
 
 
 def swapped(mesh: Config, sandbox: Sandbox) -> None:
-    for part, context in ((mesh["controlPlane"], "provider"), (mesh["memberships"][0], "user")):
+    for part, context in ((mesh["controlPlane"], "control-plane"), (mesh["memberships"][0], "data-plane")):
         part["cluster"]["server"] = sandbox.clusters[context].server
-    mesh["controlPlane"]["cluster"]["context"], mesh["memberships"][0]["cluster"]["context"] = "user", "provider"
+    mesh["controlPlane"]["cluster"]["context"], mesh["memberships"][0]["cluster"]["context"] = (
+        "data-plane",
+        "control-plane",
+    )
 
 
 def other_address(mesh: Config, sandbox: Sandbox) -> None:
@@ -32,7 +35,7 @@ def other_address(mesh: Config, sandbox: Sandbox) -> None:
     path: Path = sandbox.state / "same-cluster"
     path.write_text(sandbox.control_plane.kubeconfig.read_text().replace("https://127.0.0.1:", "https://localhost:"))
     mesh["memberships"][0]["cluster"]["kubeconfig"] = str(path)
-    mesh["memberships"][0]["cluster"]["context"] = "provider"
+    mesh["memberships"][0]["cluster"]["context"] = "control-plane"
 
 
 BAD: dict[str, tuple[Callable[[Config, Sandbox], None], str]] = {
@@ -48,7 +51,7 @@ BAD: dict[str, tuple[Callable[[Config, Sandbox], None], str]] = {
     ),
     "no charts": (lambda mesh, _: mesh["revisions"][0].update(charts={"path": "/"}), "charts.path: has no chart"),
     "one cluster twice": (
-        lambda mesh, _: mesh["memberships"][0]["cluster"].update(context="provider"),
+        lambda mesh, _: mesh["memberships"][0]["cluster"].update(context="control-plane"),
         "same API server",
     ),
     "one cluster under two addresses": (other_address, "same kube-system namespace"),

@@ -40,7 +40,7 @@ def test_two_clusters_from_outputs(tmp_path: Path, engine_sandbox: Sandbox, tool
 @pytest.mark.usefixtures("clean")
 def test_one_cluster_given_twice_is_not_written_to(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
     project = Project.make(tmp_path / "project", engine_sandbox, tools, PROGRAM)
-    done = project.stack("twice", {"value": "one", "second": "provider"}).run("up", "--yes", "--skip-preview")
+    done = project.stack("twice", {"value": "one", "second": "control-plane"}).run("up", "--yes", "--skip-preview")
     assert done.code != 0
     assert "has the same API server as DataPlaneCluster shop" in done.text
     assert "Traceback" not in done.text

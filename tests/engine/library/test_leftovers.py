@@ -23,7 +23,7 @@ NEIGHBOUR = "istio-ca-root-cert-neighbour"
 @pytest.fixture
 def document(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
     path = tmp_path / "data-plane.yaml"
-    cluster = {"kubeconfig": str(engine_sandbox.kubeconfig), "context": "user"}
+    cluster = {"kubeconfig": str(engine_sandbox.kubeconfig), "context": "data-plane"}
     path.write_text(
         yaml.safe_dump(
             {
@@ -42,7 +42,7 @@ def leftovers(document: Path, *options: str) -> subprocess.CompletedProcess[str]
 
 def kubeconfig_of_the_user(sandbox: Sandbox) -> str:
     """The kubeconfig of the user's cluster alone."""
-    reference = ClusterReference(kubeconfig=str(sandbox.kubeconfig), context="user")
+    reference = ClusterReference(kubeconfig=str(sandbox.kubeconfig), context="data-plane")
     return kubeconfig.read(reference, "dataPlane.cluster").text
 
 

@@ -39,7 +39,7 @@ def istiods_kubeconfig(provider: Api, user: Api, directory: Path) -> Path:
     """The kubeconfig that istiod got, with the address under which this machine reaches the user's API server."""
     data = provider.get("secret", "istio-kubeconfig", "-n", GROUPED)["data"]["config"]
     kubeconfig = json.loads(base64.b64decode(data))
-    assert kubeconfig["clusters"][0]["cluster"]["server"] == "https://api.user.sandbox.test:6443"
+    assert kubeconfig["clusters"][0]["cluster"]["server"] == "https://api.data-plane.sandbox.test:6443"
     kubeconfig["clusters"][0]["cluster"]["server"] = user.cluster.server
     path = directory / "istiod.kubeconfig"
     path.write_text(json.dumps(kubeconfig))
@@ -176,7 +176,7 @@ def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
         document = changed(
             mesh, controlPlane__cluster__kubeconfig=kubeconfig, memberships__0__cluster__kubeconfig=kubeconfig
         )
-        for part, cluster in ((document["controlPlane"], "provider"), (document["memberships"][0], "user")):
+        for part, cluster in ((document["controlPlane"], "control-plane"), (document["memberships"][0], "data-plane")):
             part["cluster"] |= {"identity": identity[cluster]} if identity else {}
         return project.stack("identity", {"stack": "all-in-one", "mesh": document})
 
@@ -193,7 +193,7 @@ def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
     assert {"demo-control-plane", "demo-data-plane", INJECTION, "demo-istiod:mesh-demo/istiod"} <= replaced
 
     found = identities(stack(original))
-    named = {"provider": found["control-plane"], "user": found["data-plane"]}
+    named = {"control-plane": found["control-plane"], "data-plane": found["data-plane"]}
     assert operations(stack(original, **named)) == {}
     # istiod is told of the new authority, by which it verifies the user's API server; all else stays as it is.
     clusters = {"control-plane-cluster", "data-plane-cluster"}
@@ -204,7 +204,7 @@ def test_a_rotated_authority_replaces_nothing_of_a_cluster_with_an_identity(
     assert operations(stack(with_one_authority_more(Path(rotating), tmp_path), **named)) == told
 
     # Under another identity it is another cluster, whatever the kubeconfig says.
-    moved = operations(stack(rotating, **named | {"user": "another"}))["replace"]
+    moved = operations(stack(rotating, **named | {"data-plane": "another"}))["replace"]
     assert "demo-data-plane" in moved
     assert "demo-control-plane" not in moved
     stack(rotating, **named).destroy()

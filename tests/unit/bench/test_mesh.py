@@ -29,8 +29,8 @@ STATE = [
 
 def test_objects_go_to_their_own_cluster_in_the_order_of_their_creation():
     found = manifests(STATE)
-    assert [one["metadata"]["name"] for one in found["user"]] == ["one", "three"]
-    assert found["provider"] == [
+    assert [one["metadata"]["name"] for one in found["data-plane"]] == ["one", "three"]
+    assert found["control-plane"] == [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "two"}, "data": {"password": "swordfish"}}
     ]
 
@@ -38,7 +38,7 @@ def test_objects_go_to_their_own_cluster_in_the_order_of_their_creation():
 def test_the_files_are_readable_by_their_owner_only(tmp_path):
     files = write_manifests(STATE, tmp_path)
     assert {stat.S_IMODE(path.stat().st_mode) for path in files.values()} == {0o600}
-    assert len(list(yaml.safe_load_all(files["user"].read_text()))) == 2
+    assert len(list(yaml.safe_load_all(files["data-plane"].read_text()))) == 2
 
 
 def test_ratios_are_taken_round_by_round():

@@ -35,17 +35,21 @@ def test_addresses_lie_in_their_own_networks(number: int) -> None:
 
 def test_of_two_the_addresses_are_these() -> None:
     found = addresses_of(Topology.of(2))
-    provider, user = found["provider"], found["user"]
-    assert (provider.wan_address, provider.first_service_address) == ("10.90.0.10", "10.96.0.1")
-    assert (user.wan_address, user.api_host, user.pod_prefix_length) == ("10.90.0.20", "api.user.sandbox.test", 16)
-    assert user.pool == ("10.90.2.1", "10.90.2.100")
+    control_plane, data_plane = found["control-plane"], found["data-plane"]
+    assert (control_plane.wan_address, control_plane.first_service_address) == ("10.90.0.10", "10.96.0.1")
+    assert (data_plane.wan_address, data_plane.api_host, data_plane.pod_prefix_length) == (
+        "10.90.0.20",
+        "api.data-plane.sandbox.test",
+        16,
+    )
+    assert data_plane.pool == ("10.90.2.1", "10.90.2.100")
 
 
 def test_a_cluster_keeps_its_addresses_when_others_are_added() -> None:
     two, five = addresses_of(Topology.of(2)), addresses_of(Topology.of(5))
     assert all(five[name] == cluster for name, cluster in two.items())
-    assert [*five] == ["provider", "user", "user-2", "user-3", "user-4"]
-    assert len({five[name].pod_cidr for name in ("user", "user-2", "user-3", "user-4")}) == 1
+    assert [*five] == ["control-plane", "data-plane", "data-plane-2", "data-plane-3", "data-plane-4"]
+    assert len({five[name].pod_cidr for name in ("data-plane", "data-plane-2", "data-plane-3", "data-plane-4")}) == 1
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -9,7 +9,7 @@ from sandbox.clusters.boundary import opened, rules
 from sandbox.clusters.topology import ClusterSpec, Topology
 
 CLUSTERS = addresses_of(Topology.of(5))
-PROVIDER, USER = CLUSTERS["provider"], CLUSTERS["user"]
+CONTROL_PLANE, DATA_PLANE = CLUSTERS["control-plane"], CLUSTERS["data-plane"]
 
 
 def chain(text: str, name: str) -> list[str]:
@@ -19,8 +19,8 @@ def chain(text: str, name: str) -> list[str]:
 
 def test_a_users_api_port_is_open_to_the_control_plane_alone_and_the_providers_to_nobody() -> None:
     opened = "iifname wan0 ip saddr { 10.90.0.10 } ip daddr 10.90.0.30 tcp dport 6443 accept"
-    assert [line for line in chain(rules(CLUSTERS["user-2"]), "to_the_node") if "6443" in line] == [opened]
-    assert "6443" not in rules(PROVIDER)
+    assert [line for line in chain(rules(CLUSTERS["data-plane-2"]), "to_the_node") if "6443" in line] == [opened]
+    assert "6443" not in rules(CONTROL_PLANE)
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
@@ -37,7 +37,7 @@ def test_all_nodes_of_a_cluster_are_let_through_to_a_user_and_guarded() -> None:
 
 
 def test_a_translated_packet_comes_in_only_if_it_was_sent_to_the_pool() -> None:
-    accepted = [line for line in chain(rules(PROVIDER), "to_pods") if line.endswith("accept")]
+    accepted = [line for line in chain(rules(CONTROL_PLANE), "to_pods") if line.endswith("accept")]
     assert accepted == [
         "iifname wan0 ct state established,related accept",
         "iifname wan0 ct status dnat ct original ip daddr 10.90.1.1-10.90.1.100 accept",
@@ -45,13 +45,13 @@ def test_a_translated_packet_comes_in_only_if_it_was_sent_to_the_pool() -> None:
 
 
 def test_pods_go_out_with_their_nodes_address() -> None:
-    assert "oifname wan0 ip saddr 10.89.0.0/16 snat ip to 10.90.0.20" in chain(rules(USER), "from_pods")
+    assert "oifname wan0 ip saddr 10.89.0.0/16 snat ip to 10.90.0.20" in chain(rules(DATA_PLANE), "from_pods")
 
 
 def test_opened_lets_everything_in_and_keeps_the_address_that_pods_leave_by() -> None:
-    assert "drop" not in opened(USER)
-    assert chain(opened(USER), "from_pods") == chain(rules(USER), "from_pods")
+    assert "drop" not in opened(DATA_PLANE)
+    assert chain(opened(DATA_PLANE), "from_pods") == chain(rules(DATA_PLANE), "from_pods")
 
 
 def test_rules_replace_themselves() -> None:
-    assert rules(USER).split("\n")[1:3] == ["table inet boundary", "delete table inet boundary"]
+    assert rules(DATA_PLANE).split("\n")[1:3] == ["table inet boundary", "delete table inet boundary"]

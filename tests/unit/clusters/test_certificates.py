@@ -19,7 +19,7 @@ from sandbox.clusters.certificates import issue, new_authority
 from sandbox.clusters.credentials import Credentials, api_server_names, kubeconfig
 from sandbox.clusters.topology import Topology
 
-PROVIDER, USER = addresses_of(Topology.of(2)).values()
+CONTROL_PLANE, DATA_PLANE = addresses_of(Topology.of(2)).values()
 
 
 def loaded(pem: bytes) -> x509.Certificate:
@@ -49,16 +49,16 @@ def test_groups_are_organizations() -> None:
 
 
 def test_the_api_server_serves_every_name_it_is_called_by(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "user", USER)
+    credentials = Credentials(tmp_path / "data-plane", DATA_PLANE)
     credentials.write("https://127.0.0.1:20001")
     served = names_of(loaded(credentials.certificate("apiserver").read_bytes()))
-    assert served == set(api_server_names(USER))
-    wanted = {"localhost", "127.0.0.1", "10.90.0.20", "10.89.0.1", "10.97.0.1", "api.user.sandbox.test"}
+    assert served == set(api_server_names(DATA_PLANE))
+    wanted = {"localhost", "127.0.0.1", "10.90.0.20", "10.89.0.1", "10.97.0.1", "api.data-plane.sandbox.test"}
     assert served > {*wanted, "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 
 
 def test_authorities_stay_and_certificates_are_issued_anew(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "provider", PROVIDER)
+    credentials = Credentials(tmp_path / "control-plane", CONTROL_PLANE)
     credentials.write("https://127.0.0.1:20001")
     before = {path.name: path.read_bytes() for path in credentials.directory.iterdir()}
     credentials.write("https://127.0.0.1:20002")
@@ -72,7 +72,7 @@ def test_authorities_stay_and_certificates_are_issued_anew(tmp_path: Path) -> No
 
 
 def test_an_authority_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "user", USER)
+    credentials = Credentials(tmp_path / "data-plane", DATA_PLANE)
     credentials.write("https://127.0.0.1:20001")
     credentials.certificate("cluster").unlink()
     credentials.write("https://127.0.0.1:20001")

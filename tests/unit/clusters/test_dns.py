@@ -23,19 +23,24 @@ def hosts(directory: Path) -> dict[str, str]:
 
 
 def test_a_user_cannot_take_names_over(tmp_path: Path) -> None:
-    publish(tmp_path, "user", {"istiod.sandbox.test": "10.90.2.1", "api.user-2.sandbox.test": "10.90.2.1"}, ORDER)
+    publish(
+        tmp_path,
+        "data-plane",
+        {"istiod.sandbox.test": "10.90.2.1", "api.data-plane-2.sandbox.test": "10.90.2.1"},
+        ORDER,
+    )
     publish(tmp_path, SANDBOX, base_records(CLUSTERS.values()), ORDER)
-    apis = {"api.user.sandbox.test": "10.90.0.20", "api.user-2.sandbox.test": "10.90.0.30"}
+    apis = {"api.data-plane.sandbox.test": "10.90.0.20", "api.data-plane-2.sandbox.test": "10.90.0.30"}
     assert hosts(tmp_path) == {"istiod.sandbox.test": "10.90.2.1", **apis}
-    publish(tmp_path, "provider", {"istiod.sandbox.test": "10.90.1.1"}, ORDER)
+    publish(tmp_path, "control-plane", {"istiod.sandbox.test": "10.90.1.1"}, ORDER)
     assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.1.1"
-    publish(tmp_path, "provider", {}, ORDER)
+    publish(tmp_path, "control-plane", {}, ORDER)
     assert hosts(tmp_path)["istiod.sandbox.test"] == "10.90.2.1"
 
 
 def test_the_control_plane_goes_before_users_wherever_it_stands_in_the_topology() -> None:
     turned = Topology(clusters=tuple(reversed(Topology.of(3).clusters)))
-    assert precedence(addresses_of(turned).values()) == [SANDBOX, "provider", "user-2", "user"]
+    assert precedence(addresses_of(turned).values()) == [SANDBOX, "control-plane", "data-plane-2", "data-plane"]
 
 
 def test_only_names_of_the_zone_are_published() -> None:
@@ -65,8 +70,8 @@ def test_services_of_other_controllers_are_left_alone() -> None:
 
 def test_name_servers_listen_where_the_plan_says(tmp_path: Path) -> None:
     assert "bind 10.90.255.53" in wan_corefile(tmp_path)
-    user = cluster_corefile(CLUSTERS["user"], tmp_path / "k")
-    assert "bind 10.90.0.20" in user
-    assert f"kubeconfig {tmp_path / 'k'}" in user
-    assert "forward . 10.90.255.53" in user
-    assert "bind 10.90.0.10" in cluster_corefile(CLUSTERS["provider"], tmp_path / "k")
+    data_plane = cluster_corefile(CLUSTERS["data-plane"], tmp_path / "k")
+    assert "bind 10.90.0.20" in data_plane
+    assert f"kubeconfig {tmp_path / 'k'}" in data_plane
+    assert "forward . 10.90.255.53" in data_plane
+    assert "bind 10.90.0.10" in cluster_corefile(CLUSTERS["control-plane"], tmp_path / "k")

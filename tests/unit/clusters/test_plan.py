@@ -48,20 +48,20 @@ def test_names_are_unique_and_what_is_waited_for_exists(number: int) -> None:
 
 
 def test_a_cluster_of_several_zones_has_an_agent_for_each_node_and_one_of_the_rest() -> None:
-    zoned = Topology(clusters=(*Topology.of(1).clusters, ClusterSpec(name="user", zones=("a", "b", "b"))))
+    zoned = Topology(clusters=(*Topology.of(1).clusters, ClusterSpec(name="data-plane", zones=("a", "b", "b"))))
     more, fewer = set(by_name(made(zoned, nodes=True))), set(by_name(made(nodes=True)))
-    assert more - fewer == {"user-node-2", "user-node-3"}
+    assert more - fewer == {"data-plane-node-2", "data-plane-node-3"}
 
 
 def test_the_host_reaches_each_cluster_by_its_own_socket() -> None:
     forwarder = by_name(made(Topology.of(3), nodes=False))["forwarder"]
-    assert forwarder.argv[-3:] == ["provider:7", "user:8", "user-2:9"]
+    assert forwarder.argv[-3:] == ["control-plane:7", "data-plane:8", "data-plane-2:9"]
     assert forwarder.inherited == [7, 8, 9]
 
 
 def test_agents_stop_first_then_api_servers_and_etcd_last() -> None:
     stages = {name: process.stop_stage for name, process in by_name(made(nodes=True)).items()}
-    for cluster in ("provider", "user"):
+    for cluster in ("control-plane", "data-plane"):
         own = {name.removeprefix(f"{cluster}-"): stage for name, stage in stages.items() if name.startswith(cluster)}
         assert own["node"] == min(stages.values())
         assert own["node"] < own["kube-proxy"] < own["controller-manager"] < own["apiserver"] < own["etcd"]
@@ -81,7 +81,7 @@ def test_no_process_of_one_cluster_is_told_of_a_file_or_network_of_another() -> 
 
 
 def test_the_api_server_is_as_agreed() -> None:
-    argv = by_name(made(nodes=False))["user-apiserver"].argv
+    argv = by_name(made(nodes=False))["data-plane-apiserver"].argv
     for flag in (
         "--authorization-mode=Node,RBAC",
         "--api-audiences=https://kubernetes.default.svc.cluster.local,istio-ca",
@@ -89,7 +89,7 @@ def test_the_api_server_is_as_agreed() -> None:
         "--kubelet-preferred-address-types=InternalIP",
     ):
         assert flag in argv
-    assert "--use-service-account-credentials=false" in by_name(made(nodes=False))["user-controller-manager"].argv
+    assert "--use-service-account-credentials=false" in by_name(made(nodes=False))["data-plane-controller-manager"].argv
 
 
 def test_without_nodes_the_hosts_resolver_stays() -> None:

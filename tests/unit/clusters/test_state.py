@@ -85,14 +85,14 @@ def test_end_is_orderly_first_and_then_forcible() -> None:
 
 def test_files_are_private_and_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    written = Settings(topology=Topology.of(2), ports={"provider": 20000, "user": 20001})
+    written = Settings(topology=Topology.of(2), ports={"control-plane": 20000, "data-plane": 20001})
     write(path, written)
     assert read(path, Settings) == written
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("content", ["", '{"ports": {"provi', '{"ports": {"provider": 1, "user": 2}}'])
+@pytest.mark.parametrize("content", ["", '{"ports": {"provi', '{"ports": {"control-plane": 1, "data-plane": 2}}'])
 def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path: Path, content: str) -> None:
     path = tmp_path / "settings.json"
     path.write_text(content)

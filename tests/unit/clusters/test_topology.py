@@ -15,14 +15,14 @@ from sandbox.clusters.addresses import MOST_CLUSTERS
 from sandbox.clusters.state import Layout, Settings, write
 from sandbox.progress import Progress
 
-PROVIDER = Topology.of(1).clusters[0]
+CONTROL_PLANE = Topology.of(1).clusters[0]
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no control plane": (lambda: Topology(clusters=(ClusterSpec(name="a"),)), "exactly one has the role control-plane"),
     "two of them": (
-        lambda: Topology(clusters=(PROVIDER, PROVIDER.model_copy(update={"name": "b"}))),
-        "provider, b: exactly one has the role",
+        lambda: Topology(clusters=(CONTROL_PLANE, CONTROL_PLANE.model_copy(update={"name": "b"}))),
+        "control-plane, b: exactly one has the role",
     ),
-    "one name twice": (lambda: Topology(clusters=(PROVIDER, PROVIDER)), "each needs a name of its own"),
+    "one name twice": (lambda: Topology(clusters=(CONTROL_PLANE, CONTROL_PLANE)), "each needs a name of its own"),
     "a long name": (lambda: ClusterSpec(name="sixteen-letters-x"), "at most 15 lower-case letters"),
     "the wan's name": (lambda: ClusterSpec(name="wan"), "neither 'wan' nor 'lo'"),
     "capitals": (lambda: ClusterSpec(name="User"), "'User' cannot be a cluster's name"),
@@ -48,15 +48,17 @@ def test_a_topology_that_cannot_be_is_refused(case: str) -> None:
 def test_a_topology_is_data() -> None:
     topology = Topology.of(4)
     assert Topology.model_validate_json(topology.model_dump_json()) == topology
-    assert str(topology) == "provider, user, user-2, user-3"
+    assert str(topology) == "control-plane, data-plane, data-plane-2, data-plane-3"
 
 
 def test_a_sandbox_is_not_given_other_clusters(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "state")
     layout.make()
-    write(layout.settings, Settings(topology=Topology.of(2), ports={"provider": 1, "user": 2}))
-    other = Topology(clusters=(PROVIDER, ClusterSpec(name="someone")))
-    with pytest.raises(SandboxError, match=re.escape("there are provider, user; wanted are provider, someone")):
+    write(layout.settings, Settings(topology=Topology.of(2), ports={"control-plane": 1, "data-plane": 2}))
+    other = Topology(clusters=(CONTROL_PLANE, ClusterSpec(name="someone")))
+    with pytest.raises(
+        SandboxError, match=re.escape("there are control-plane, data-plane; wanted are control-plane, someone")
+    ):
         clusters.up(layout.root, None, Progress.silent(), topology=other)  # refused before
 
 
@@ -69,14 +71,14 @@ def test_copies_are_made_of_sandboxes_and_of_nothing_else(tmp_path: Path) -> Non
     layout.make()
     with pytest.raises(SandboxError, match="There is no sandbox in"):
         clusters.copy(layout.root, tmp_path / "copy")
-    write(layout.settings, Settings(topology=Topology.of(2), ports={"provider": 1, "user": 2}))
-    for kept in (layout.cluster("user") / "etcd" / "db", layout.root / "pulumi" / "state"):
+    write(layout.settings, Settings(topology=Topology.of(2), ports={"control-plane": 1, "data-plane": 2}))
+    for kept in (layout.cluster("data-plane") / "etcd" / "db", layout.root / "pulumi" / "state"):
         kept.parent.mkdir(parents=True)
         kept.touch()
-    (layout.cluster("user") / "user-node").mkdir()
+    (layout.cluster("data-plane") / "data-plane-node").mkdir()
     clusters.copy(layout.root, tmp_path / "copy")
     copied = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")}
-    assert copied >= {"clusters/settings.json", "clusters/user/etcd/db", "pulumi/state"}
-    assert not copied & {"clusters/user/user-node", "clusters/lock"}
+    assert copied >= {"clusters/settings.json", "clusters/data-plane/etcd/db", "pulumi/state"}
+    assert not copied & {"clusters/data-plane/data-plane-node", "clusters/lock"}
     with pytest.raises(SandboxError, match="is there already"):
         clusters.copy(layout.root, tmp_path / "copy")

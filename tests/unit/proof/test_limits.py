@@ -31,11 +31,11 @@ class Networks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened = {
-            ("provider", True): set(ALIVE),
-            ("user", True): set(EXPOSED),
+            ("control-plane", True): set(ALIVE),
+            ("data-plane", True): set(EXPOSED),
             ("pod", True): set(EXPOSED),
             ("wan", True): set(),
-            ("user", False): EXPOSED | THROUGH,
+            ("data-plane", False): EXPOSED | THROUGH,
             ("wan", False): set(THROUGH),
         }
         self.standing = True
@@ -44,8 +44,8 @@ class Networks:
         self.node_ports: list[dict[str, Any]] = []
         self.mesh = MeshFacts("demo", "mesh-demo", "istiod.demo.test", 15012, 15017, "mesh.test", "", {})
         self.sandbox = SimpleNamespace(
-            control_plane=SimpleNamespace(name="provider", addresses=ADDRESSES["provider"]),
-            data_plane=SimpleNamespace(name="user"),
+            control_plane=SimpleNamespace(name="control-plane", addresses=ADDRESSES["control-plane"]),
+            data_plane=SimpleNamespace(name="data-plane"),
         )
         self.control_plane = SimpleNamespace(list=self._services)
         self.data_plane = SimpleNamespace(list=lambda kind, namespace: [])
@@ -104,7 +104,7 @@ NODE = "10.90.0.10"
 LEAKS = [*(f"{NODE}:{port}" for port in (6443, 2379, 10250, 31000)), f"{POD}:15014", f"{CLUSTER_IP}:53/udp"]
 
 
-@pytest.mark.parametrize("place", ["user", "pod", "wan"])
+@pytest.mark.parametrize("place", ["data-plane", "pod", "wan"])
 @pytest.mark.parametrize("target", LEAKS)
 def test_one_more_that_is_open_breaks_the_boundary(networks, place, target):
     networks.node_ports = [{"port": 80, "nodePort": 31000}]
@@ -113,7 +113,7 @@ def test_one_more_that_is_open_breaks_the_boundary(networks, place, target):
         boundary.observe(networks)
 
 
-@pytest.mark.parametrize("place", ["user", "pod"])
+@pytest.mark.parametrize("place", ["data-plane", "pod"])
 def test_so_does_an_exposed_port_that_is_closed(networks, place):
     networks.opened[place, True].discard(f"{BALANCER}:15017")
     with pytest.raises(NotObserved, match=f"does not reach the exposed {BALANCER}:15017"):
@@ -135,7 +135,7 @@ def test_so_do_ranges_that_name_more_than_the_data_plane(networks, ranges):
 
 @pytest.mark.parametrize("target", sorted(ALIVE - {f"{POD}:8080"}))
 def test_a_dead_target_proves_nothing(networks, target):
-    networks.opened["provider", True].discard(target)
+    networks.opened["control-plane", True].discard(target)
     for observe in (boundary.observe, limits.observe):
         with pytest.raises(NotObserved, match="nothing is proven"):
             observe(networks)
@@ -149,7 +149,12 @@ def test_the_limits_hold_without_the_firewall(networks):
 
 @pytest.mark.parametrize(
     ("place", "target"),
-    [("user", f"{POD}:15014"), ("user", f"{POD}:8080"), ("wan", f"{POD}:15014"), ("wan", f"{BALANCER}:15012")],
+    [
+        ("data-plane", f"{POD}:15014"),
+        ("data-plane", f"{POD}:8080"),
+        ("wan", f"{POD}:15014"),
+        ("wan", f"{BALANCER}:15012"),
+    ],
 )
 def test_one_more_that_is_open_breaks_the_limits(networks, place, target):
     networks.opened[place, False].add(target)
@@ -165,7 +170,7 @@ def test_so_does_a_node_port_that_leads_past_the_ranges(networks):
         limits.observe(networks)
 
 
-@pytest.mark.parametrize("place", ["user", "wan"])
+@pytest.mark.parametrize("place", ["data-plane", "wan"])
 def test_a_way_that_was_not_open_proves_nothing(networks, place):
     networks.opened[place, False] -= THROUGH
     with pytest.raises(NotObserved, match="does not reach the exposed"):

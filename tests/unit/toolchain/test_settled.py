@@ -37,7 +37,7 @@ def test_the_clusters_are_read_again_once(changes, proofs, refreshed):
 
 
 def test_the_end_says_what_to_do_about_a_cross():
-    assert "make down && " not in what_next(Path("state"), Path("kubeconfig"), ["provider"], proved=True)
+    assert "make down && " not in what_next(Path("state"), Path("kubeconfig"), ["control-plane"], proved=True)
     assert "HOSTED_MESH_STATE=state make down && HOSTED_MESH_STATE=state make up" in what_next(
-        Path("state"), Path("kubeconfig"), ["provider"], proved=False
+        Path("state"), Path("kubeconfig"), ["control-plane"], proved=False
     )

@@ -19,9 +19,9 @@ def test_it_is_the_committed_one_but_for_kubeconfigs_charts_and_the_salt() -> No
 
     assert committed == before
     mesh = made["config"]["hosted-mesh:mesh"]
-    assert mesh["controlPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "provider"}
+    assert mesh["controlPlane"]["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "control-plane"}
     (membership,), (revision,) = mesh["memberships"], mesh["revisions"]
-    assert membership["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "user"}
+    assert membership["cluster"] == {"kubeconfig": "/state/kubeconfig", "context": "data-plane"}
     assert revision["charts"].pop("path") == "/tools/charts"
     assert made.pop("encryptionsalt") == "v1:salt"
     for part in (mesh["controlPlane"], membership):

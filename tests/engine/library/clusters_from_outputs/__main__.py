@@ -14,8 +14,8 @@ from pulumi_kubernetes import core, meta
 
 config = pulumi.Config("hosted-mesh")
 kubeconfig = pulumi.Output.secret(Path(os.environ["KUBECONFIG"]).read_text())
-second = config.get("second") or "user"
-provider = ControlPlaneCluster("shop", kubeconfig=kubeconfig, context="provider", client={"qps": 80, "burst": 200})
+second = config.get("second") or "data-plane"
+provider = ControlPlaneCluster("shop", kubeconfig=kubeconfig, context="control-plane", client={"qps": 80, "burst": 200})
 user = DataPlaneCluster("shop", kubeconfig=kubeconfig, context=second, client={"timeout_seconds": 60})
 provider.distinct_from(user)
 
