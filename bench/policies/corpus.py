@@ -144,7 +144,7 @@ def write_previews(previews: Mapping[str, Any], folder: Path) -> None:
 
 def write_manifests(folder: Path, control_plane: Path) -> None:
     """case-000/manifests.yaml and so on: the objects that an update without policies would write, with all values known
-    and nothing masked; what goes to users' clusters in `folder`, what goes to the provider's in `control_plane`."""
+    and nothing masked; what goes to data planes in `folder`, what goes to the control plane's in `control_plane`."""
     for name in NAMES:
         for place, objects in zip((folder, control_plane), _objects(CASES[name]), strict=True):
             file = place / FOLDERS[name] / "manifests.yaml"
@@ -153,7 +153,7 @@ def write_manifests(folder: Path, control_plane: Path) -> None:
 
 
 def _objects(case: Case) -> tuple[list[Any], list[Any]]:
-    """A user's cluster's and the provider's."""
+    """A data plane's and the control plane's."""
     state: dict[str, Any] = {}
     if case.before:
         simulated_engine.run(case.before, preview=False, state=state, rules=(), stack=case.stack)

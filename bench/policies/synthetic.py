@@ -1,7 +1,7 @@
 """A stack of any size: what `program/` registers, and how many bytes that is.
 
-Every fifth resource is a Secret on the provider's cluster, the others are ConfigMaps on the user's. So rows with more
-secrets and as many resources scan as many bytes. No secret reaches the user's cluster: what is measured is a plan that
+Every fifth resource is a Secret on the control plane, the others are ConfigMaps on the data plane's. So rows with more
+secrets and as many resources scan as many bytes. No secret reaches the data plane: what is measured is a plan that
 passes, which is the slow case, since all of it has to be looked at.
 """
 

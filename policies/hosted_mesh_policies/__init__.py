@@ -1,4 +1,4 @@
-"""Policies that keep a control plane's credentials out of its users' clusters.
+"""Policies that keep a control plane's credentials out of its data planes.
 
 Rooms, each of which knows only those before it: `plan` (what is judged), `detect` (secrets and credentials in it),
 `rules` (what is refused, and the words for it), then the two front ends, `pack` (a running engine) and `scan` (files).

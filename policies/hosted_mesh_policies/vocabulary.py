@@ -25,7 +25,7 @@ KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 a name
 DECLASSIFY_ANNOTATION: Final = f"{PREFIX}/declassify"
 """On an object: `<property>: <reason>; ...`, values that are public although made from a secret."""
 USER_OWNED_ANNOTATION: Final = f"{PREFIX}/user-owned"
-"""On an object: why the credentials in it are the user's own."""
+"""On an object: why the credentials in it are the data plane's own."""
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On a Service: why everybody may connect."""
 
@@ -44,8 +44,8 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         TYPE_MESH_FEDERATION,
     }
 )
-"""Components whose resources, keys included, are the provider's."""
+"""Components whose resources, keys included, are the control plane's."""
 DATA_PLANE_TYPES: Final = frozenset(
     {f"{PACKAGE}:index:DataPlaneAccess", f"{PACKAGE}:index:DataPlaneCrds", TYPE_REMOTE_DATA_PLANE}
 )
-"""Components whose resources are the user's."""
+"""Components whose resources are the data plane's."""

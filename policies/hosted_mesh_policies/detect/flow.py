@@ -5,7 +5,7 @@ property is at a level of public, maybe or secret (`leaves.Level`): as high as a
 as what it is made from, unless the value itself is known and public by its structure.
 
 - A *source* is a resource with secrets: a generated key or password, a Secret, a cloud's access key, another stack.
-- A generated secret is the control plane's when it flows into the provider's cluster, or signs a certificate for a key
+- A generated secret is the control plane's when it flows into the control plane, or signs a certificate for a key
   that does. Who made any other secret is asked of `plan.owners`.
 - What takes a secret in may give it away again, on whichever side it is: a certificate repeats its key, a ConfigMap, a
   bucket or a chart what it was given.
@@ -322,7 +322,8 @@ class Flow:
 
     def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
         """As `level`, but where nothing is known yet a key in an object that is no Secret is its public half: people
-        keep keys in Secrets, and the user's public key in the provider's cluster must not make the key the provider's.
+        keep keys in Secrets, and the data plane's public key in the control plane must not make the key
+        the control plane's.
         """
         if source.type == KEY_TYPE and self.use(resource, name).unknown and resource.is_kubernetes:
             return resource.kind == "Secret"
@@ -330,13 +331,13 @@ class Flow:
 
     def _signers_of(self, key: Resource) -> Iterator[Resource]:
         """Who signs the certificates of a key: with that signer's key, anybody could make this one's identity."""
-        for request, _ in self._users_by_source.get(key.urn, ()):
-            for certificate, name in self._users_by_source.get(request.urn, ()):
+        for request, _ in self._takers_by_source.get(key.urn, ()):
+            for certificate, name in self._takers_by_source.get(request.urn, ()):
                 if {request.type, certificate.type} <= CERTIFICATE_TYPES and name == "certRequestPem":
                     yield from filter(None, map(self.stack.by_urn.get, certificate.sources.get("caPrivateKeyPem", ())))
 
     @cached_property
-    def _users_by_source(self) -> Mapping[str, list[tuple[Resource, str]]]:
+    def _takers_by_source(self) -> Mapping[str, list[tuple[Resource, str]]]:
         """Per source, what depends on it and by which property."""
         found: dict[str, list[tuple[Resource, str]]] = {}
         for resource in self.stack.resources:
@@ -362,16 +363,16 @@ class Flow:
         todo = deque(found)
         while todo:
             source = self.stack.by_urn[todo.popleft()]
-            for user, name in self._users_by_source.get(source.urn, ()):
-                if found.get(user.urn) is not None or self._ends_at(user):
+            for taker, name in self._takers_by_source.get(source.urn, ()):
+                if found.get(taker.urn) is not None or self._ends_at(taker):
                     continue
-                if self.level(user, name, source) is Level.PUBLIC:
+                if self.level(taker, name, source) is Level.PUBLIC:
                     continue
-                if user.urn not in found:
-                    todo.append(user.urn)
-                elif self._comes_from(found, source.urn, user.urn):
+                if taker.urn not in found:
+                    todo.append(taker.urn)
+                elif self._comes_from(found, source.urn, taker.urn):
                     continue
-                found[user.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
+                found[taker.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
         return found
 
     def _ends_at(self, resource: Resource) -> bool:
@@ -388,13 +389,13 @@ class Flow:
                 return True
         return urn == origin
 
-    def is_users_alone(self, resource: Resource, name: str) -> bool:
+    def is_data_planes_alone(self, resource: Resource, name: str) -> bool:
         """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
-        the user's cluster that the provider keeps, a random id."""
+        the data plane that the control plane keeps, a random id."""
         sources = [found for urn in resource.sources.get(name, ()) if (found := self.stack.by_urn.get(urn))]
         return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
-    def is_from_users(self, resource: Resource) -> bool:
+    def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
         urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
         sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) and self.is_source(found)]

@@ -34,7 +34,7 @@ PROVIDER_NAMESPACES: Final = [
     "ns1:*",
     "powerdns:*",
 ]
-"""Configuration of the deployer's own providers: whatever is secret there is the provider's."""
+"""Configuration of the deployer's own providers: whatever is secret there is the control plane's."""
 
 
 PUBLIC_RANDOM: Final = re.compile(r"^random:index/random(Id|Pet|Uuid|Integer|Shuffle)")
@@ -44,27 +44,33 @@ PUBLIC_RANDOM: Final = re.compile(r"^random:index/random(Id|Pet|Uuid|Integer|Shu
 def known_secrets(
     stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]
 ) -> Index:
-    """The index for a stack. Values born on a user's cluster (a token that its API server made) are the user's,
+    """The index for a stack. Values born on a data plane (a token that its API server made) are the data plane's,
     wherever they are kept."""
-    users = frozenset(born_on_data_plane(stack, clusters))
+    data_planes = frozenset(born_on_data_plane(stack, clusters))
     index = Index()
     for name in CREDENTIALS:
-        add(index, users, ambient.get(name, "").encode(), f"the deployer's environment variable {name}", certain=True)
+        add(
+            index,
+            data_planes,
+            ambient.get(name, "").encode(),
+            f"the deployer's environment variable {name}",
+            certain=True,
+        )
     for key in sorted(stack.secret_config_keys):
         if any(fnmatch.fnmatchcase(key, p) for p in (*PROVIDER_NAMESPACES, *settings.control_plane_config_keys)):
-            add(index, users, stack.config.get(key, "").encode(), f"the secret configuration {key}", certain=True)
+            add(index, data_planes, stack.config.get(key, "").encode(), f"the secret configuration {key}", certain=True)
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             for key in KUBECONFIG_KEYS:
                 data = as_bytes(at(provider.inputs, key))
-                add(index, users, data, f"{provider.urn} {key}", certain=False)
+                add(index, data_planes, data, f"{provider.urn} {key}", certain=False)
     for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
             add_secrets_of(
                 resource,
                 index,
-                users,
-                frozenset(n for n in resource.sources if flow.is_users_alone(resource, n)),
+                data_planes,
+                frozenset(n for n in resource.sources if flow.is_data_planes_alone(resource, n)),
                 stack.names,
             )
     return index
@@ -79,7 +85,7 @@ def _origin_first(resource: Resource) -> tuple[int, str]:
 
 def add(
     index: Index,
-    users: frozenset[bytes],
+    data_planes: frozenset[bytes],
     value: bytes,
     origin: str,
     *,
@@ -87,15 +93,15 @@ def add(
     name: str = "",
     names: frozenset[str] = frozenset(),
 ) -> None:
-    """Adds a secret's fingerprints, but not those that are the user's. `name` is its key's, `names` are objects'."""
+    """Adds a secret's fingerprints, but not the data plane's. `name` is its key's, `names` are objects'."""
     found = fingerprints(value, certain=certain, name=name, names=names)
-    index.add((one for one in found if one not in users), origin)
+    index.add((one for one in found if one not in data_planes), origin)
 
 
 def add_secrets_of(
     resource: Resource,
     index: Index,
-    users: frozenset[bytes],
+    data_planes: frozenset[bytes],
     foreign: frozenset[str] = frozenset(),
     names: frozenset[str] = frozenset(),
 ) -> None:
@@ -109,11 +115,11 @@ def add_secrets_of(
         for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):
             if path[0] not in foreign:
                 origin = f"{resource.urn} {show(path)}"
-                add(index, users, value, origin, certain=certain, name=str(path[-1]), names=names)
+                add(index, data_planes, value, origin, certain=certain, name=str(path[-1]), names=names)
 
 
 def born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
-    """Fingerprints of what users' clusters made themselves, of the credentials that open only those clusters, and of
+    """Fingerprints of what data planes made themselves, of the credentials that open only those clusters, and of
     ids that are random and public."""
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:

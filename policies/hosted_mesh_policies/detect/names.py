@@ -35,8 +35,8 @@ CREDENTIALS: Final = (
     "RFC2136_TSIG_SECRET",
     "VAULT_TOKEN",
 )
-"""Environment variables of clouds, DNS services and stores. In the deployer's environment they are the provider's; in
-an object for a user's cluster their value is a credential."""
+"""Environment variables of clouds, DNS services and stores. In the deployer's environment they are the control plane's;
+in an object for a data plane their value is a credential."""
 
 _SECRET = re.compile(
     r"passw|passphrase|passwd|(?:^|[_.-])pw(?:$|[_.-])|pwd|secret|token|credential|private|api[_.-]?key|access[_.-]?key"

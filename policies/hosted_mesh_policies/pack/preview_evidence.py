@@ -1,8 +1,9 @@
 """What a preview proves for the update of the same run.
 
 Before a write the engine does not say where a value comes from. The preview did. So a preview notes, per data-plane
-resource, which of its values marked secret (or not known yet) come from the user's own sources, and the update that
-the same engine process runs next trusts exactly those. An update without that note refuses secrets of unproven owner.
+resource, which of its values marked secret (or not known yet) come from the data plane's own sources, and the update
+that the same engine process runs next trusts exactly those. An update without that note refuses secrets of
+unproven owner.
 
 The note holds URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
 time, so no other run, however soon, can use it. A preview in one job and its update in another say where to keep it
@@ -39,13 +40,13 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     """What a whole stack's verdict shows for the update."""
     accused = {finding.urn for finding in findings if finding.rule in {FLOW.name, VALUE.name, SHAPE.name}}
     paths: dict[str, frozenset[str]] = {}
-    users: set[str] = set()
+    data_planes: set[str] = set()
     foreign: dict[str, frozenset[str]] = {}
     shown: dict[str, Shown] = {}
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
-            alone = frozenset(name for name in resource.sources if context.flow.is_users_alone(resource, name))
+            alone = frozenset(name for name in resource.sources if context.flow.is_data_planes_alone(resource, name))
             if alone & set(SECRET_DATA):
                 alone |= set(SECRET_DATA)
             foreign.update({resource.urn: alone} if alone else {})
@@ -62,9 +63,9 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
         }
         if kept:
             paths[resource.urn] = frozenset(kept)
-            if context.flow.is_from_users(resource):
-                users.add(resource.urn)
-    return Evidence(paths, frozenset(users), foreign, shown, salted.salt)
+            if context.flow.is_from_data_plane(resource):
+                data_planes.add(resource.urn)
+    return Evidence(paths, frozenset(data_planes), foreign, shown, salted.salt)
 
 
 def _names(leaf: Leaf) -> list[Place]:
@@ -158,7 +159,7 @@ def _bond(bound_to: Mapping[str, str], salt: str) -> str:
 def _content(evidence: Evidence) -> dict[str, Any]:
     return {
         "paths": {urn: sorted(found) for urn, found in evidence.paths.items()},
-        "users": sorted(evidence.users),
+        "data_planes": sorted(evidence.data_planes),
         "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
         "shown": evidence.shown,
         "salt": evidence.salt,
@@ -168,7 +169,7 @@ def _content(evidence: Evidence) -> dict[str, Any]:
 def _evidence(content: dict[str, Any]) -> Evidence:
     paths, foreign = ({urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign"))
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
-    return Evidence(paths, frozenset(content["users"]), foreign, shown, content["salt"])
+    return Evidence(paths, frozenset(content["data_planes"]), foreign, shown, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

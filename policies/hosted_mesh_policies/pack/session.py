@@ -44,7 +44,7 @@ class Session:
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
     _clusters: Clusters | None = None
-    _users: set[bytes] = field(default_factory=set)
+    _data_planes: set[bytes] = field(default_factory=set)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
         """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
@@ -66,7 +66,7 @@ class Session:
         )
         if resource.urn in context.flow.owned and self._index is not None:
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
-            add_secrets_of(resource, self._index, frozenset(self._users), foreign)
+            add_secrets_of(resource, self._index, frozenset(self._data_planes), foreign)
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found
@@ -117,9 +117,9 @@ class Session:
         for key in KUBECONFIG_KEYS:
             data = as_bytes(at(provider.inputs, key))
             if role is Role.DATA_PLANE:
-                self._users.update(fingerprints(data))
+                self._data_planes.update(fingerprints(data))
             elif role is Role.CONTROL_PLANE:
-                add(self._gathered(), frozenset(self._users), data, f"{provider.urn} {key}", certain=False)
+                add(self._gathered(), frozenset(self._data_planes), data, f"{provider.urn} {key}", certain=False)
 
     def _gathered(self) -> Index:
         """The fingerprints so far; it starts with the configuration and the environment."""

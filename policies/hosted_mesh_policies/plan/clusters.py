@@ -3,8 +3,8 @@
 Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's cluster
 wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every
 provider that reaches the same API server, so a default or swapped provider is seen through. A cluster's certificate
-authority tells that two addresses are one data plane. It never makes a cluster the provider's: many clusters behind
-one proxy have one authority.
+authority tells that two addresses are one data plane. It never makes a cluster the control plane's: many clusters
+behind one proxy have one authority.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Clusters:
             wrapped = provider.name == vocabulary.PROVIDER_NAME[word] or str(identifier).startswith(f"{word}-")
             if (
                 wrapped and role is Role.CONTROL_PLANE
-            ):  # a name alone does not make the machine's default the provider's
+            ):  # a name alone does not make the machine's default the control plane's
                 wrapped = self.clusters[provider.urn].given if provider.urn in self.clusters else wrapped
             if matches(provider, patterns) or wrapped:
                 claims.add(role)
@@ -246,18 +246,18 @@ class Clusters:
         return {}
 
     def on_data_plane(self, resource: Resource) -> bool:
-        """True for what a user's cluster, or one that nobody classified, would get."""
+        """True for what a data plane, or one that nobody classified, would get."""
         return self.role(resource) in {Role.DATA_PLANE, Role.UNCLASSIFIED}
 
     def on_control_plane(self, resource: Resource) -> bool:
         return self.role(resource) is Role.CONTROL_PLANE
 
     def is_data_plane_authority(self, authority: str) -> bool:
-        """True for the certificate authority of users' clusters alone, none of them behind a proxy."""
+        """True for the certificate authority of data planes alone, none of them behind a proxy."""
         return bool(authority) and self.by_authority.get(authority, set()) == {Role.DATA_PLANE}
 
     def is_data_plane_server(self, address: str) -> bool:
-        """True for the address of a cluster that evidence says is a user's, or of "the cluster that I run in"."""
+        """True for the address of a cluster that evidence says is a data plane's, or of "the cluster that I run in"."""
         if not address or normal_server(address).startswith(IN_CLUSTER):
             return bool(address)
         return self.by_server.get(normal_server(address), set()) == {Role.DATA_PLANE}

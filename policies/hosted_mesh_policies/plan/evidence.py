@@ -21,12 +21,12 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """`paths`: per URN, the properties whose secrets are not the control plane's. `users`: URNs all of whose secrets
-    come from the user's own sources. `foreign`: per URN of the provider's cluster, the properties that hold only the
-    user's. `shown`: what is given away, as the preview showed it."""
+    """`paths`: per URN, the properties whose secrets are not the control plane's. `data_planes`: URNs all of whose
+    secrets come from the data plane's own sources. `foreign`: per URN of the control plane, the properties that hold
+    only the data plane's. `shown`: what is given away, as the preview showed it."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    users: frozenset[str] = frozenset()
+    data_planes: frozenset[str] = frozenset()
     foreign: Mapping[str, frozenset[str]] = field(default_factory=dict)
     shown: Mapping[str, Shown] = field(default_factory=dict)
     salt: str = ""

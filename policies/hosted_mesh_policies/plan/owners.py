@@ -1,7 +1,7 @@
 """Who made a secret, and where something goes: one answer for every rule.
 
-An owner is the provider, one user's cluster, or nobody yet (a generated password is whoever's it is given to). What is
-not known counts as a user's for where a thing goes, and as the provider's for where a secret came from.
+An owner is the control plane, one data plane, or nobody yet (a generated password is whoever's it is given to). What is
+not known counts as a data plane's for where a thing goes, and as the control plane's for where a secret came from.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE, Provider, Resour
 from .tree import at
 
 CONTROL_PLANE: Final = "the control plane"
-USERS: Final = "a user"
-"""An owner that is a user, without saying which."""
+DATA_PLANES: Final = "a data plane"
+"""An owner that is a data plane, without saying which."""
 
 GENERATORS: Final = frozenset({"random", "tls", "time", "null", "std", "pulumi", vocabulary.PACKAGE})
 """Packages that compute values and send them nowhere."""
@@ -59,7 +59,7 @@ CLOUDS: Final = frozenset(
     ]
 )
 """Packages that manage an account of the deployer's, and mark each secret output: an unmarked output of theirs is
-public. Their resources are the provider's, and stay with the provider but for what a store hands out."""
+public. Their resources are the control plane's, and stay with it but for what a store hands out."""
 _STORES: Final = re.compile(
     r"BucketObject|BucketV2Object|:Blob$|ObjectCopy|BucketFile|StorageObject|:(Dns)?Record(Set)?$|ssm/parameter"
     r"|lambda/function|cloudfunctions|ec2/(instance|launch)|compute/instance",
@@ -82,10 +82,10 @@ class Owners:
 
     stack: Stack
     clusters: Clusters
-    user_side_stacks: tuple[str, ...] = ()
+    data_plane_stacks: tuple[str, ...] = ()
 
     def place(self, resource: Resource) -> str | None:
-        """Where what a resource asks for can be read: `CONTROL_PLANE`, or a name for a user's cluster or for any other
+        """Where what a resource asks for can be read: `CONTROL_PLANE`, or a name for a data plane or for any other
         place. None for what goes nowhere: a key, a component, a stack."""
         provider = resource.provider
         if provider is None or resource.is_provider:
@@ -98,12 +98,12 @@ class Owners:
         return CONTROL_PLANE if self._stays(resource, provider) else provider.urn
 
     def is_given_away(self, resource: Resource) -> bool:
-        """True for what a user's cluster would get, one that nobody classified, or any other place that is not known to
-        be the provider's."""
+        """True for what a data plane would get, one that nobody classified, or any other place that is not known to
+        be the control plane's."""
         return not resource.read_only and self.place(resource) not in {None, CONTROL_PLANE}
 
-    def is_users_provider(self, resource: Resource) -> bool:
-        """True for a provider of a user's cluster: what it is given is shown to that cluster's API server."""
+    def reaches_data_plane(self, resource: Resource) -> bool:
+        """True for a provider of a data plane: what it is given is shown to that cluster's API server."""
         provider = self.clusters.providers.get(resource.urn)
         return provider is not None and self.clusters.role_of_provider(provider) is Role.DATA_PLANE
 
@@ -128,7 +128,7 @@ class Owners:
     def maker(self, resource: Resource) -> str | None:
         """Who made the secrets that a resource has of its own. None where only their way can tell."""
         if resource.type == REFERENCE_TYPE:
-            return USERS if self._is_users_stack(resource) else CONTROL_PLANE
+            return DATA_PLANES if self._is_data_plane_stack(resource) else CONTROL_PLANE
         if resource.urn in self.clusters.providers:
             provider = self.clusters.providers[resource.urn]
             role = self.clusters.role_of_provider(provider)
@@ -138,23 +138,23 @@ class Owners:
         if self._is_below_control_plane(resource):
             return CONTROL_PLANE
         if self.is_below_data_plane(resource):
-            return USERS
+            return DATA_PLANES
         if resource.provider is not None and matches(resource.provider, self.clusters.config.data_plane_providers):
-            return USERS
+            return DATA_PLANES
         if resource.type.split(":")[0] in GENERATORS or resource.type == STACK_TYPE or resource.is_provider:
             return None
         return CONTROL_PLANE if resource.provider is not None or resource.read_only else None
 
-    def _is_users_stack(self, reference: Resource) -> bool:
+    def _is_data_plane_stack(self, reference: Resource) -> bool:
         """By the stack's full name. The name that a program gives a reference is free, so one that is not a full name
         (organization/project/stack) tells nothing, unless the configuration has a pattern for it."""
         said = at(reference.body, "name")
         name = said if isinstance(said, str) else reference.name
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.user_side_stacks)
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.data_plane_stacks)
 
-    def is_users_side(self) -> bool:
-        """True for a stack that the user runs or reads: named so, or with clusters of which none is the provider's."""
-        named = any(fnmatch.fnmatchcase(self.stack.name, p.rpartition("/")[2]) for p in self.user_side_stacks)
+    def is_data_plane_side(self) -> bool:
+        """True for a stack of the data plane's side: named so, or with clusters none of which is a control plane."""
+        named = any(fnmatch.fnmatchcase(self.stack.name, p.rpartition("/")[2]) for p in self.data_plane_stacks)
         roles = [self.clusters.role_of_provider(p) for p in self.clusters.providers.values()]
         return named or (Role.DATA_PLANE in roles and Role.CONTROL_PLANE not in roles)
 

@@ -20,11 +20,11 @@ def prove(
         list[str] | None,
         typer.Option(
             "--control-plane",
-            help="The provider's: an API server's address, or a Pulumi provider's name or URN; * matches all.",
+            help="The control plane's: an API server's address, or a Pulumi provider's name or URN; * matches all.",
         ),
     ] = None,
     data_plane: Annotated[
-        list[str] | None, typer.Option("--data-plane", help="What is a user's, in the same way.")
+        list[str] | None, typer.Option("--data-plane", help="What is a data plane's, in the same way.")
     ] = None,
     policy_config: Annotated[
         Path | None, typer.Option("--policy-config", help="Take both from the policy pack's configuration, JSON.")
@@ -42,7 +42,7 @@ def prove(
     ] = None,
     user_owned: Annotated[
         list[str] | None,
-        typer.Option("--user-owned", help="Name of a secret, as the table has it, that is a user's own."),
+        typer.Option("--user-owned", help="Name of a secret, as the table has it, that is a data plane's own."),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=64, help="How many sets of fresh secrets.")] = 3,
     python: Annotated[str | None, typer.Option("--python", help="The program's Python.")] = None,
@@ -50,7 +50,7 @@ def prove(
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
 ) -> None:
-    """Prove that what users' clusters are sent does not depend on the control plane's secrets.
+    """Prove that what data planes are sent does not depend on the control plane's secrets.
 
     Runs the program several times as an update would, each time with every
     secret made up anew: keys, passwords, tokens, kubeconfigs, secret

@@ -232,6 +232,6 @@ def _cacerts() -> dict[str, str]:
 
 
 def owner_of_stack(name: str, users: Sequence[str]) -> Owner:
-    """Another stack's outputs are the control plane's, unless it is said to be a user's."""
+    """Another stack's outputs are the control plane's, unless it is said to be a data plane's."""
     last = name.rpartition("/")[2]
-    return Owner.USERS if any(fnmatch.fnmatchcase(last, pattern) for pattern in users) else Owner.CONTROL_PLANE
+    return Owner.DATA_PLANES if any(fnmatch.fnmatchcase(last, pattern) for pattern in users) else Owner.CONTROL_PLANE

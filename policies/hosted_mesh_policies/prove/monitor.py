@@ -45,14 +45,14 @@ class Surroundings:
     """What a program is run in, the same for all runs.
 
     stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret.
-    users_stacks: names of stacks (`*` matches anything) whose outputs are the user's own.
+    data_plane_stacks: names of stacks (`*` matches anything) whose outputs are the data plane's own.
     """
 
     project: str = "project"
     stack: str = "stack"
     known: Known = field(default_factory=Known)
     stack_outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    users_stacks: Sequence[str] = ("data-plane",)
+    data_plane_stacks: Sequence[str] = ("data-plane",)
 
 
 class Monitor:
@@ -192,7 +192,7 @@ class Monitor:
         if types & vocabulary.CONTROL_PLANE_TYPES:
             owner = Owner.CONTROL_PLANE
         elif types & vocabulary.DATA_PLANE_TYPES:
-            owner = Owner.USERS
+            owner = Owner.DATA_PLANES
         elif place is not None:
             owner, where = Owner.PLACE, place.name
         short = kind.rpartition(":")[2]
@@ -260,7 +260,7 @@ class Monitor:
 
     def stack_output(self, stack: str, key: str) -> Any:
         """An output of another stack, by its name."""
-        owner = owner_of_stack(stack, self.surroundings.users_stacks)
+        owner = owner_of_stack(stack, self.surroundings.data_plane_stacks)
         source = Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner)
         return self.answers.by_name(source, key)
 

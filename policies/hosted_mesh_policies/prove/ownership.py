@@ -14,7 +14,7 @@ from .vault import Owner, Source, Vault
 @dataclass
 class Owners:
     """Answers for one experiment. alone: what changes if one secret alone is another. users: patterns of names of
-    secrets that somebody has said to be the users' own."""
+    secrets that somebody has said to be the data planes' own."""
 
     vault: Vault
     alone: Callable[[str], set[Spot]]
@@ -27,7 +27,10 @@ class Owners:
 
     def why_not(self, source: Source, spot: Spot) -> str:
         """Why a secret must not be in a spot; empty if it may."""
-        if any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users) or source.owner is Owner.USERS:
+        if (
+            any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users)
+            or source.owner is Owner.DATA_PLANES
+        ):
             return ""
         if source.owner is Owner.PLACE:
             return self._of_place(source, spot)
@@ -50,7 +53,7 @@ class Owners:
         return self._control_plane[source_id]
 
     def _is_control_planes(self, source: Source) -> bool:
-        if source.owner in {Owner.USERS, Owner.CONTROL_PLANE}:
+        if source.owner in {Owner.DATA_PLANES, Owner.CONTROL_PLANE}:
             return source.owner is Owner.CONTROL_PLANE
         if source.owner is Owner.PLACE:
             return self.sides.get(source.place, Side.UNKNOWN) is not Side.DATA_PLANE

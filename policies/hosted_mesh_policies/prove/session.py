@@ -23,7 +23,7 @@ from .verdict import Verdict, verdict
 
 @dataclass(frozen=True)
 class Sources:
-    """What the command was told of secrets: configuration keys, STACK=FILE of other stacks, patterns of users' own."""
+    """What the command was told of secrets: configuration keys, STACK=FILE of other stacks, who else's they are."""
 
     keys: Sequence[str] = ()
     stack_outputs: Sequence[str] = ()

@@ -18,7 +18,7 @@ class Owner(Enum):
 
     CONTROL_PLANE = "control plane"
     PLACE = "the place that made it, or that it opens"
-    USERS = "user's side"
+    DATA_PLANES = "data plane's side"
     FREE = "whoever uses it"
 
 

@@ -51,7 +51,7 @@ class Context:
 
     @cached_property
     def owners(self) -> Owners:
-        return Owners(self.stack, self.clusters, self.settings.user_side_stacks)
+        return Owners(self.stack, self.clusters, self.settings.data_plane_stacks)
 
     @cached_property
     def flow(self) -> Flow:
@@ -65,19 +65,19 @@ class Context:
         return known_secrets(self.stack, self.clusters, self.flow, self.settings, self.ambient)
 
     @cached_property
-    def users_secrets(self) -> frozenset[bytes]:
-        """Fingerprints of what users' clusters made themselves."""
+    def data_planes_secrets(self) -> frozenset[bytes]:
+        """Fingerprints of what data planes made themselves."""
         return frozenset(born_on_data_plane(self.stack, self.clusters))
 
-    def is_users_kubeconfig(self, found: Kubeconfig) -> bool:
-        """True for a kubeconfig that opens only clusters of users: by address, by authority, or because a cluster of
+    def opens_data_planes_alone(self, found: Kubeconfig) -> bool:
+        """True for a kubeconfig that opens only data planes: by address, by authority, or because a cluster of
         theirs made the credentials in it. A cluster may have one address for who deploys and another for istiod."""
         if all(map(self.clusters.is_data_plane_server, found.servers)):
             return True
         if found.authorities and all(map(self.clusters.is_data_plane_authority, found.authorities)):
             return True
         made = [set(fingerprints(one.encode("utf-8", "surrogatepass"))) for one in found.credentials]
-        return bool(made) and all(one and one <= self.users_secrets for one in made)
+        return bool(made) and all(one and one <= self.data_planes_secrets for one in made)
 
     def text(self, resource: Resource) -> Text:
         """The searchable text of what a resource asks for, its own name included."""
@@ -88,10 +88,10 @@ class Context:
     @cached_property
     def _nothing_in(self) -> frozenset[str]:
         """URNs of the resources that a look at many at a time has cleared; none before a write, when each comes alone.
-        A Secret on the provider's cluster would be found to hold itself."""
+        A Secret on the control plane would be found to hold itself."""
         kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
-        users = [r for r in self.stack.resources if self.owners.is_given_away(r) or self.owners.is_users_provider(r)]
-        looked_at = () if self.stack.partial else (*users, *kept)
+        given = [r for r in self.stack.resources if self.owners.is_given_away(r) or self.owners.reaches_data_plane(r)]
+        looked_at = () if self.stack.partial else (*given, *kept)
         return frozenset(cleared(self._texts_of(looked_at), self.known))
 
     def _texts_of(self, resources: Iterable[Resource]) -> Iterator[tuple[str, bytes]]:

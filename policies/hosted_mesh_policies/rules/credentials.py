@@ -28,8 +28,8 @@ CURE_VALUE: Final = (
     "ever written."
 )
 CURE_SHAPE: Final = (
-    "Remove the credential, or keep it in a Secret of the user's own. If it is the user's and not the "
-    "provider's, say so: "
+    "Remove the credential, or keep it in a Secret of the data plane's own. If it is the data plane's and not the "
+    "control plane's, say so: "
     f'annotation {vocabulary.USER_OWNED_ANNOTATION}: "<reason>".'
 )
 
@@ -57,7 +57,7 @@ def _short(urn: str) -> str:
 
 def values(context: Context, resource: Resource) -> Iterator[Place]:
     """Known control-plane secrets in what a data-plane resource asks for."""
-    if not context.owners.is_given_away(resource) and not context.owners.is_users_provider(resource):
+    if not context.owners.is_given_away(resource) and not context.owners.reaches_data_plane(resource):
         return
     for match in context.inspection(resource).matches:
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
@@ -81,9 +81,9 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if context.clusters.role(resource) is None:
         return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
-    users_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
+    said_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
     for path, shape in shapes_in_tree(resource.body):
-        if problem := _problem(context, resource, path, shape, users_own):
+        if problem := _problem(context, resource, path, shape, said_own):
             yield context.show(path), f"{shape.kind.value}{problem}"
     if not context.inspection(resource).shapely:
         return
@@ -92,7 +92,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
         if any(_is_own_kubeconfig(context, shape) for shape in found):
             found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
         for shape in found:
-            if problem := _problem(context, resource, path, shape, users_own):
+            if problem := _problem(context, resource, path, shape, said_own):
                 wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
                 yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
 
@@ -103,27 +103,27 @@ PARTS_OF_KUBECONFIG: Final = frozenset(
 
 
 def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
-    """A kubeconfig that opens only the user's own cluster; its key or token is the user's too."""
-    return shape.opens is not None and context.is_users_kubeconfig(shape.opens)
+    """A kubeconfig that opens only the data plane itself; its key or token is the data plane's too."""
+    return shape.opens is not None and context.opens_data_planes_alone(shape.opens)
 
 
 PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"
 HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD})
-"""Credentials that open something of the provider's unless the contrary is shown, even inside a Secret."""
+"""Credentials that open something of the control plane's unless the contrary is shown, even inside a Secret."""
 
 
-def _problem(context: Context, resource: Resource, path: Path, shape: Shape, users_own: bool) -> str:
+def _problem(context: Context, resource: Resource, path: Path, shape: Shape, said_own: bool) -> str:
     """Why a credential must not be here; empty when it may."""
-    if shape.opens is not None and not context.is_users_kubeconfig(shape.opens):
-        return " for another cluster than the user's own"
+    if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
+        return " for another cluster than the data plane's own"
     if resource.kind != "Secret" or path[:1] not in {("data",), ("stringData",)}:
-        return "" if users_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
-    if users_own or shape.kind is Kind.KUBECONFIG:
+        return "" if said_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
+    if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
     if shape.kind is Kind.PRIVATE_KEY:
         return _problem_of_key(context, resource)
-    if shape.kind in HARD and not _is_from_user(context, resource):
-        return ": nothing shows that it is the user's own"
+    if shape.kind in HARD and not _is_from_data_plane(context, resource):
+        return ": nothing shows that it is the data plane's own"
     return ""
 
 
@@ -136,17 +136,17 @@ def _problem_of_key(context: Context, resource: Resource) -> str:
     if (
         certificate == "leaf"
         or at(resource.body, "type") == "kubernetes.io/ssh-auth"
-        or _is_from_user(context, resource)
+        or _is_from_data_plane(context, resource)
     ):
         return ""
-    return ": nothing shows that it is the user's own (no certificate beside it, no source in this stack)"
+    return ": nothing shows that it is the data plane's own (no certificate beside it, no source in this stack)"
 
 
-def _is_from_user(context: Context, resource: Resource) -> bool:
-    """True when the stack shows where the secrets of a resource come from, and that is the user's side."""
+def _is_from_data_plane(context: Context, resource: Resource) -> bool:
+    """True when the stack shows where the secrets of a resource come from, and that is the data plane's side."""
     if context.stack.partial:
-        return context.evidence is not None and resource.urn in context.evidence.users
-    return context.flow.is_from_users(resource)
+        return context.evidence is not None and resource.urn in context.evidence.data_planes
+    return context.flow.is_from_data_plane(resource)
 
 
 LEAST_NAMED: Final = 12
@@ -158,7 +158,7 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
     if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
         for leaf in leaves(resource.body):
             if leaf.path[:1] in {("data",), ("stringData",)} and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
-                yield show(leaf.path), "the key of istiod's certificate authority: it stays in the provider's cluster"
+                yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
     if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
         return
     for leaf in leaves(resource.body):
@@ -185,7 +185,7 @@ def _name_beside(resource: Resource, path: Path) -> str:
 FLOW = Rule(
     name="control-plane-secrets-do-not-flow-to-data-plane",
     title="Control-plane secrets do not flow to a data plane",
-    description="Nothing made from a control-plane secret may be given to a resource on a user's cluster, however long "
+    description="Nothing made from a control-plane secret may be given to a resource on a data plane, however long "
     "the way: through components, apply, Helm values, outputs of other stacks. Works before any value is known.",
     cure=CURE_FLOW,
     severity=Severity.CRITICAL,
@@ -193,29 +193,30 @@ FLOW = Rule(
     check_stack=flows,
     schema={
         "userSideStacks": strings(
-            "Full names of stacks that users run or read (* matches anything).", ("*/data-plane",)
+            "Full names of stacks of the data plane's side (* matches anything).", ("*/data-plane",)
         )
     },
 )
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",
     title="Control-plane secret values stay off a data plane",
-    description="No known control-plane secret, nor a part of one, may appear in a resource on a user's "
-    "cluster, plain or "
+    description="No known control-plane secret, nor a part of one, may appear in a resource on a data plane, plain or "
     "wrapped (base64, gzip, hex, PEM, JSON, YAML, URL-encoding, cut into pieces).",
     cure=CURE_VALUE,
     severity=Severity.CRITICAL,
     page="credentials",
     check=values,
     schema={
-        "controlPlaneConfigKeys": strings("Secret configuration keys (* matches anything) that are the provider's."),
+        "controlPlaneConfigKeys": strings(
+            "Secret configuration keys (* matches anything) that are the control plane's."
+        ),
     },
 )
 SHAPE = Rule(
     name="no-credentials-on-data-plane",
     title="No credentials on a data plane",
     description="Private keys, kubeconfigs of other clusters, tokens, cloud and DNS credentials may not be given to a "
-    "user's cluster, whoever made them. The user's own secrets in the user's own Secrets pass.",
+    "data plane, whoever made them. Its own secrets in Secrets of its own pass.",
     cure=CURE_SHAPE,
     severity=Severity.CRITICAL,
     page="credentials",

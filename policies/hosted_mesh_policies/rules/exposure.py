@@ -77,7 +77,7 @@ def _service(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
     elif not ranges:
         yield (
             "spec.loadBalancerSourceRanges",
-            f"is empty: list the users' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
+            f"is empty: list the data planes' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
         )
     elif ALL_ADDRESSES & set(map(str, ranges)):
         yield (
@@ -130,7 +130,7 @@ def _host(where: str, host: Any) -> Iterator[Place]:
 EXPOSURE = Rule(
     name="exposure-is-hardened",
     title="istiod's exposure is hardened",
-    description="In the provider's cluster: no plaintext xDS port, no gateway or listener for any host, source "
+    description="In the control plane: no plaintext xDS port, no gateway or listener for any host, source "
     "ranges on "
     "load balancers, TLS 1.2 or later.",
     cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with '

@@ -1,4 +1,4 @@
-"""Stack outputs, and marks: no control-plane secret in a plain output or with the user; secrets are marked secret."""
+"""Stack outputs, and marks: no control-plane secret in a plain output or on the data plane's side; all are marked."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .rule import Rule
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    users_side = context.owners.is_users_side()
+    data_plane_side = context.owners.is_data_plane_side()
     for resource in context.stack.resources:
         if resource.type == STACK_TYPE:
-            yield from _outputs(context, resource, users_side)
+            yield from _outputs(context, resource, data_plane_side)
         elif context.stack.marks and resource.urn in context.clusters.providers:
             yield from _provider(resource)
     if context.stack.marks:
         yield from _unmarked(context)
 
 
-def _outputs(context: Context, stack: Resource, users_side: bool) -> Iterator[tuple[Resource, str, str]]:
+def _outputs(context: Context, stack: Resource, data_plane_side: bool) -> Iterator[tuple[Resource, str, str]]:
     outputs = stack.outputs if isinstance(stack.outputs, dict) else {}
     for name, value in outputs.items():
         text = text_of({name: _without_marked(value) if context.stack.marks else value})
@@ -38,14 +38,22 @@ def _outputs(context: Context, stack: Resource, users_side: bool) -> Iterator[tu
             for shape in shapes(data):
                 if _counts(shape):
                     yield stack, f"output {show(path)}", f"is {shape.kind.value} and not marked secret"
-        if users_side:
+        if data_plane_side:
             text = text_of({name: value})
             for match in inspect(text, context.known, look_for_shapes=False).matches:
-                yield stack, f"output {show(match.path)}", "gives a control-plane secret to a stack on the user's side"
+                yield (
+                    stack,
+                    f"output {show(match.path)}",
+                    "gives a control-plane secret to a stack on the data plane's side",
+                )
             for path, data in text.parts():
                 for shape in shapes(data):
-                    if shape.opens is not None and not context.is_users_kubeconfig(shape.opens):
-                        yield stack, f"output {show(path)}", "gives a kubeconfig of another cluster to the user's side"
+                    if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
+                        yield (
+                            stack,
+                            f"output {show(path)}",
+                            "gives a kubeconfig of another cluster to the data plane's side",
+                        )
 
 
 def _counts(shape: Shape) -> bool:
@@ -91,10 +99,10 @@ def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
 OUTPUTS = Rule(
     name="stack-outputs-keep-secrets",
     title="Stack outputs keep secrets",
-    description="No control-plane secret is in a plain stack output, in any output of a stack on the user's "
+    description="No control-plane secret is in a plain stack output, in any output of a stack on the data plane's "
     "side, or in a "
     "value that is not marked secret.",
-    cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a user-side stack; pass "
+    cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a data-plane stack; pass "
     "kubeconfigs to "
     "providers as secrets.",
     severity=Severity.HIGH,

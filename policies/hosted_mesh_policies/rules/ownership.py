@@ -1,4 +1,4 @@
-"""What a resource says about its secrets: declassified, the user's own, beside their certificate."""
+"""What a resource says about its secrets: declassified, the data plane's own, beside their certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every cluster provider reaches the cluster that its role says, and nothing goes to a user's cluster by default."""
+"""Every cluster provider reaches the cluster that its role says, and nothing goes to a data plane by default."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def unclassified(context: Context) -> Iterator[tuple[Resource, str, str]]:
 CLASSIFIED = Rule(
     name="clusters-are-classified",
     title="Clusters are classified",
-    description="The pack knows of every cluster whether it is the provider's or a user's. One that it does not know "
-    "counts as a user's, and its secrets as nobody's: they are not looked for elsewhere.",
+    description="The pack knows of every cluster whether it is a control plane or a data plane. One that it does not "
+    "know counts as a data plane's, and its secrets as nobody's: they are not looked for elsewhere.",
     cure="Add the address to controlPlaneServers or dataPlaneServers of providers-reach-their-own-cluster; if it is "
     "there, look for a misspelt policy or address.",
     severity=Severity.MEDIUM,
@@ -82,7 +82,7 @@ CLASSIFIED = Rule(
 PROVIDERS = Rule(
     name="providers-reach-their-own-cluster",
     title="Providers reach their own cluster",
-    description="No object for a user's cluster goes through a default or swapped provider, and no provider points at "
+    description="No object for a data plane goes through a default or swapped provider, and no provider points at "
     "another cluster than its role says. Judged by the API server's address.",
     cure="Pass the provider explicitly, check which kubeconfig and context it has, and classify clusters that "
     "the library's wrappers do not cover in this policy's configuration: controlPlaneServers or dataPlaneServers; "

@@ -1,4 +1,4 @@
-"""What istiod may do on a user's cluster: the least."""
+"""What istiod may do on a data plane: the least."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _one(where: str, lists: dict[str, list[Any]]) -> Iterator[Place]:
 RIGHTS = Rule(
     name="istiod-rights-are-least",
     title="istiod's rights on a data plane are least",
-    description="On a user's cluster istiod reads no Secrets, has no wildcard verbs or resources, and cannot escalate "
+    description="On a data plane istiod reads no Secrets, has no wildcard verbs or resources, and cannot escalate "
     "(bind, escalate, impersonate, tokens, exec, proxies).",
     cure="Name the API groups, resources and verbs that istiod needs (get, list and watch of Services, "
     "EndpointSlices, Pods, "

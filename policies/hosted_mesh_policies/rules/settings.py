@@ -24,7 +24,7 @@ class Settings:
     """All settings of all policies. The defaults suit a stack made with the library."""
 
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
-    user_side_stacks: tuple[str, ...] = ("*/data-plane",)
+    data_plane_stacks: tuple[str, ...] = ("*/data-plane",)
     control_plane_config_keys: tuple[str, ...] = ()
     without_preview: str = "refuse-secrets"
     most_timeout_seconds: int = 10
@@ -52,7 +52,7 @@ class Settings:
 
         return cls(
             clusters=ClusterConfig.read(merged),
-            user_side_stacks=texts("userSideStacks", plain.user_side_stacks),
+            data_plane_stacks=texts("userSideStacks", plain.data_plane_stacks),
             control_plane_config_keys=texts("controlPlaneConfigKeys", plain.control_plane_config_keys),
             without_preview=str(merged.get("withoutPreview", plain.without_preview)),
             most_timeout_seconds=int(merged.get("mostTimeoutSeconds", plain.most_timeout_seconds)),
@@ -66,10 +66,8 @@ class Settings:
 
 
 CLUSTER_SCHEMA: Final[dict[str, dict[str, Any]]] = {
-    "controlPlaneServers": strings("Addresses of the provider's API servers, such as https://10.0.0.1:6443."),
-    "dataPlaneServers": strings("Addresses of users' API servers."),
-    "controlPlaneProviders": strings(
-        "Names or URNs of providers that reach the provider's clusters; * matches anything."
-    ),
-    "dataPlaneProviders": strings("Names or URNs of providers that reach users' clusters; * matches anything."),
+    "controlPlaneServers": strings("Addresses of the control plane's API servers, such as https://10.0.0.1:6443."),
+    "dataPlaneServers": strings("Addresses of data planes' API servers."),
+    "controlPlaneProviders": strings("Names or URNs of providers that reach control planes; * matches anything."),
+    "dataPlaneProviders": strings("Names or URNs of providers that reach data planes; * matches anything."),
 }

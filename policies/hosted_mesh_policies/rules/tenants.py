@@ -1,4 +1,4 @@
-"""Meshes of different users do not know of each other: no namespace, host, key or credential of another's."""
+"""Meshes of different owners do not know of each other: no namespace, host, key or credential of another's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rule import Rule
 from .settings import strings
 
 OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
-"""Secrets that no two meshes may share. A registry login or a DNS credential may be shared by the provider's choice."""
+"""Secrets that no two meshes may share. A registry login or a DNS credential may be shared by choice."""
 
 
 @dataclass
@@ -125,7 +125,7 @@ def _is_own_secret(context: Context, resource: Resource) -> bool:
 
 def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, str, str]]:
     """One private key that is given to two meshes; this shows before any value is known."""
-    users: dict[str, dict[str, Resource]] = {}
+    takers: dict[str, dict[str, Resource]] = {}
     for resource in context.stack.resources:
         if resource.urn not in of or resource.kind != "Secret":
             continue
@@ -133,8 +133,8 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
                 if source and source.type == KEY_TYPE and context.flow.level(resource, name, source) is Level.SECRET:
-                    users.setdefault(urn, {}).setdefault(of[resource.urn], resource)
-    for urn, by_mesh in users.items():
+                    takers.setdefault(urn, {}).setdefault(of[resource.urn], resource)
+    for urn, by_mesh in takers.items():
         if len(by_mesh) > 1:
             names = sorted(by_mesh)
             key = urn.rsplit("::", 1)[-1]

@@ -1,4 +1,4 @@
-"""An external istiod signs with a CA that was given to it, on the provider's side."""
+"""An external istiod signs with a CA that was given to it, on the control plane's side."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def check(_: Context, resource: Resource) -> Iterator[Place]:
     if remote is UNKNOWN:
         yield "spec.template.spec.containers.env", not_known("USE_REMOTE_CERTS")
     elif str(remote).lower() == "true":
-        yield "spec.template.spec.containers.env", "USE_REMOTE_CERTS=true reads the CA's key from the user's cluster"
+        yield "spec.template.spec.containers.env", "USE_REMOTE_CERTS=true reads the CA's key from the data plane"
     if not any(at(volume, "secret", "secretName") == CACERTS for volume in items(pod_of(resource), "volumes")):
         yield (
             "spec.template.spec.volumes",
-            f"does not mount Secret {CACERTS}: it would write a new CA's key to the user's cluster",
+            f"does not mount Secret {CACERTS}: it would write a new CA's key to the data plane",
         )
 
 
@@ -74,7 +74,7 @@ TRUST = Rule(
     name="external-istiod-has-its-own-ca",
     title="An external istiod has its own CA",
     description="An external istiod without a cacerts Secret makes a certificate authority and writes its key to the "
-    "user's cluster; one told to read certificates remotely looks for the key there.",
+    "data plane; one told to read certificates remotely looks for the key there.",
     cure="Create Secret cacerts (ca-cert.pem, ca-key.pem, cert-chain.pem, root-cert.pem) in istiod's namespace "
     "before istiod, "
     "mount it, and leave USE_REMOTE_CERTS off.",

@@ -51,17 +51,17 @@ SCHEMA: Final[dict[str, dict[str, Any]]] = {
         "type": "string",
         "enum": [REFUSE_SECRETS, REFUSE_ALL, ALLOW],
         "default": REFUSE_SECRETS,
-        "description": "What an update without preview may not write to a user's cluster: secrets that are not said to "
-        "be the user's own, anything at all, or neither.",
+        "description": "What an update without preview may not write to a data plane: secrets that are not said to "
+        "be the data plane's own, anything at all, or neither.",
     }
 }
 UNPROVEN = Rule(
     name="secrets-of-unproven-owner-are-not-written",
     title="Secrets of unproven owner are not written",
-    description="A secret is written to a user's cluster only if a preview showed whose it is, and what a preview did "
-    "not show only if it is public by its form. Without a preview a secret must be said to be the user's own.",
+    description="A secret is written to a data plane only if a preview showed whose it is, and what a preview did "
+    "not show only if it is public by its form. Without a preview a secret must be said to be the data plane's own.",
     cure="Run the update with its preview, or with the evidence of an earlier one. Make objects outside of "
-    "apply. If the secret is the user's, say so on the resource: annotation "
+    "apply. If the secret is the data plane's, say so on the resource: annotation "
     f'{vocabulary.USER_OWNED_ANNOTATION}: "<reason>".',
     severity=Severity.CRITICAL,
     page="timing",

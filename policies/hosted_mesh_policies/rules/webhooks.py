@@ -1,4 +1,4 @@
-"""Webhooks of the hosted mesh on a user's cluster: by URL, verified, bounded in time, with a chosen failure policy."""
+"""Webhooks of the hosted mesh on a data plane: by URL, verified, bounded in time, with a chosen failure policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConf
 def check(context: Context, resource: Resource) -> Iterator[Place]:
     if resource.kind not in KINDS or not context.clusters.on_data_plane(resource) or resource.read_only:
         return
-    if not _is_providers(context, resource):
+    if not _is_control_planes(context, resource):
         return
     for number_, hook in enumerate(items(resource.body, "webhooks")):
         where = f"webhooks[{number_}]"
@@ -32,9 +32,9 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         yield from _limits(context, where, hook)
 
 
-def _is_providers(context: Context, resource: Resource) -> bool:
-    """True for the mesh's webhooks: Istio's, and any that call out of the cluster. A user's own in-cluster webhooks are
-    none of the provider's business."""
+def _is_control_planes(context: Context, resource: Resource) -> bool:
+    """True for the mesh's webhooks: Istio's, and any that call out of the cluster. A data plane's own webhooks inside
+    it are nobody else's business."""
     hooks = items(resource.body, "webhooks")
     return is_istios(context, resource) or any(
         hook is UNKNOWN
@@ -49,7 +49,7 @@ def _client(where: str, client: Any) -> Iterator[Place]:
     if at(client, "service") is not None:
         yield (
             f"{where}.clientConfig.service",
-            "calls a Service: nothing of the provider's runs in this cluster; use a URL",
+            "calls a Service: nothing of the control plane's runs in this cluster; use a URL",
         )
     if url is UNKNOWN:
         yield f"{where}.clientConfig.url", not_known("the URL")
@@ -88,13 +88,13 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
     elif not isinstance(timeout, int | float) or not 1 <= timeout <= most:
         yield (
             f"{where}.timeoutSeconds",
-            f"is not between 1 and {most} s: a slow provider would stall the user's cluster",
+            f"is not between 1 and {most} s: a slow control plane would stall the data plane",
         )
     policy = at(hook, "failurePolicy")
     if policy is UNKNOWN:
         yield f"{where}.failurePolicy", not_known("the failure policy")
     elif policy is None:
-        yield f"{where}.failurePolicy", "is missing: say what happens when the provider is down"
+        yield f"{where}.failurePolicy", "is missing: say what happens when the control plane is down"
     elif policy not in context.settings.failure_policies:
         yield f"{where}.failurePolicy", f"is not one of {', '.join(context.settings.failure_policies)}"
 
@@ -102,7 +102,7 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
 WEBHOOKS = Rule(
     name="data-plane-webhooks-by-url",
     title="Webhooks on a data plane are by URL",
-    description="A webhook that a user's cluster calls at the provider has an https URL with a host name, a CA "
+    description="A webhook that a data plane calls at the control plane has an https URL with a host name, a CA "
     "bundle, a "
     "time-out and a failure policy.",
     cure="Give each webhook clientConfig.url (https, by name), clientConfig.caBundle, timeoutSeconds and "

@@ -52,13 +52,13 @@ def scan(
     ],
     control_plane: Annotated[
         list[Path] | None,
-        typer.Option("--control-plane", help="Manifests of the provider's cluster; their Secrets are looked for."),
+        typer.Option("--control-plane", help="Manifests of the control plane; their Secrets are looked for."),
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="The policy pack's configuration, JSON.")] = None,
     form: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
 ) -> None:
-    """Look for control-plane credentials that reach users' clusters, and for the other mandatory policies' faults.
+    """Look for control-plane credentials that reach data planes, and for the other mandatory policies' faults.
 
     Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read, or nothing was there to
     judge. What was judged is said on standard error.

@@ -28,7 +28,7 @@ class UnreadableError(Exception):
 def from_paths(paths: Sequence[Path], control_plane: Sequence[Path] = ()) -> list[Stack]:
     """One stack per state or preview file, and one of all manifests together.
 
-    Manifests under `paths` go to the user's cluster, those under `control_plane` to the provider's.
+    Manifests under `paths` go to the data plane, those under `control_plane` to the control plane's.
     """
     stacks: list[Stack] = []
     manifests: list[Resource] = []

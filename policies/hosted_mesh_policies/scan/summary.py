@@ -33,8 +33,8 @@ def summary(stacks: Sequence[Stack], config: ClusterConfig) -> Iterator[str]:
     yield f"objects judged: {', '.join(told) or 'none'}"
     if unclassified:
         yield (
-            f"nobody says whose cluster is behind {', '.join(sorted(unclassified))}; it counts as a user's. Name it "
-            "with --config (docs/policies/clusters.md)"
+            f"nobody says whose cluster is behind {', '.join(sorted(unclassified))}; it counts as a data plane. Name "
+            "it with --config (docs/policies/clusters.md)"
         )
     if any(_hides_values(stack) for stack in stacks if not stack.preview):
         yield (

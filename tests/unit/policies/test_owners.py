@@ -13,7 +13,7 @@ from hosted_mesh_policies.pack.preview_evidence import load, save
 from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
-from hosted_mesh_policies.plan.owners import CONTROL_PLANE, USERS, Owners
+from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
 from hosted_mesh_policies.plan.tree import Secret
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.outputs import OUTPUTS
@@ -48,7 +48,7 @@ def _owners(resource: Resource) -> Owners:
         ("aws:s3/bucketObject:BucketObject", "default_7", True, CONTROL_PLANE),
         ("command:local:Command", "default_1", True, CONTROL_PLANE),
         ("github:index/actionsSecret:ActionsSecret", "default_6", True, CONTROL_PLANE),
-        ("github:index/actionsSecret:ActionsSecret", "users", True, USERS),
+        ("github:index/actionsSecret:ActionsSecret", "users", True, DATA_PLANES),
         ("github:index/actionsSecret:ActionsSecret", "ours", False, CONTROL_PLANE),
         ("random:index/randomPassword:RandomPassword", "default_4", False, None),
         ("corpus:index:Box", "", False, None),
