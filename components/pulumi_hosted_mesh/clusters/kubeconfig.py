@@ -1,4 +1,4 @@
-"""Kubeconfigs: one context is taken out of a file or a text, and the one that istiod gets is written."""
+"""Kubeconfigs: one context is taken out of a file or a text, and those that istiod and others get are written."""
 
 from __future__ import annotations
 
@@ -173,8 +173,8 @@ def minimal(name: str, cluster: Mapping[str, Any], user: Mapping[str, Any], name
     return json.dumps(content, sort_keys=True)
 
 
-def for_istiod(cluster_name: str, server: str, certificate_authority: str, token: str) -> str:
-    """The kubeconfig by which istiod reads the data plane: a ServiceAccount's token and nothing else."""
+def for_account(cluster_name: str, server: str, certificate_authority: str, token: str) -> str:
+    """The kubeconfig by which the control plane reads a data plane: a ServiceAccount's token and nothing else."""
     authority = base64.b64encode(certificate_authority.encode()).decode()
     return minimal(cluster_name, {"server": server, "certificate-authority-data": authority}, {"token": token})
 

@@ -34,4 +34,4 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
         )
     named = cluster_id_of(document.mesh, document.name)
     server = document.access.api_server or cluster.server
-    return kubeconfig.for_istiod(named, server, authority, str(answer["status"]["token"]))
+    return kubeconfig.for_account(named, server, authority, str(answer["status"]["token"]))

@@ -1,0 +1,162 @@
+"""One account on a data plane: a ServiceAccount, the rights it is given, and its token as a kubeconfig.
+
+Who on the control plane reads a data plane has such an account, and no other credential: istiod, the DNS bridge.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes import core, meta, rbac
+
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.features import Rule
+from pulumi_hosted_mesh.vocabulary import TOKEN_EXPIRY_ANNOTATION
+
+RBAC_GROUP = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Rights of an account. does: ends the names of the resources, `reads`. role: name of the role and its binding.
+
+    everywhere: true for the whole cluster, else in the account's namespace.
+    """
+
+    does: str
+    role: str
+    rules: Sequence[Rule]
+    everywhere: bool = False
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is made. prefix: of the resources' names in the program. name, namespace: of the ServiceAccount.
+
+    labels: of each object. generations: of its long-lived token; empty for none. The newest, the last, is the one in
+    use. holder: who uses the kubeconfig, for an error's words.
+    """
+
+    prefix: str
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    grants: Sequence[Grant]
+    generations: range = range(1, 2)
+    holder: str = "istiod"
+
+    def _metadata(self, name: str, annotations: Mapping[str, str] | None = None) -> meta.v1.ObjectMetaArgs:
+        return meta.v1.ObjectMetaArgs(
+            name=name,
+            namespace=self.namespace,
+            labels=dict(self.labels),
+            annotations=dict(annotations) if annotations else None,
+        )
+
+    def make(
+        self, cluster: DataPlaneCluster, namespace: pulumi.Resource, *, parent: pulumi.Resource
+    ) -> list[pulumi.Resource]:
+        """Makes the ServiceAccount and its rights; what a token has to wait for."""
+        account = core.v1.ServiceAccount(
+            f"{self.prefix}-account",
+            metadata=self._metadata(self.name),
+            automount_service_account_token=False,
+            opts=cluster.options(parent, depends_on=[namespace]),
+        )
+        return [account, *(self._bind(grant, cluster, namespace, account, parent) for grant in self.grants)]
+
+    def token(
+        self, cluster: DataPlaneCluster, after: Sequence[pulumi.Resource], *, parent: pulumi.Resource
+    ) -> pulumi.Output[str]:
+        """Makes the tokens and returns the newest. It does not expire, which its Secret says in an annotation.
+
+        A resource per generation: the next token exists and is in use before the engine deletes the one before, which
+        it does at the end of its run.
+        """
+        annotations = {"kubernetes.io/service-account.name": self.name, TOKEN_EXPIRY_ANNOTATION: "never"}
+        tokens = [
+            core.v1.Secret(
+                f"{self.prefix}-token-{generation}",
+                metadata=self._metadata(f"{self.name}-token-{generation}", annotations),
+                type="kubernetes.io/service-account-token",
+                opts=cluster.options(parent, depends_on=after, secret_outputs=["data"]),
+            )
+            for generation in self.generations
+        ]
+        token: pulumi.Output[str] = tokens[-1].data.apply(lambda data: base64.b64decode(data["token"]).decode())
+        return token
+
+    def kubeconfig(
+        self,
+        cluster_name: str,
+        token: pulumi.Output[str],
+        server: pulumi.Input[str],
+        authority: pulumi.Input[str | None] | None,
+    ) -> pulumi.Output[str]:
+        """The account's kubeconfig, a secret. cluster_name: what it calls the cluster.
+
+        server: address of the API server as the account's holder reaches it. authority: PEM that verifies it.
+        Raises: InvalidInputError without an authority; if that is an Output, when it is known and before anything is
+        written.
+        """
+        if isinstance(authority, pulumi.Output):
+            verified_by: pulumi.Input[str] = authority.apply(self._present)
+        else:
+            verified_by = self._present(authority)  # type: ignore[arg-type] # an awaitable is never given
+        return pulumi.Output.secret(
+            pulumi.Output.all(token, server, verified_by).apply(
+                lambda found: kubeconfig.for_account(cluster_name, found[1], found[2], found[0])
+            )
+        )
+
+    def _present(self, authority: str | None) -> str:
+        if authority is None:
+            rule = f"is required: the kubeconfig has no authority that {self.holder} could verify the API server with"
+            raise InvalidInputError([Problem("access.certificateAuthority", rule, "Give it as PEM")])
+        return authority
+
+    def _bind(
+        self,
+        grant: Grant,
+        cluster: DataPlaneCluster,
+        namespace: pulumi.Resource,
+        account: pulumi.Resource,
+        parent: pulumi.Resource,
+    ) -> pulumi.Resource:
+        """A role and its binding; the binding."""
+        name = f"{self.prefix}-{grant.does}"
+        subjects = [rbac.v1.SubjectArgs(kind="ServiceAccount", name=self.name, namespace=self.namespace)]
+        rules = [_args(rule) for rule in grant.rules]
+        if grant.everywhere:
+            metadata = meta.v1.ObjectMetaArgs(name=grant.role, labels=dict(self.labels))
+            wide = rbac.v1.ClusterRole(name, metadata=metadata, rules=rules, opts=cluster.options(parent))
+            return rbac.v1.ClusterRoleBinding(
+                name,
+                metadata=metadata,
+                role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="ClusterRole", name=grant.role),
+                subjects=subjects,
+                opts=cluster.options(parent, depends_on=[wide, account]),
+            )
+        metadata = self._metadata(grant.role)
+        inner = rbac.v1.Role(name, metadata=metadata, rules=rules, opts=cluster.options(parent, depends_on=[namespace]))
+        return rbac.v1.RoleBinding(
+            name,
+            metadata=metadata,
+            role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="Role", name=grant.role),
+            subjects=subjects,
+            opts=cluster.options(parent, depends_on=[inner, account]),
+        )
+
+
+def _args(rule: Rule) -> rbac.v1.PolicyRuleArgs:
+    return rbac.v1.PolicyRuleArgs(
+        api_groups=[rule.group],
+        resources=list(rule.resources),
+        verbs=list(rule.verbs),
+        resource_names=list(rule.names) or None,
+    )
