@@ -19,13 +19,15 @@ from stacks import configuration, references
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoints` (public facts, by revision); with unmanaged webhooks also `webhook_manifests`."""
+    """Outputs: `endpoints` (public facts, by revision), `namespace`, `injection_labels` (of the first revision); with
+    unmanaged webhooks also `webhook_manifests`."""
     document = configuration.document(DataPlane, "dataPlane")
     told = await _endpoints(document, settings)
     require_match(document, told)
     cluster = data_plane_cluster(document.cluster, "dataPlane.cluster")
     manifests = []
-    for position, endpoint in enumerate(ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told):
+    endpoints = [ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told]
+    for position, endpoint in enumerate(endpoints):
         data_plane = RemoteDataPlane(
             suffixed(document.mesh, endpoint.revision),
             {
@@ -39,7 +41,11 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             },
         )
         manifests.append(data_plane.webhook_manifests)
-    facts: dict[str, Any] = {"endpoints": {one.revision: one.model_dump(mode="json", by_alias=True) for one in told}}
+    facts: dict[str, Any] = {
+        "endpoints": {one.revision: one.model_dump(mode="json", by_alias=True) for one in told},
+        "namespace": endpoints[0].namespace,
+        "injection_labels": dict(endpoints[0].injection_labels),
+    }
     if document.webhooks.management is WebhookManagement.UNMANAGED:
         facts["webhook_manifests"] = manifests
     return facts

@@ -11,7 +11,6 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment, ReplicaSet
 from lightkube.resources.core_v1 import Pod
 
-from sandbox import deployment
 from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene
 
@@ -30,8 +29,7 @@ def none_of_the_control_planes(scene: Scene) -> str:
     pods = list(scene.data_plane.list(Pod, namespace="*"))
     sets = list(scene.data_plane.list(ReplicaSet, namespace="*"))
     deployments = list(scene.data_plane.list(Deployment, namespace="*"))
-    gateways = frozenset(deployment.gateways(scene.sandbox.state, scene.mesh.namespace))
-    stray = not_owned(pods, sets, deployments, SAMPLES | gateways)
+    stray = not_owned(pods, sets, deployments, SAMPLES | frozenset(scene.gateways()))
     if stray:
         named = ", ".join(described(pod) for pod in stray)
         raise NotObserved(f"made neither by a sample workload nor by a gateway of the document: {named}")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,8 +50,8 @@ class MeshFacts:
     injection_labels: Mapping[str, str]  # on a namespace whose Pods get sidecars
 
     @classmethod
-    def of(cls, sandbox: Sandbox, tools: Tools) -> MeshFacts:
-        outputs = deployment.outputs(sandbox, tools)
+    def of(cls, outputs: Mapping[str, Any]) -> MeshFacts:
+        """outputs: the stack's, or those of control-plane and data-plane together. Raises NotObserved."""
         try:
             (endpoint,) = outputs["endpoints"].values()  # one membership, one revision
             return cls(
@@ -75,10 +75,20 @@ class Scene:
     sandbox: Sandbox
     tools: Tools
     mesh: MeshFacts
+    engine_states: Callable[[], Sequence[Mapping[str, Any]]]  # of the mesh's stacks, with their secrets in plain text
+    gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those that the document asks for
 
     @classmethod
     def of(cls, sandbox: Sandbox, tools: Tools) -> Scene:
-        return cls(sandbox, tools, MeshFacts.of(sandbox, tools))
+        """The mesh that `make up` deployed."""
+        mesh = MeshFacts.of(deployment.outputs(sandbox, tools))
+        return cls(
+            sandbox,
+            tools,
+            mesh,
+            engine_states=lambda: [deployment.export(sandbox, tools)],
+            gateways=lambda: deployment.gateways(sandbox.state, mesh.namespace),
+        )
 
     @cached_property
     def control_plane(self) -> Client:

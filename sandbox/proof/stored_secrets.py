@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from lightkube.resources.core_v1 import Namespace, Secret
 
-from sandbox import deployment
 from sandbox.proof import istiod, records
 from sandbox.proof.decoders import Search, secrets_of_state
 from sandbox.proof.scene import NotObserved, Scene, get_text
@@ -50,7 +49,7 @@ def observe(scene: Scene) -> str:
     sources = {
         "the control plane's Secrets": stored(scene),
         "the control plane's key files": files(scene),
-        "the engine's state": state(deployment.export(scene.sandbox, scene.tools)),
+        "the engine's state": [found for one in scene.engine_states() for found in state(one)],
     }
     search = search_for(sources, signed_by(json.loads(get_text(scene.sandbox.data_plane, "/openid/v1/jwks"))), names)
     for one in held_by_istiod(scene):

@@ -139,12 +139,18 @@ class Stack:
         found: dict[str, Any] = json.loads(done.output)
         return found
 
-    def secrets(self) -> list[dict[str, Any]]:
-        """What the engine keeps of each resource, in plain text: inputs and outputs together."""
+    def export(self) -> dict[str, Any]:
+        """The engine's whole state, its secrets in plain text."""
         done = self.project._call(["stack", "export", "--show-secrets", "--stack", self.name], self.project.directory)
         assert done.code == 0, done.text
-        resources = json.loads(done.output)["deployment"]["resources"]
-        return [{**one.get("inputs", {}), **(one.get("outputs") or {})} for one in resources]
+        state: dict[str, Any] = json.loads(done.output)
+        return state
+
+    def secrets(self) -> list[dict[str, Any]]:
+        """What the engine keeps of each resource, in plain text: inputs and outputs together."""
+        return [
+            {**one.get("inputs", {}), **(one.get("outputs") or {})} for one in self.export()["deployment"]["resources"]
+        ]
 
     def state(self) -> bytes:
         """The bytes of the stack's state as they lie in the backend."""

@@ -15,10 +15,10 @@ import yaml
 from sandbox.clusters import Sandbox
 from sandbox.clusters.certificates import new_authority
 from tests.engine.library.engine import Api, Project, Run, Stack, name_of
+from tests.support.split import HERE, split_configs
 
 Config = dict[str, Any]
 GROUPED = "mesh-demo"
-HERE = "organization/hosted-mesh"
 EXPOSED = "demo-istiod-exposed-demo"
 INJECTION = "demo-istio-sidecar-injector-mesh-demo"
 
@@ -268,23 +268,8 @@ def test_split_stacks_make_the_same_objects(project: Project, mesh: Config, prov
 
 
 def split(project: Project, mesh: Config, endpoints: list[Config] | None = None) -> dict[str, Stack]:
-    """The stacks of one mesh in their order, each with what its own runner knows.
-
-    endpoints: what the data plane's user was handed; by default they are read from the control plane's stack.
-    """
-    control_planes, users = copy.deepcopy(mesh), copy.deepcopy(mesh["memberships"][0])
-    del control_planes["memberships"][0]["cluster"]
-    document = {**users, "mesh": mesh["name"], "charts": mesh["revisions"][0]["charts"]}
-    told = {"endpoints": endpoints} if endpoints else {"references": {"controlPlane": f"{HERE}/control-plane"}}
-    references = {name: f"{HERE}/{name}" for name in ("trust", "root", "access")}
-    root = {"name": "roots", "trust": mesh["trust"], "stacks": {mesh["name"]: f"{HERE}/trust"}}
-    configs: dict[str, Config] = {
-        "trust": {"mesh": control_planes},
-        "root": {"root": root},
-        "access": {"dataPlane": document},
-        "control-plane": {"mesh": control_planes, "references": references},
-        "data-plane": {"dataPlane": document, **told},
-    }
+    """The stacks of one mesh in their order. endpoints: what the data plane's side was handed, if that was a file."""
+    configs = split_configs(mesh, endpoints)
     return {name: project.stack(name, {"stack": name, **config}) for name, config in configs.items()}
 
 

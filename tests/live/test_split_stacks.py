@@ -1,0 +1,140 @@
+"""One mesh over separate stacks on live clusters, each run under an identity of its own; then the whole proof.
+
+A stack's runner has a kubeconfig with one account of one cluster, or none at all. What the runners share is the
+engine's passphrase, without which a stack reference cannot read a secret of another stack.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube.codecs import from_dict
+from lightkube.models.authentication_v1 import TokenRequestSpec
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Secret, ServiceAccount, ServiceAccountToken
+
+from sandbox import clusters
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Cluster, Sandbox
+from sandbox.deployment import POLICY_PACK
+from sandbox.progress import Progress
+from sandbox.proof.scene import MeshFacts, Scene, client_of
+from sandbox.proof.table import CHECKS, observe
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Project, Stack
+from tests.support.split import split_configs
+
+pytestmark = pytest.mark.usefixtures("deployed")
+# Where a stack's configuration names its runner's cluster, and which that is. `trust` reads the same document as
+# `control-plane`, but not the kubeconfig that it names; `root` names none.
+PLACES: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "cluster": (("cluster",), "data-plane"),
+    "trust": (("mesh", "controlPlane"), None),
+    "access": (("dataPlane",), "data-plane"),
+    "control-plane": (("mesh", "controlPlane"), "control-plane"),
+    "data-plane": (("dataPlane",), "data-plane"),
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
+    state = tmp_path_factory.mktemp("split")
+    try:
+        yield clusters.up(state, tools, progress)
+    finally:
+        clusters.down(state)
+
+
+@pytest.fixture(scope="module")
+def stacks(sandbox: Sandbox, tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stack]:
+    """In their order, each with a project of its own, whose environment names no other kubeconfig."""
+    folder = tmp_path_factory.mktemp("stacks")
+    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
+    mesh: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
+    mesh["revisions"][0]["charts"] = {**mesh["revisions"][0]["charts"], "path": str(tools.charts)}
+    mesh["memberships"][0]["crds"] = {"install": False}
+    configs = {"cluster": {"cluster": {"cluster": {}, "charts": mesh["revisions"][0]["charts"]}}, **split_configs(mesh)}
+    project = Project.make(folder, sandbox, tools)
+    made = {}
+    for name, config in configs.items():
+        environment = {**project.environment, "KUBECONFIG": "/dev/null"}
+        if name in PLACES:
+            path, role = PLACES[name]
+            kubeconfig = folder / f"{name}.kubeconfig"
+            if role:
+                runner(sandbox.clusters[role], name, kubeconfig)
+            part = reduce(getitem, path, config)
+            part["cluster"] = {"kubeconfig": str(kubeconfig), "context": role or "control-plane"}
+        made[name] = replace(project, environment=environment).stack(name, {"stack": name, **config})
+    return made
+
+
+def runner(cluster: Cluster, stack: str, path: Path) -> None:
+    """Writes the kubeconfig of a new account in one cluster, for whoever runs this stack."""
+    client, name = client_of(cluster), f"runs-{stack}"
+    client.create(ServiceAccount(metadata=ObjectMeta(name=name, namespace="kube-system")))
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}],
+    }
+    client.create(from_dict(binding))
+    asked = ServiceAccountToken(
+        metadata=ObjectMeta(namespace="kube-system"), spec=TokenRequestSpec(audiences=[], expirationSeconds=3600)
+    )
+    answer = client.create(asked, name, namespace="kube-system")
+    assert answer.status is not None
+    content = yaml.safe_load(cluster.kubeconfig.read_text())
+    (entry,) = [one for one in content["clusters"] if one["name"] == cluster.name]
+    content |= {
+        "clusters": [entry],
+        "users": [{"name": name, "user": {"token": answer.status.token}}],
+        "contexts": [{"name": cluster.name, "context": {"cluster": cluster.name, "user": name}}],
+        "current-context": cluster.name,
+    }
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(content))
+
+
+@pytest.fixture(scope="module")
+def deployed(stacks: dict[str, Stack]) -> None:
+    """Each with its preview and the policies, as its runner would."""
+    for stack in stacks.values():
+        stack.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+
+
+def test_every_claim_holds_of_a_mesh_over_separate_stacks(
+    sandbox: Sandbox, tools: Tools, stacks: dict[str, Stack]
+) -> None:
+    mesh = MeshFacts.of(stacks["data-plane"].outputs())
+    scene = Scene(
+        sandbox,
+        tools,
+        mesh,
+        engine_states=lambda: [one.export() for one in stacks.values()],
+        gateways=lambda: (),
+    )
+    rows = [observe(check, scene) for check in CHECKS]
+    assert {row.name: row.evidence for row in rows if not row.holds} == {}
+
+
+def test_the_data_planes_runner_holds_nothing_of_the_control_planes(sandbox: Sandbox, stacks: dict[str, Stack]) -> None:
+    """Neither the authority's key nor istiod's token is in its state, although it refers to the control plane's."""
+    client = client_of(sandbox.control_plane)
+    held = {key: value for one in client.list(Secret, namespace="mesh-demo") for key, value in (one.data or {}).items()}
+    key = base64.b64decode(held["ca-key.pem"]).decode().splitlines()[1]
+    token = json.loads(base64.b64decode(held["config"]))["users"][0]["user"]["token"]
+    for name, holds in (("control-plane", True), ("data-plane", False)):
+        state = json.dumps(stacks[name].export())
+        assert (key in state, token in state) == (holds, holds), name
