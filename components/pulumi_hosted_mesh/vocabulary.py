@@ -17,6 +17,10 @@ MESH_LABEL: Final = f"{PREFIX}/mesh"
 ROLE_LABEL: Final = f"{PREFIX}/role"
 MANAGED_BY_LABEL: Final = f"{PREFIX}/managed-by"
 MANAGED_BY: Final = "hosted-mesh"
+FEDERATION_LABEL: Final = f"{PREFIX}/federation"
+"""On what a federation makes in a mesh; its value is the federation's name."""
+PEERS_ANNOTATION: Final = f"{PREFIX}/peers"
+"""On what is imported: the meshes that export it, separated by commas."""
 
 # Annotations.
 KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"

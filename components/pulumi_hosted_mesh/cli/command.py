@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,8 +13,9 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from pulumi_hosted_mesh.cli.discover import discover
+from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
 from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -238,14 +237,5 @@ def _add_commands_of_other_packages() -> None:
         app.command(name=name)(entry.load())
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """A user's mistake is a message on standard error and exit code 1, never a stack trace."""
-    try:
-        yield
-    except (InvalidInputError, UnreachableError) as mistake:
-        print(mistake, file=sys.stderr)
-        raise typer.Exit(1) from None
-
-
+app.command()(discover)
 _add_commands_of_other_packages()

@@ -8,18 +8,26 @@ import json
 import socket
 import ssl
 import tempfile
+from collections.abc import Iterator
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
 TIMEOUT_SECONDS = 2.0
 NOT_FOUND = 404
+REFUSALS = (401, 403)
 FIRST_FAILURE = 300
+PAGE = 500  # objects in one answer, as kubectl asks for them
+METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 class UnreachableError(Exception):
     """The API server did not answer, or not to this credential. The message holds no secret."""
+
+
+class RefusedError(UnreachableError):
+    """The API server answered that this credential may not."""
 
 
 class ApiServer:
@@ -56,6 +64,23 @@ class ApiServer:
         """The object at a path, `/api/v1/namespaces/kube-system`; None if there is none."""
         return self._call("GET", path)
 
+    def list(self, path: str, *, metadata_only: bool = False) -> Iterator[Any]:
+        """The objects of a collection, page by page; none if the API server does not know their kind.
+
+        metadata_only: names, labels and annotations alone cross the wire: of Secrets nothing else is ever wanted.
+        Raises: RefusedError, UnreachableError.
+        """
+        headers = {"Accept": METADATA} if metadata_only else {}
+        page = f"{path}{'&' if '?' in path else '?'}limit={PAGE}"
+        following = ""
+        while True:
+            answer = self._call("GET", page + following, headers=headers)
+            yield from (answer or {}).get("items") or []
+            token = ((answer or {}).get("metadata") or {}).get("continue")
+            if not token:
+                return
+            following = f"&continue={quote(str(token), safe='')}"
+
     def post(self, path: str, body: Any) -> Any | None:
         """What the API server answers to an object that is sent to a path; None if the path is not there."""
         return self._call("POST", path, json.dumps(body))
@@ -64,14 +89,18 @@ class ApiServer:
         """Deletes the object at a path; that it is gone already is fine."""
         self._call("DELETE", path)
 
-    def _call(self, method: str, path: str, body: str | None = None) -> Any | None:
+    def _call(
+        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+    ) -> Any | None:
         connection = _Connection(self._server, self._name, self._tls)
         try:
-            headers = self._headers | ({"Content-Type": "application/json"} if body else {})
-            connection.request(method, self._server.path + path, body, headers)
+            kind = {"Content-Type": "application/json"} if body else {}
+            connection.request(method, self._server.path + path, body, {**self._headers, **kind, **(headers or {})})
             answer = connection.getresponse()
             if answer.status == NOT_FOUND:
                 return None
+            if answer.status in REFUSALS:
+                raise RefusedError(f"the API server answered {answer.status}")
             # A redirection among them: followed, it would take the credential to a server of another's choice.
             if answer.status >= FIRST_FAILURE:
                 raise UnreachableError(f"the API server answered {answer.status}")

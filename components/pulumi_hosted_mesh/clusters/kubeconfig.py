@@ -107,6 +107,20 @@ def from_content(content: object, asked: Asked) -> Kubeconfig:
     return _chosen(_parsed(content, asked) if isinstance(content, str) else content, asked, None)
 
 
+def contexts(written: str) -> list[str]:
+    """The names of a file's contexts, in its order. Raises: InvalidInputError as `from_file`."""
+    asked = Asked(source="the command line", field="--kubeconfig")
+    path = Path(os.path.expandvars(written)).expanduser()
+    try:
+        parsed = _parsed(path.read_text(encoding="utf-8"), asked)
+    except OSError as error:
+        raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
+    except UnicodeDecodeError:
+        raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
+    found = parsed.get("contexts") if isinstance(parsed, Mapping) else None
+    return [str(one["name"]) for one in found or [] if isinstance(one, Mapping) and "name" in one]
+
+
 def _parsed(text: str, asked: Asked) -> object:
     try:
         parsed: object = yaml.safe_load(text)

@@ -1,0 +1,250 @@
+"""From what was read of clusters to the meshes there. Pure: the same objects give the same facts.
+
+An installation is one revision in one namespace of one cluster: an istiod's Deployment, or webhooks that call one
+elsewhere. Installations are one mesh if they have one mesh ID; without an ID, if they share a namespace of a cluster.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from pulumi_hosted_mesh.operations.discovery.facts import Discovery, FoundMesh, Gateway, Installation, Member
+from pulumi_hosted_mesh.operations.discovery.managers import manager_of
+from pulumi_hosted_mesh.operations.discovery.marks import (
+    Marks,
+    annotations_of,
+    containers_of,
+    image_version,
+    labels_of,
+    marks_of,
+    name_of,
+    namespace_of,
+    revision_of,
+)
+from pulumi_hosted_mesh.operations.discovery.observed import Manifest, Observed
+from pulumi_hosted_mesh.operations.discovery.selectors import demands_a_label, selects
+from pulumi_hosted_mesh.vocabulary import (
+    MESH_LABEL,
+    NETWORK_LABEL,
+    PEERS_ANNOTATION,
+    REVISION_LABEL,
+    TAG_LABEL,
+)
+
+INJECTOR = "sidecar-injector.istio.io"
+AMBIENT = ("istio.io/dataplane-mode", "ambient")
+REMOTE_CLUSTER = "networking.istio.io/cluster"
+BESIDE = {"ztunnel": "ztunnel", "istio-cni-node": "cni", "kiali": "kiali"}
+Place = tuple[str, str]
+"""Namespace and revision."""
+
+
+def discover(observed: Sequence[Observed]) -> Discovery:
+    """The meshes of several clusters, sorted by name; and what could not be read."""
+    found: dict[str, list[tuple[Installation, Marks]]] = defaultdict(list)
+    peers: dict[str, set[str]] = defaultdict(set)
+    for one in _distinct(observed):
+        for installation, marks in installations(one):
+            name = marks.mesh or f"{one.cluster}/{installation.namespace}"
+            found[name].append((installation, marks))
+            peers[name] |= set(_peers(one, installation, marks))
+    return Discovery(
+        [_mesh(name, parts, peers[name]) for name, parts in sorted(found.items())],
+        {one.cluster: one.unreachable for one in observed if one.unreachable},
+        {one.cluster: one.unreadable for one in observed if one.unreadable},
+    )
+
+
+def installations(observed: Observed) -> Iterator[tuple[Installation, Marks]]:
+    """What one cluster shows, by namespace and revision, each with what its configuration says of the mesh."""
+    istiods = {(namespace_of(one), revision_of(one)): one for one in observed.of("Deployment") if _is_istiod(one)}
+    hooks: dict[Place, list[Manifest]] = defaultdict(list)
+    for one in observed.of("MutatingWebhookConfiguration"):
+        if any(INJECTOR in str(hook.get("name")) for hook in one.get("webhooks") or []):
+            hooks[_place_of_webhook(one, istiods)].append(one)
+    several = len({namespace for namespace, _ in [*istiods, *hooks]}) > 1
+    for place in sorted({*istiods, *hooks}):
+        namespace, revision = place
+        istiod, own_hooks = istiods.get(place), hooks.get(place, [])
+        first = istiod or own_hooks[0]
+        marks = marks_of(observed.of("ConfigMap"), namespace, revision, first)
+        # Objects that carry no mark of their installation belong to the only one there is.
+        alone = not several and (revision == "default" or len({*istiods, *hooks}) == 1)
+        yield (
+            Installation(
+                cluster=observed.cluster,
+                namespace=namespace,
+                revision=revision,
+                role=_role(istiod),
+                managed_by=manager_of(first),
+                version=_version(istiod, own_hooks),
+                istiod="" if istiod else _host(own_hooks),
+                ready=_ready(istiod) if istiod else "",
+                cluster_id=marks.cluster_id or _from_url(own_hooks, "cluster"),
+                network=marks.network or _from_url(own_hooks, "net"),
+                tags=tuple(sorted(labels_of(one)[TAG_LABEL] for one in own_hooks if TAG_LABEL in labels_of(one))),
+                components=tuple(_components(observed, namespace, istiod, alone)),
+                members=tuple(_members(observed, own_hooks, alone)),
+                gateways=tuple(_gateways(observed, place, marks, alone)),
+            ),
+            marks,
+        )
+
+
+def _distinct(observed: Iterable[Observed]) -> Iterator[Observed]:
+    """One of each cluster: two contexts may lead to the same, which the uid of kube-system says."""
+    seen = set()
+    for one in observed:
+        uids = [space["metadata"].get("uid") for space in one.of("Namespace") if name_of(space) == "kube-system"]
+        if uids and uids[0] is not None:
+            if uids[0] in seen:
+                continue
+            seen.add(uids[0])
+        yield one
+
+
+def _mesh(name: str, parts: Sequence[tuple[Installation, Marks]], peers: Iterable[str]) -> FoundMesh:
+    domains = [marks.trust_domain for _, marks in parts if marks.trust_domain]
+    order = {"control-plane": 0, "istiod": 1, "data-plane": 2}
+    ordered = sorted((one for one, _ in parts), key=lambda one: (order[one.role], one.cluster, one.revision))
+    return FoundMesh(name, domains[0] if domains else "", tuple(sorted(set(peers) - {name})), tuple(ordered))
+
+
+def _is_istiod(deployment: Manifest) -> bool:
+    if labels_of(deployment).get("app") == "istiod":
+        return True
+    return any("discovery" in (one.get("args") or [])[:1] for one in containers_of(deployment))
+
+
+def _role(istiod: Manifest | None) -> str:
+    if istiod is None:
+        return "data-plane"
+    return "control-plane" if _variables(istiod).get("EXTERNAL_ISTIOD") == "true" else "istiod"
+
+
+def _variables(deployment: Manifest) -> dict[str, str]:
+    return {
+        str(one["name"]): str(one.get("value", ""))
+        for part in containers_of(deployment)
+        for one in part.get("env") or []
+    }
+
+
+def _version(istiod: Manifest | None, hooks: Sequence[Manifest]) -> str:
+    if istiod:
+        image = next((str(one.get("image", "")) for one in containers_of(istiod)), "")
+        if found := image_version(image):
+            return found
+    for one in [istiod, *hooks]:
+        if one and (said := labels_of(one).get("app.kubernetes.io/version")):
+            return said
+    return ""
+
+
+def _ready(istiod: Manifest) -> str:
+    wanted = (istiod.get("spec") or {}).get("replicas", 1)
+    return f"{(istiod.get('status') or {}).get('readyReplicas', 0)}/{wanted}"
+
+
+def _place_of_webhook(hook: Manifest, istiods: Mapping[Place, Manifest]) -> Place:
+    """By the Service that it calls; by URL, by the end of its name, as Istio's charts and this project have it."""
+    revision, client = revision_of(hook), hook["webhooks"][0].get("clientConfig") or {}
+    if "service" in client:
+        return str(client["service"]["namespace"]), revision
+    if mesh := labels_of(hook).get(MESH_LABEL):
+        return f"mesh-{mesh}", revision
+    named = [namespace for namespace, _ in istiods if name_of(hook).endswith(f"-{namespace}")]
+    return (named[0] if named else "istio-system"), revision
+
+
+def _host(hooks: Sequence[Manifest]) -> str:
+    client = hooks[0]["webhooks"][0].get("clientConfig") or {}
+    if "url" in client:
+        return str(urlsplit(str(client["url"])).hostname)
+    service = client.get("service") or {}
+    return f"{service.get('name')}.{service.get('namespace')}.svc"
+
+
+def _from_url(hooks: Sequence[Manifest], part: str) -> str:
+    """`/inject/cluster/<id>/net/<network>`, as Istio lets the caller say where a Pod is."""
+    for one in hooks:
+        steps = urlsplit(str((one["webhooks"][0].get("clientConfig") or {}).get("url", ""))).path.split("/")
+        if part in steps[:-1]:
+            return steps[steps.index(part) + 1]
+    return ""
+
+
+def _components(observed: Observed, namespace: str, istiod: Manifest | None, alone: bool) -> Iterator[str]:
+    if istiod:
+        yield "istiod"
+    found = {
+        title
+        for one in [*observed.of("DaemonSet"), *observed.of("Deployment")]
+        for name, title in BESIDE.items()
+        if name_of(one) == name and (alone or namespace_of(one) == namespace)
+    }
+    yield from sorted(found)
+
+
+def _members(observed: Observed, hooks: Sequence[Manifest], alone: bool) -> Iterator[Member]:
+    """Namespaces that an injection webhook is asked about without a Pod's saying so, and those of ambient."""
+    asked = [
+        hook.get("namespaceSelector") or {}
+        for one in hooks
+        for hook in one["webhooks"]
+        if not demands_a_label(hook.get("objectSelector") or {})
+    ]
+    proxies: dict[str, int] = defaultdict(int)
+    for pod in observed.of("Pod"):
+        proxies[namespace_of(pod)] += 1
+    for one in sorted(observed.of("Namespace"), key=name_of):
+        labels = labels_of(one)
+        if any(selects(selector, labels) for selector in asked):
+            yield Member(name_of(one), proxies[name_of(one)])
+        elif alone and labels.get(AMBIENT[0]) == AMBIENT[1]:
+            yield Member(name_of(one), 0, "ambient")
+
+
+def _gateways(observed: Observed, place: Place, marks: Marks, alone: bool) -> Iterator[Gateway]:
+    for one in observed.of("Deployment"):
+        template = (one.get("spec") or {}).get("template") or {}
+        labels = labels_of(template)
+        injected = "gateway" in annotations_of(template).get("inject.istio.io/templates", "")
+        runs = any((part.get("args") or [])[:2] == ["proxy", "router"] for part in containers_of(one))
+        if not (injected or runs or "gateway.networking.k8s.io/gateway-name" in labels):
+            continue
+        owned = labels_of(one).get(MESH_LABEL)
+        said = labels.get(REVISION_LABEL)
+        ours = owned == marks.mesh if owned else namespace_of(one) == place[0] or alone
+        if not ours or (said is not None and said != place[1]):
+            continue
+        addresses, ports = _addresses(observed, namespace_of(one), labels)
+        yield Gateway(namespace_of(one), name_of(one), addresses, ports, labels.get(NETWORK_LABEL, ""))
+
+
+def _addresses(
+    observed: Observed, namespace: str, labels: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    addresses: set[str] = set()
+    ports: set[int] = set()
+    for one in observed.of("Service"):
+        selector = (one.get("spec") or {}).get("selector") or {}
+        if namespace_of(one) != namespace or not selector or not selector.items() <= labels.items():
+            continue
+        ports |= {int(port["port"]) for port in one["spec"].get("ports") or []}
+        ingress: Any = ((one.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+        addresses |= {str(given) for entry in ingress if (given := entry.get("ip") or entry.get("hostname"))}
+    return tuple(sorted(addresses)), tuple(sorted(ports))
+
+
+def _peers(observed: Observed, installation: Installation, marks: Marks) -> Iterator[str]:
+    """Meshes that it imports from, and clusters that its istiod has a credential for."""
+    for one in observed.of("ServiceEntry"):
+        if labels_of(one).get(MESH_LABEL) == marks.mesh:
+            yield from filter(None, annotations_of(one).get(PEERS_ANNOTATION, "").split(","))
+    for one in observed.of("Secret"):
+        if namespace_of(one) == installation.namespace:
+            yield f"cluster {annotations_of(one).get(REMOTE_CLUSTER) or name_of(one)}"

@@ -1,0 +1,281 @@
+"""From objects of clusters to meshes: pure, so each rule has a case. Whole charts are an engine test's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.clusters.api_server import METADATA, ApiServer
+from pulumi_hosted_mesh.operations.discovery import show
+from pulumi_hosted_mesh.operations.discovery.clusters import watch
+from pulumi_hosted_mesh.operations.discovery.facts import Discovery
+from pulumi_hosted_mesh.operations.discovery.managers import manager_of
+from pulumi_hosted_mesh.operations.discovery.marks import image_version
+from pulumi_hosted_mesh.operations.discovery.meshes import discover
+from pulumi_hosted_mesh.operations.discovery.observed import Observed
+from pulumi_hosted_mesh.operations.discovery.selectors import selects
+
+Manifest = dict[str, Any]
+
+
+def thing(name: str, namespace: str = "", labels: Any = None, annotations: Any = None, **rest: Any) -> Manifest:
+    metadata = {"name": name, "labels": labels or {}, "annotations": annotations or {}}
+    return {"metadata": metadata | ({"namespace": namespace} if namespace else {}), **rest}
+
+
+def istiod(revision: str = "default", namespace: str = "istio-system", **env: str) -> Manifest:
+    container = {
+        "image": "registry.example/pilot:1.29.2-distroless",
+        "args": ["discovery"],
+        "env": [{"name": name, "value": value} for name, value in env.items()],
+    }
+    spec = {"replicas": 2, "template": {"spec": {"containers": [container]}}}
+    labels = {"app": "istiod", "istio.io/rev": revision}
+    return thing(f"istiod-{revision}", namespace, labels, spec=spec, status={"readyReplicas": 1})
+
+
+def hook(revision: str, client: Manifest, *, tag: str = "", namespace: str = "istio-system") -> Manifest:
+    wants = {"key": "istio.io/rev", "operator": "In", "values": [tag or revision]}
+    refused = {"key": "sidecar.istio.io/inject", "operator": "NotIn", "values": ["false"]}
+    asked = {"key": "istio.io/rev", "operator": "In", "values": [tag or revision]}
+    webhooks = [
+        {
+            "name": "rev.namespace.sidecar-injector.istio.io",
+            "clientConfig": client,
+            "namespaceSelector": {"matchExpressions": [wants]},
+            "objectSelector": {"matchExpressions": [refused]},
+        },
+        {
+            "name": "rev.object.sidecar-injector.istio.io",
+            "clientConfig": client,
+            "namespaceSelector": {"matchExpressions": [{"key": "istio.io/rev", "operator": "DoesNotExist"}]},
+            "objectSelector": {"matchExpressions": [refused, asked]},
+        },
+    ]
+    labels = {"istio.io/rev": revision} | ({"istio.io/tag": tag} if tag else {})
+    return thing(f"injector-{tag or revision}-{namespace}", labels=labels, webhooks=webhooks)
+
+
+def service(name: str = "istiod") -> Manifest:
+    return {"service": {"name": name, "namespace": "istio-system"}}
+
+
+def config(mesh_id: str, domain: str, name: str = "istio") -> Manifest:
+    mesh = json.dumps({"trustDomain": domain, "defaultConfig": {"meshId": mesh_id}})
+    return thing(name, "istio-system", data={"mesh": mesh})
+
+
+def found(*clusters: Observed) -> Discovery:
+    return discover(clusters)
+
+
+def cluster(name: str = "east", **objects: list[Manifest]) -> Observed:
+    return Observed(name, objects)
+
+
+def test_one_mesh_of_two_revisions_a_tag_and_members() -> None:
+    only = found(
+        cluster(
+            Deployment=[istiod("old"), istiod("new")],
+            MutatingWebhookConfiguration=[
+                hook("old", service()),
+                hook("new", service()),
+                hook("new", service(), tag="prod"),
+            ],
+            ConfigMap=[config("shops", "s.example", "istio-old"), config("shops", "s.example", "istio-new")],
+            Namespace=[
+                thing("a", labels={"istio.io/rev": "old"}),
+                thing("b", labels={"istio.io/rev": "prod"}),
+                thing("c"),
+            ],
+            Pod=[thing("p1", "b"), thing("p2", "b")],
+        )
+    )
+    (mesh,) = only.meshes
+    assert (mesh.name, mesh.trust_domain) == ("shops", "s.example")
+    new, old = mesh.installations
+    assert (old.revision, [one.namespace for one in old.members]) == ("old", ["a"])
+    assert (new.tags, [(one.namespace, one.proxies) for one in new.members]) == (("prod",), [("b", 2)])
+    assert (new.version, new.ready, new.role) == ("1.29.2", "1/2", "istiod")
+
+
+def test_a_mesh_of_two_clusters_is_one_by_its_id_and_two_without_an_id_are_two() -> None:
+    together = found(
+        cluster("east", Deployment=[istiod()], ConfigMap=[config("shops", "s.example")]),
+        cluster("west", Deployment=[istiod()], ConfigMap=[config("shops", "s.example")]),
+    )
+    assert [(mesh.name, [one.cluster for one in mesh.installations]) for mesh in together.meshes] == [
+        ("shops", ["east", "west"])
+    ]
+    apart = found(cluster("east", Deployment=[istiod()]), cluster("west", Deployment=[istiod()]))
+    assert [mesh.name for mesh in apart.meshes] == ["east/istio-system", "west/istio-system"]
+
+
+def test_a_cluster_under_two_contexts_is_read_as_one() -> None:
+    kube_system = thing("kube-system")
+    kube_system["metadata"]["uid"] = "the-uid"
+    twice = [cluster(name, Deployment=[istiod()], Namespace=[kube_system]) for name in ("a", "b")]
+    (mesh,) = found(*twice).meshes
+    assert [one.cluster for one in mesh.installations] == ["a"]
+
+
+def test_webhooks_by_url_are_a_data_plane_of_an_istiod_elsewhere() -> None:
+    url = {"url": "https://istiod.example.com:15017/inject/cluster/c-1/net/n-1"}
+    (mesh,) = found(cluster(MutatingWebhookConfiguration=[hook("default", url)])).meshes
+    (only,) = mesh.installations
+    assert (only.role, only.istiod, only.cluster_id, only.network) == (
+        "data-plane",
+        "istiod.example.com",
+        "c-1",
+        "n-1",
+    )
+
+
+def test_webhooks_of_others_are_no_mesh() -> None:
+    other = thing("cert-manager", webhooks=[{"name": "webhook.cert-manager.io", "clientConfig": service()}])
+    assert found(cluster(MutatingWebhookConfiguration=[other])).meshes == []
+
+
+def test_gateways_with_what_their_services_say() -> None:
+    template = {
+        "metadata": {
+            "labels": {"istio": "edge", "istio.io/rev": "default", "topology.istio.io/network": "n-1"},
+            "annotations": {"inject.istio.io/templates": "gateway"},
+        }
+    }
+    balancer = {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}, {"hostname": "lb.example.com"}]}}
+    edge = thing("edge", "istio-system", spec={"template": template})
+    svc = thing("x", "istio-system", spec={"selector": {"istio": "edge"}, "ports": [{"port": 15443}]}, status=balancer)
+    other = thing("y", "istio-system", spec={"selector": {"istio": "other"}, "ports": [{"port": 80}]})
+    (mesh,) = found(cluster(Deployment=[istiod(), edge], Service=[svc, other])).meshes
+    (gateway,) = mesh.installations[0].gateways
+    assert (gateway.name, gateway.ports, gateway.network) == ("edge", (15443,), "n-1")
+    assert gateway.addresses == ("192.0.2.7", "lb.example.com")
+
+
+def test_peers_are_whom_it_imports_from_and_whose_credential_it_has() -> None:
+    labels = {"hosted-mesh.io/mesh": "shops", "hosted-mesh.io/federation": "f"}
+    entry = thing("x", "mesh-shops", labels, {"hosted-mesh.io/peers": "north,west"})
+    other = thing("x", "mesh-other", labels | {"hosted-mesh.io/mesh": "other"}, {"hosted-mesh.io/peers": "south"})
+    secret = thing("s", "istio-system", annotations={"networking.istio.io/cluster": "c-9"})
+    (mesh,) = found(
+        cluster(
+            Deployment=[istiod()],
+            ConfigMap=[config("shops", "s.example")],
+            ServiceEntry=[entry, other],
+            Secret=[secret],
+        )
+    ).meshes
+    assert mesh.peers == ("cluster c-9", "north", "west")
+
+
+def test_configuration_that_somebody_broke_does_not_end_it() -> None:
+    broken = thing("istio", "istio-system", data={"mesh": "a: [unclosed"})
+    values = thing("values", "istio-system", data={"merged-values": '"just text"'})
+    (mesh,) = found(cluster(Deployment=[istiod()], ConfigMap=[broken, values])).meshes
+    assert mesh.name == "east/istio-system"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "owners", "manager"),
+    [
+        ({"hosted-mesh.io/managed-by": "hosted-mesh", "app.kubernetes.io/managed-by": "Helm"}, {}, [], "hosted-mesh"),
+        ({"app.kubernetes.io/managed-by": "Helm"}, {"meta.helm.sh/release-name": "i"}, [], "helm"),
+        ({"app.kubernetes.io/managed-by": "Helm"}, {}, [], "helm template"),
+        (
+            {"app.kubernetes.io/managed-by": "Helm"},
+            {"meta.helm.sh/release-name": "i"},
+            [{"apiVersion": "sailoperator.io/v1", "kind": "IstioRevision"}],
+            "sail-operator",
+        ),
+        ({"operator.istio.io/managed": "Reconcile", "app.kubernetes.io/managed-by": "Helm"}, {}, [], "istioctl"),
+        ({"maistra.io/owner": "smcp"}, {}, [], "maistra"),
+        (
+            {"argocd.argoproj.io/instance": "istiod", "app.kubernetes.io/managed-by": "Helm"},
+            {},
+            [],
+            "argocd",
+        ),
+        (
+            {"helm.toolkit.fluxcd.io/name": "istiod", "app.kubernetes.io/managed-by": "Helm"},
+            {"meta.helm.sh/release-name": "i"},
+            [],
+            "flux",
+        ),
+        ({}, {}, [], "unknown"),
+    ],
+)
+def test_who_manages_it(labels: Any, annotations: Any, owners: Any, manager: str) -> None:
+    one = thing("istiod", "istio-system", labels, annotations)
+    one["metadata"]["ownerReferences"] = owners
+    assert manager_of(one) == manager
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("pilot:1.31.1", "1.31.1"),
+        ("host:5000/istio/pilot:1.31.1-debug", "1.31.1"),
+        ("host:5000/istio/pilot@sha256:abc", ""),
+        ("pilot:latest", ""),
+    ],
+)
+def test_a_version_is_what_the_tag_says(image: str, version: str) -> None:
+    assert image_version(image) == version
+
+
+@pytest.mark.parametrize(
+    ("selector", "fits"),
+    [
+        ({}, True),
+        ({"matchLabels": {"a": "1"}}, True),
+        ({"matchLabels": {"a": "2"}}, False),
+        ({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]}, True),
+        ({"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["x"]}]}, True),
+        ({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["1"]}]}, False),
+        ({"matchExpressions": [{"key": "b", "operator": "In", "values": ["x"]}]}, False),
+    ],
+)
+def test_selectors_select_as_kubernetes_does(selector: Manifest, fits: bool) -> None:
+    assert selects(selector, {"a": "1"}) is fits
+
+
+def test_what_could_not_be_read_is_said() -> None:
+    told = show.table(
+        found(Observed("gone", unreachable="the API server does not answer"), Observed("shy", {}, ("Secret",)))
+    )
+    assert told.splitlines() == [
+        "No mesh was found",
+        "gone: not looked at, the API server does not answer",
+        "shy: this credential may not list Secret, so what these say is missing",
+    ]
+
+
+def test_watching_tells_each_change_once() -> None:
+    empty, one = found(), found(cluster(Deployment=[istiod()]))
+    looks = iter([empty, empty, one, one, empty])
+    waits: list[float] = []
+    rounds = watch(lambda: next(looks), 7, waits.append)
+    assert [next(rounds) for _ in range(3)] == [empty, one, empty]
+    assert waits == [7, 7, 7, 7]
+
+
+class Paged(ApiServer):
+    """An API server that answers one object at a time."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any]] = []
+
+    def _call(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
+        self.asked.append((path, headers))
+        last = "continue=a%2Fb" in path
+        return {"items": [2 if last else 1], "metadata": {} if last else {"continue": "a/b"}}
+
+
+def test_a_list_is_read_to_its_end() -> None:
+    api = Paged()
+    assert list(api.list("/api/v1/secrets?labelSelector=x", metadata_only=True)) == [1, 2]
+    first, second = api.asked
+    assert first == ("/api/v1/secrets?labelSelector=x&limit=500", {"Accept": METADATA})
+    assert second[0].endswith("&limit=500&continue=a%2Fb")
