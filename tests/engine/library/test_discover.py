@@ -131,14 +131,14 @@ def _ours(demo: dict[str, Any]) -> None:
     control_plane, data_plane = demo["installations"]
     seen = {key: control_plane[key] for key in ("cluster", "role", "version", "revision", "ready", "components")}
     assert seen == {
-        "cluster": "provider",
+        "cluster": "control-plane",
         "role": "control-plane",
         "version": "1.31-dev",
         "revision": "default",
         "ready": "0/1",  # no node runs it
         "components": ["istiod"],
     }
-    assert (data_plane["cluster"], data_plane["role"]) == ("user", "data-plane")
+    assert (data_plane["cluster"], data_plane["role"]) == ("data-plane", "data-plane")
     assert data_plane["istiod"] == "istiod.demo.sandbox.test"
     assert (data_plane["cluster_id"], data_plane["network"]) == ("demo", "demo")
     assert [one["namespace"] for one in data_plane["members"]] == [OURS]
@@ -147,7 +147,12 @@ def _ours(demo: dict[str, Any]) -> None:
 def _theirs(shops: dict[str, Any]) -> None:
     assert (shops["trust_domain"], shops["managed_by"]) == ("shops.example", ["helm"])
     (only,) = shops["installations"]
-    assert (only["cluster"], only["role"], only["revision"], only["version"]) == ("user", "istiod", "r1", "1.31.1")
+    assert (only["cluster"], only["role"], only["revision"], only["version"]) == (
+        "data-plane",
+        "istiod",
+        "r1",
+        "1.31.1",
+    )
     assert [one["namespace"] for one in only["members"]] == [THEIRS]
     assert shops["peers"] == ["cluster east"]
 
@@ -157,13 +162,13 @@ def test_a_cluster_that_does_not_answer_is_named_and_the_others_are_shown(
 ) -> None:
     config = yaml.safe_load(engine_sandbox.kubeconfig.read_text())
     for cluster in config["clusters"]:
-        if cluster["name"] == "user":
+        if cluster["name"] == "data-plane":
             cluster["cluster"]["server"] = "https://127.0.0.1:9"
     file = tmp_path / "config"
     file.write_text(yaml.safe_dump(config))
     done = discover(file)
     assert done.returncode == 4
-    assert "user: not looked at, the API server does not answer" in done.stdout
+    assert "data-plane: not looked at, the API server does not answer" in done.stdout
     unknown = discover(file, "elsewhere")
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert "has a context elsewhere" in unknown.stderr
