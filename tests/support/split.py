@@ -19,7 +19,7 @@ def split_configs(mesh: dict[str, Any], endpoints: list[dict[str, Any]] | None =
     document = {**membership, "mesh": mesh["name"], "charts": mesh["revisions"][0]["charts"]}
     told = {"endpoints": endpoints} if endpoints else {"references": {"controlPlane": f"{HERE}/control-plane"}}
     references = {name: f"{HERE}/{name}" for name in ("trust", "root", "access")}
-    root = {"name": "roots", "trust": mesh["trust"], "stacks": {mesh["name"]: f"{HERE}/trust"}}
+    root = {"name": mesh["name"], "trust": mesh["trust"], "stacks": {mesh["name"]: f"{HERE}/trust"}}
     configs = {
         "trust": {"mesh": control_plane},
         "root": {"root": root},
