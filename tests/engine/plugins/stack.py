@@ -49,17 +49,30 @@ class Stack:
     engine: Engine
     state: Path
     program: Program = field(default=lambda: None)
+    told: list[str] = field(default_factory=list)
 
     def up(self, program: Program | None = None) -> dict[str, int]:
-        """Runs `pulumi up`; returns the number of resources by what was done to them ("same", "create", ...)."""
+        """Runs `pulumi up`; returns the number of resources by what was done to them ("same", "create", ...).
+
+        told: what the engine says of its resources meanwhile, for whoever looks from another thread.
+        """
         self.program = program or self.program
-        changes = self.engine.up(program=self.program).summary.resource_changes or {}
+        self.told.clear()
+        changes = self.engine.up(program=self.program, on_event=self._hear).summary.resource_changes or {}
         return {str(kind): count for kind, count in changes.items()}
 
     def preview(self, program: Program | None = None) -> dict[str, int]:
         """Runs `pulumi preview`, on the last program if none is given; returns what would be done, by kind."""
         summary = self.engine.preview(program=program or self.program).change_summary
         return {str(kind): count for kind, count in summary.items()}
+
+    def _hear(self, event: automation.EngineEvent) -> None:
+        if event.diagnostic_event:
+            self.told.append(event.diagnostic_event.message)
+
+    def has_said(self, text: str) -> bool:
+        """Whether the running `up` has told this of a resource."""
+        return any(text in line for line in self.told)
 
     def output(self, name: str) -> Any:
         return self.engine.outputs()[name].value

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from sandbox.cache import cache_dir, content_key, publish
 from sandbox.errors import SandboxError
 from sandbox.lock import locked
+from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -55,10 +55,7 @@ def start(root: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        time.sleep(0.02)
+    eventually(path.exists, f"{path} appears")
 
 
 def test_a_key_changes_with_each_part_and_with_the_border_between_two() -> None:
@@ -81,7 +78,7 @@ def test_of_two_processes_one_builds_and_the_other_waits_says_so_and_finds_it(tm
 def test_a_killed_run_leaves_no_entry_and_does_not_block_the_next(tmp_path: Path) -> None:
     killed = start(tmp_path, 60)
     wait_for(tmp_path / "builds")
-    time.sleep(0.1)
+    eventually(lambda: [*tmp_path.glob(".making-*")], "it is in the middle of it")
     killed.send_signal(signal.SIGKILL)
     killed.wait(timeout=10)
     assert not (tmp_path / "entry").exists()
