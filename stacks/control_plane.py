@@ -11,8 +11,8 @@ from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.spec.trust import AuthorityManagement
 from pulumi_hosted_mesh.trust.authorities import cacerts
+from pulumi_hosted_mesh.trust.management import Authority, authority
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
 from stacks import configuration, references
@@ -23,28 +23,28 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     mesh = configuration.document(Mesh, "mesh")
     check_charts(mesh)
     cluster = control_plane_cluster(mesh.control_plane.cluster)
-    authority, root_certificate = _authority(mesh, settings)
+    trusted = authority(
+        mesh.trust,
+        lambda: _signed_elsewhere(mesh, settings),
+        brought=settings.cacerts,
+        root_certificate=settings.root_certificate,
+        source=configuration.SOURCE,
+    )
     control_plane = ExternalControlPlane(
         mesh.name,
         {
             "mesh": mesh.arguments(),
             "cluster": cluster,
             "kubeconfigs": _kubeconfigs(mesh, settings),
-            "root_certificate": root_certificate,
-            "cacerts": authority,
+            "root_certificate": trusted.root_certificate,
+            "cacerts": trusted.files,
         },
     )
     return {"endpoints": control_plane.endpoints}
 
 
-def _authority(mesh: Mesh, settings: StackSettings) -> tuple[Any, pulumi.Input[str]]:
-    """`cacerts`, None if somebody else makes that Secret; and the root's certificate."""
-    management = mesh.trust.management
-    if management is AuthorityManagement.BROUGHT:
-        files = pulumi.Output.secret(_required(settings.cacerts, "cacerts"))
-        return files, pulumi.Output.unsecret(files.apply(lambda found: found["root-cert.pem"]))
-    if management is AuthorityManagement.UNMANAGED:
-        return None, _required(settings.root_certificate, "rootCertificate")
+def _signed_elsewhere(mesh: Mesh, settings: StackSettings) -> Authority:
+    """The key of the stack `trust`, and what the root's owner signed: of the stack `root`, or handed over."""
     certificate: pulumi.Input[str]
     root_certificate: pulumi.Input[str]
     if settings.certificate and settings.root_certificate:
@@ -54,7 +54,7 @@ def _authority(mesh: Mesh, settings: StackSettings) -> tuple[Any, pulumi.Input[s
         certificate = root.require_output("certificates").apply(lambda found: _signed(found, mesh.name))
         root_certificate = root.require_output("certificate")
     key = references.stack(settings.references.trust, "references.trust").require_output("private_key")
-    return cacerts(certificate, key, root_certificate), root_certificate
+    return Authority(cacerts(certificate, key, root_certificate), root_certificate)
 
 
 def _kubeconfigs(mesh: Mesh, settings: StackSettings) -> dict[str, pulumi.Input[str]]:
@@ -78,10 +78,3 @@ def _signed(certificates: dict[str, str], mesh: str) -> str:
         fix = "Add the mesh there, under root.stacks or root.requests, and run `pulumi up`"
         raise InvalidInputError([Problem("references.root", rule, fix)], configuration.SOURCE)
     return certificates[mesh]
-
-
-def _required(value: Any, field: str) -> Any:
-    if value is None:
-        rule, fix = "is required with this trust.management", "Set it, a secret with `pulumi config set --secret`"
-        raise InvalidInputError([Problem(field, rule, fix)], configuration.SOURCE)
-    return value

@@ -20,8 +20,8 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.charts import Charts
 from pulumi_hosted_mesh.spec.data_plane import Membership, TokenKind
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.trust import AuthorityManagement
 from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshTrust, cacerts
+from pulumi_hosted_mesh.trust.management import Authority, authority
 from pulumi_hosted_mesh.vocabulary import TYPE_HOSTED_MESH, suffixed
 
 
@@ -64,7 +64,14 @@ class HostedMesh(pulumi.ComponentResource):
         check_charts(mesh)
         child = pulumi.ResourceOptions(parent=self)
 
-        authority, self.root_certificate = _trust(name, mesh, args, child)
+        trusted = authority(
+            mesh.trust,
+            lambda: _signed_here(name, mesh, child),
+            brought=args.get("cacerts"),
+            root_certificate=args.get("root_certificate"),
+            source="the mesh",
+        )
+        self.root_certificate = pulumi.Output.from_input(trusted.root_certificate)
         crds, accesses = [], {}
         for membership, given, cluster in zip(mesh.memberships, memberships, clusters, strict=True):
             member = suffixed(name, membership.name)
@@ -93,7 +100,7 @@ class HostedMesh(pulumi.ComponentResource):
                 "cluster": control_plane_cluster,
                 "kubeconfigs": {member: access.kubeconfig for member, access in accesses.items()},
                 "root_certificate": self.root_certificate,
-                "cacerts": authority,
+                "cacerts": trusted.files,
             },
             child,
             after=crds,
@@ -137,27 +144,13 @@ class HostedMesh(pulumi.ComponentResource):
         )
 
 
-def _trust(name: str, mesh: Mesh, args: HostedMeshArgs, opts: pulumi.ResourceOptions) -> tuple[Any, pulumi.Output[str]]:
-    """`cacerts` for istiod, None if somebody else makes it; and the root's certificate."""
-    given, root_certificate = args.get("cacerts"), args.get("root_certificate")
-    if mesh.trust.management is AuthorityManagement.OWN:
-        trust = mesh.trust.arguments()
-        intermediate = MeshTrust(name, {"trust": trust}, opts)
-        root = MeshRoot(name, {"trust": trust, "requests": {mesh.name: intermediate.request}}, opts)
-        certificate = root.certificates[mesh.name]
-        return cacerts(certificate, intermediate.private_key, root.certificate), root.certificate
-    if mesh.trust.management is AuthorityManagement.BROUGHT:
-        files = pulumi.Output.secret(_required(given, "cacerts"))
-        # The certificate is public, though it travels with a key.
-        return files, pulumi.Output.unsecret(files.apply(lambda found: found["root-cert.pem"]))
-    return None, pulumi.Output.from_input(_required(root_certificate, "rootCertificate"))
-
-
-def _required(value: Any, field: str) -> Any:
-    if value is None:
-        rule = "is required where trust.management is not own"
-        raise InvalidInputError([Problem(field, rule, "Give it, or leave trust.management out")], "the mesh")
-    return value
+def _signed_here(name: str, mesh: Mesh, opts: pulumi.ResourceOptions) -> Authority:
+    """An intermediate, and the root that signs it, in this program."""
+    trust = mesh.trust.arguments()
+    intermediate = MeshTrust(name, {"trust": trust}, opts)
+    root = MeshRoot(name, {"trust": trust, "requests": {mesh.name: intermediate.request}}, opts)
+    files = cacerts(root.certificates[mesh.name], intermediate.private_key, root.certificate)
+    return Authority(files, root.certificate)
 
 
 def _given(part: Any, field: str) -> Any:

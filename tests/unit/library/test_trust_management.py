@@ -1,0 +1,57 @@
+"""What `trust.management` asks for: given whole, or refused without a value in the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.trust import Trust
+from pulumi_hosted_mesh.trust.management import FILES, Authority, authority
+
+from tests.unit.library.program import run
+
+BROUGHT = dict.fromkeys(FILES, "s3cr3t") | {"root-cert.pem": "the root"}
+OWN = Authority("own files", "own root")
+
+
+def found(management: str, **given: Any) -> Authority:
+    options = {"brought": None, "root_certificate": None, "source": "the test"} | given
+    return authority(read(Trust, {"management": management}), lambda: OWN, **options)
+
+
+@pytest.mark.parametrize(("management", "field"), [("brought", "cacerts"), ("unmanaged", "rootCertificate")])
+def test_what_is_missing_is_named(management: str, field: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        found(management)
+    assert str(refused.value).startswith(
+        f"the test cannot be used, {field}: is required where trust.management is {management}."
+    )
+
+
+def test_each_way_takes_its_own() -> None:
+    everything = {"brought": BROUGHT, "root_certificate": "given root"}
+    assert found("own", **everything) is OWN
+    assert found("unmanaged", **everything) == Authority(None, "given root")
+
+
+def test_what_is_brought_is_secret_but_for_its_root() -> None:
+    seen = {}
+
+    async def program() -> None:
+        made = found("brought", brought=BROUGHT)
+        for name, output in (("files", made.files), ("root", made.root_certificate)):
+            seen[name] = (await pulumi.Output.from_input(output).future(), await output.is_secret())
+
+    run(program)
+    assert seen == {"files": (BROUGHT, True), "root": ("the root", False)}
+
+
+@pytest.mark.parametrize("lacking", FILES)
+def test_an_authority_that_is_not_whole_is_refused(lacking: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        run(lambda: pulumi.export("files", found("brought", brought={**BROUGHT, lacking: ""}).files))
+    assert f"cacerts: lacks {lacking}. Give all of" in str(refused.value)
+    assert "s3cr3t" not in str(refused.value)
