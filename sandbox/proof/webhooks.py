@@ -51,26 +51,33 @@ def injection(scene: Scene) -> str:
 
 
 def validation(scene: Scene) -> str:
-    """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to refuse it."""
+    """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to refuse it; and one
+    that does not, which has to be accepted."""
     urls = by_url(scene.data_plane.list(ValidatingWebhookConfiguration), scene.mesh)
     word = f"proof-{secrets.token_hex(4)}"
-    metadata = ObjectMeta(name=word, namespace=workloads.NAMESPACE)
     before = get_text(scene.sandbox.data_plane, "/metrics")
-    try:
-        scene.data_plane.create(Gateway(metadata=metadata, spec=invalid_gateway(word)), dry_run=True)
-    except ApiError as error:
-        message = error.status.message or ""
-    else:
+    message = _refused(scene, word, f"*/{word}/*")
+    if message is None:
         raise NotObserved(f"a Gateway with host */{word}/* was accepted")
     reason = refusal(message, urls)
     name = called(urls, before, get_text(scene.sandbox.data_plane, "/metrics"), REFUSED)
     eventually(lambda: told(istiod.log(scene), "configuration is invalid", word), seconds=10)
-    return f"{reason}; the API server counted a refusal by {urls[name]}, and istiod logged it"
+    if message := _refused(scene, word, f"{word}.example.com"):
+        raise NotObserved(f"a valid Gateway was refused too: {message[:200]}")
+    seen = f"the API server counted a refusal by {urls[name]}, and istiod logged it"
+    return f"{reason}; {seen}; a valid one was accepted"
 
 
-def invalid_gateway(word: str) -> dict[str, object]:
-    """Its host has a second slash behind the word, and the reason repeats both."""
-    return {"servers": [{"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": [f"*/{word}/*"]}]}
+def _refused(scene: Scene, name: str, host: str) -> str | None:
+    """The API server's words on a Gateway for this host, None if it takes it. A host with a second slash is invalid,
+    and istiod's reason repeats it."""
+    server = {"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": [host]}
+    metadata = ObjectMeta(name=name, namespace=workloads.NAMESPACE)
+    try:
+        scene.data_plane.create(Gateway(metadata=metadata, spec={"servers": [server]}), dry_run=True)
+    except ApiError as error:
+        return error.status.message or "no reason was given"
+    return None
 
 
 def by_url(configurations: Iterable[Configuration], mesh: MeshFacts) -> dict[str, str]:

@@ -73,6 +73,7 @@ BREAKS: list[tuple[str, str, Break, str]] = [
     ("validation", "webhook elsewhere", lambda s: webhooks.webhooks_at(ELSEWHERE, VALIDATING, s), "no webhook"),
     ("validation", "accepted, not asked", lambda s: webhooks.not_asked(VALIDATING, s), "was accepted"),
     ("validation", "refused by somebody else", webhooks.somebody_else_refuses, "not by the mesh's own webhook"),
+    ("validation", "nothing is accepted", webhooks.valid_ones_are_refused, "a valid Gateway was refused"),
     ("identity", "istiod gone", mesh.no_istiod, "istiod"),
     ("identity", "a foreign root", mesh.foreign_root, "does not lead to the mesh's root"),
     ("identity", "another name", mesh.another_trust_domain, "is not for spiffe://other.local"),

@@ -99,29 +99,19 @@ class ControlPlaneEndpoint:
         return self.document.features
 
     @property
-    def _injection_parameters(self) -> str:
-        """Which cluster and network a sidecar is for; istiod reads them from the URL (pkg/kube/inject/webhook.go)."""
-        pairs = {"cluster": self.document.cluster_id, "net": self.document.network}
-        return "".join(f"/{name}/{value}" for name, value in pairs.items() if value)
-
-    @property
     def injection_url(self) -> str:
         """URL of the injection webhook."""
-        return f"{self._webhooks}/inject{self._injection_parameters}"
+        return self.document.injection_url
 
     @property
     def validation_url(self) -> str:
         """URL of the validation webhook."""
-        return f"{self._webhooks}/validate"
-
-    @property
-    def _webhooks(self) -> str:
-        return f"https://{self.document.webhook_host or self.host}:{self.document.webhook_port}"
+        return self.document.validation_url
 
     @property
     def discovery_address(self) -> str:
         """HOST:PORT of xDS and of the CA."""
-        return f"{self.host}:{self.document.xds_port}"
+        return self.document.discovery_address
 
     @property
     def is_default(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from pulumi_hosted_mesh.cli.check_webhooks import check_webhooks
 from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
@@ -238,4 +239,5 @@ def _add_commands_of_other_packages() -> None:
 
 
 app.command()(discover)
+app.command()(check_webhooks)
 _add_commands_of_other_packages()

@@ -9,6 +9,7 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -28,6 +29,25 @@ class UnreachableError(Exception):
 
 class RefusedError(UnreachableError):
     """The API server answered that this credential may not."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the API server answers to one request: the HTTP status, and an object, a Status if it refuses."""
+
+    status: int
+    content: Any
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the API server did what was asked. A redirection is no such thing: followed, it would take the
+        credential to a server of another's choice."""
+        return self.status < FIRST_FAILURE
+
+    @property
+    def message(self) -> str:
+        """The reason of a refusal, in the API server's words; may be empty."""
+        return str(self.content.get("message") or "") if isinstance(self.content, dict) else ""
 
 
 class ApiServer:
@@ -89,22 +109,38 @@ class ApiServer:
         """Deletes the object at a path; that it is gone already is fine."""
         self._call("DELETE", path)
 
+    def dry_run(self, path: str, body: Any, seconds: float) -> Answer:
+        """What the API server answers to an object that it is to check, and not to store: it asks all webhooks.
+
+        seconds: how long to wait for it. Raises: UnreachableError only if there is no answer.
+        """
+        return self._ask("POST", f"{path}?dryRun=All", json.dumps(body), seconds=seconds)
+
     def _call(
         self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
     ) -> Any | None:
-        connection = _Connection(self._server, self._name, self._tls)
+        answer = self._ask(method, path, body, headers)
+        if answer.status == NOT_FOUND:
+            return None
+        if not answer.is_ok:
+            error = RefusedError if answer.status in REFUSALS else UnreachableError
+            raise error(f"the API server answered {answer.status}")
+        return answer.content
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        headers: dict[str, str] | None = None,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> Answer:
+        connection = _Connection(self._server, self._name, self._tls, seconds)
         try:
             kind = {"Content-Type": "application/json"} if body else {}
             connection.request(method, self._server.path + path, body, {**self._headers, **kind, **(headers or {})})
             answer = connection.getresponse()
-            if answer.status == NOT_FOUND:
-                return None
-            if answer.status in REFUSALS:
-                raise RefusedError(f"the API server answered {answer.status}")
-            # A redirection among them: followed, it would take the credential to a server of another's choice.
-            if answer.status >= FIRST_FAILURE:
-                raise UnreachableError(f"the API server answered {answer.status}")
-            return json.load(answer)
+            return Answer(answer.status, json.load(answer) if answer.status < FIRST_FAILURE else _status(answer.read()))
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
                 f"the API server's certificate is refused: {error.verify_message.rstrip('.')}"
@@ -118,13 +154,14 @@ class ApiServer:
 class _Connection(http.client.HTTPSConnection):
     """HTTPS to a server whose certificate is for `name`; the one that it extends can expect the address alone."""
 
-    def __init__(self, server: SplitResult, name: str, tls: ssl.SSLContext) -> None:
-        super().__init__(str(server.hostname), server.port, timeout=TIMEOUT_SECONDS, context=tls)
+    def __init__(self, server: SplitResult, name: str, tls: ssl.SSLContext, seconds: float) -> None:
+        super().__init__(str(server.hostname), server.port, timeout=seconds, context=tls)
         self._name = name
         self._tls = tls
 
     def connect(self) -> None:
         plain = socket.create_connection((self.host, self.port), TIMEOUT_SECONDS)
+        plain.settimeout(self.timeout)
         self.sock = self._tls.wrap_socket(plain, server_hostname=self._name)
 
 
@@ -138,6 +175,14 @@ def kube_system_uid(config: Kubeconfig) -> str | None:
     except UnreachableError:
         return None
     return str(namespace["metadata"]["uid"]) if namespace else None
+
+
+def _status(body: bytes) -> Any:
+    """A refusal's Status; what stands before an API server may answer anything."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
 
 
 def _present(context: ssl.SSLContext, user: dict[str, str]) -> None:

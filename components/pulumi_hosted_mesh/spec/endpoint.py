@@ -56,3 +56,24 @@ class EndpointDocument(Model):
     """What this istiod has on; the data plane must grant it."""
     root_certificate: PemCertificate | None = None
     """The mesh's root certificate, PEM."""
+
+    @property
+    def injection_url(self) -> str:
+        """URL of the injection webhook: istiod reads from it which cluster and network a sidecar is for
+        (pkg/kube/inject/webhook.go)."""
+        pairs = {"cluster": self.cluster_id, "net": self.network}
+        return f"{self._webhooks}/inject" + "".join(f"/{name}/{value}" for name, value in pairs.items() if value)
+
+    @property
+    def validation_url(self) -> str:
+        """URL of the validation webhook."""
+        return f"{self._webhooks}/validate"
+
+    @property
+    def discovery_address(self) -> str:
+        """HOST:PORT of xDS and of the CA."""
+        return f"{self.host}:{self.xds_port}"
+
+    @property
+    def _webhooks(self) -> str:
+        return f"https://{self.webhook_host or self.host}:{self.webhook_port}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,13 +60,12 @@ def webhook_by_service(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
-def webhooks_at(url: str, kind, scene: Scene) -> Iterator[None]:
-    """The mesh's webhooks at another URL, which nobody answers."""
+def altered(change: Callable[[Any], object], kind, scene: Scene) -> Iterator[None]:
+    """The mesh's webhooks of one kind, each as `change` makes it."""
     original = next(one for one in scene.data_plane.list(kind) if one.webhooks[0].name.endswith("istio.io"))
     other = copy.deepcopy(original)
     for hook in other.webhooks:
-        hook.clientConfig.url = url
-        hook.failurePolicy = "Ignore"
+        change(hook)
     scene.data_plane.replace(other)
     try:
         yield
@@ -77,19 +76,25 @@ def webhooks_at(url: str, kind, scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def webhooks_at(url: str, kind, scene: Scene) -> Iterator[None]:
+    """The mesh's webhooks at another URL, which nobody answers, and which need not answer."""
+
+    def change(hook) -> None:
+        hook.clientConfig.url, hook.failurePolicy = url, "Ignore"
+
+    with altered(change, kind, scene):
+        yield
+
+
+@contextmanager
 def not_asked(kind, scene: Scene) -> Iterator[None]:
     """The mesh's webhooks where they belong, but in no case to be called."""
-    original = next(one for one in scene.data_plane.list(kind) if one.webhooks[0].name.endswith("istio.io"))
-    other = copy.deepcopy(original)
-    for hook in other.webhooks:
+
+    def change(hook) -> None:
         hook.matchConditions = [MatchCondition(name="never", expression="false")]
-    scene.data_plane.replace(other)
-    try:
+
+    with altered(change, kind, scene):
         yield
-    finally:
-        current = scene.data_plane.get(kind, original.metadata.name)
-        original.metadata.resourceVersion = current.metadata.resourceVersion
-        scene.data_plane.replace(original)
 
 
 @contextmanager
@@ -106,23 +111,36 @@ def injection_answers_without_a_sidecar(scene: Scene) -> Iterator[None]:
 @contextmanager
 def somebody_else_refuses(scene: Scene) -> Iterator[None]:
     """The mesh's webhook is not asked, and a policy of the API server's own refuses every Gateway in its words."""
+    words = 'admission webhook "rev.validation.istio.io" denied the request: configuration is invalid'
+    with not_asked(ValidatingWebhookConfiguration, scene), policy_on_gateways("false", words, scene):
+        yield
+
+
+@contextmanager
+def valid_ones_are_refused(scene: Scene) -> Iterator[None]:
+    """The mesh's webhook refuses what is invalid, and somebody else all the rest."""
+    with policy_on_gateways("object.spec.servers[0].hosts[0].startsWith('*/')", "no Gateway today", scene):
+        yield
+
+
+@contextmanager
+def policy_on_gateways(expression: str, words: str, scene: Scene) -> Iterator[None]:
+    """A policy of the API server's own on every Gateway."""
     constraints = {
         "resourceRules": [
             {"apiGroups": ["networking.istio.io"], "apiVersions": ["*"], "operations": ["*"], "resources": ["gateways"]}
         ]
     }
-    words = 'admission webhook "rev.validation.istio.io" denied the request: configuration is invalid'
-    policy = {"matchConstraints": constraints, "validations": [{"expression": "false", "message": words}]}
+    policy = {"matchConstraints": constraints, "validations": [{"expression": expression, "message": words}]}
     binding = {"policyName": "proof.test", "validationActions": ["Deny"]}
     made: list[Any] = [
         ValidatingAdmissionPolicy.from_dict({"metadata": {"name": "proof.test"}, "spec": policy}),
         ValidatingAdmissionPolicyBinding.from_dict({"metadata": {"name": "proof.test"}, "spec": binding}),
     ]
-    with not_asked(ValidatingWebhookConfiguration, scene):
+    for one in made:
+        scene.data_plane.apply(one, force=True)
+    try:
+        yield
+    finally:
         for one in made:
-            scene.data_plane.apply(one, force=True)
-        try:
-            yield
-        finally:
-            for one in made:
-                scene.data_plane.delete(type(one), "proof.test")
+            scene.data_plane.delete(type(one), "proof.test")

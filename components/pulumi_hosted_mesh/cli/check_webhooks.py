@@ -1,0 +1,63 @@
+"""`hosted-mesh check-webhooks`: arguments, and what is printed."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
+from pulumi_hosted_mesh.operations.verdict import report
+from pulumi_hosted_mesh.operations.webhooks import observation
+from pulumi_hosted_mesh.operations.webhooks.check import verdicts
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read_text
+
+
+class Output(StrEnum):
+    """Forms of a report."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def check_webhooks(
+    endpoint: Annotated[
+        typer.FileText, typer.Argument(help="The endpoint that the data plane was handed; `-` reads a pipe.")
+    ],
+    kubeconfig_file: Annotated[
+        str, typer.Option("--kubeconfig", help="Kubeconfig of the data plane's cluster.")
+    ] = "$KUBECONFIG",
+    context: Annotated[str | None, typer.Option(help="Its context; by default the current one.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="Send the Pod to this namespace, without a label of its own: its labels decide.")
+    ] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")] = Output.TEXT,
+) -> None:
+    """Have the data plane's API server call istiod's webhooks, and say what is wrong and what to do.
+
+    hosted-mesh endpoint | hosted-mesh check-webhooks - --context user
+
+    It sends a Pod, an invalid and a valid Gateway as dry runs; nothing is stored.
+    The sidecar must come back, of this mesh and revision; istiod must refuse only what is invalid.
+
+    Rights: list webhook configurations; create Pods and Gateways in one namespace, the mesh's own by default.
+
+    Exit code 3 if a check fails, 1 if the API server cannot be asked.
+    With --output json each check has: check, ok, cause (a word, `time-out`), seen, fix.
+    """
+    with plain_errors():
+        told = read_text(EndpointDocument, endpoint.read(), endpoint.name)
+        asked = kubeconfig.Asked(context, field="--kubeconfig", source="the command line")
+        cluster = exec_credential.fetched(kubeconfig.from_file(kubeconfig_file, asked), "--kubeconfig")
+        found = verdicts(told, observation.observe(told, cluster, namespace))
+    if output is Output.JSON:
+        print(json.dumps({"mesh": told.mesh, "revision": told.revision, **report(found)}, indent=2))
+    else:
+        for one in found:
+            print(one)
+    if not all(one.ok for one in found):
+        raise typer.Exit(3)

@@ -1,0 +1,37 @@
+"""What a check of something that runs comes to: what was seen, and where it is not as it should be, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One line of a report.
+
+    check: what was looked at. cause: a word for what is wrong, `time-out`, which programs may rely on; None if all is
+    well. seen: what was observed, without a secret. fix: what to do; empty if all is well.
+    """
+
+    check: str
+    cause: str | None
+    seen: str
+    fix: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is as it should be."""
+        return self.cause is None
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"ok      {self.check}: {self.seen}"
+        return f"FAILED  {self.check}: {self.cause}: {self.seen}\n        {self.fix}"
+
+
+def report(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """The same for machines: `{"ok": bool, "checks": [{"check", "ok", "cause", "seen", "fix"}]}`."""
+    found = list(verdicts)
+    return {"ok": all(one.ok for one in found), "checks": [{**asdict(one), "ok": one.ok} for one in found]}
