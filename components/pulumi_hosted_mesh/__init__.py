@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess, DataPlaneAccessArgs
     from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds, DataPlaneCrdsArgs
     from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane, RemoteDataPlaneArgs
+    from pulumi_hosted_mesh.federation.mesh_federation import MeshFederation, MeshFederationArgs
     from pulumi_hosted_mesh.problems import InvalidInputError
     from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshRootArgs, MeshTrust, MeshTrustArgs, cacerts
 
@@ -33,6 +34,7 @@ _HOMES: Final = {
     "data_plane.access": ("DataPlaneAccess", "DataPlaneAccessArgs"),
     "data_plane.crds": ("DataPlaneCrds", "DataPlaneCrdsArgs"),
     "data_plane.remote": ("RemoteDataPlane", "RemoteDataPlaneArgs"),
+    "federation.mesh_federation": ("MeshFederation", "MeshFederationArgs"),
     "problems": ("InvalidInputError",),
     "trust.authorities": ("MeshRoot", "MeshRootArgs", "MeshTrust", "MeshTrustArgs", "cacerts"),
 }
@@ -51,6 +53,8 @@ __all__ = [
     "HostedMesh",
     "HostedMeshArgs",
     "InvalidInputError",
+    "MeshFederation",
+    "MeshFederationArgs",
     "MeshRoot",
     "MeshRootArgs",
     "MeshTrust",

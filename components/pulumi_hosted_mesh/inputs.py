@@ -471,3 +471,132 @@ class EndpointArgs(TypedDict):
     """What this istiod has on; the data plane must grant it."""
     root_certificate: NotRequired[pulumi.Input[str]]
     """The mesh's root certificate, PEM."""
+
+
+class EastWestGatewayArgs(TypedDict):
+    """The gateway that a peer's callers reach it by: one of `gateways` of its data plane's document."""
+
+    name: NotRequired[str]
+    """Name of its Deployment and of its ServiceAccount."""
+    namespace: NotRequired[str]
+    """Its namespace; by default the mesh's own, `mesh-<name>`."""
+    address: str
+    """DNS name, or IP address, of its load balancer as the peers' proxies reach it."""
+    port: NotRequired[int]
+    """Port of its Service, which must lead to the same port of its Pods."""
+
+
+class AudienceArgs(TypedDict):
+    """Who of one peer may call."""
+
+    mesh: str
+    """The peer."""
+    identities: list[str]
+    """Its callers, `namespace/serviceAccount`, or `namespace/*`. Nobody else of that mesh is let in."""
+
+
+class ExportArgs(TypedDict):
+    """Services of a peer that others may call: one by its name, or those of a namespace that labels select."""
+
+    namespace: str
+    """Where they are."""
+    service: NotRequired[str]
+    """One Service; needs `port`, and then nothing is read from the cluster."""
+    labels: NotRequired[dict[str, str]]
+    """Without `service`: labels that a Service must have; without either, all of the namespace."""
+    port: NotRequired[int]
+    """Port of the Service."""
+    protocol: NotRequired[str]
+    """What the port speaks."""
+    host: NotRequired[str]
+    """What the peers call it; by default `<service>.<namespace>.<domain>`."""
+    to: list[AudienceArgs]
+    """Who may call: per peer, by identity."""
+
+
+class ImportArgs(TypedDict):
+    """What a peer wants of others."""
+
+    meshes: list[str]
+    """Who serves it; of several, one that is near and well is chosen."""
+    namespace: NotRequired[str]
+    """Only what is in this namespace there."""
+    service: NotRequired[str]
+    """Only this Service; needs `namespace`."""
+    host: NotRequired[str]
+    """What it is called in this mesh; by default what it is exported as."""
+
+
+class PeerArgs(TypedDict):
+    """One mesh of the federation: public facts, what it exports and what it imports."""
+
+    mesh: str
+    """Its name."""
+    trust_domain: NotRequired[str]
+    """Its trust domain; by default `<mesh>.mesh.local`."""
+    network: NotRequired[str]
+    """Istio's name of its network; by default the mesh's name."""
+    gateway: EastWestGatewayArgs
+    """Where it is reached."""
+    locality: NotRequired[str]
+    """Where its gateway stands, `region/zone`: callers prefer what is near."""
+    root_certificate: NotRequired[str]
+    """Its root, PEM, public. Given, roots that differ are found before anything is made."""
+    cluster_domain: NotRequired[str]
+    """DNS domain of its cluster."""
+    exports: NotRequired[list[ExportArgs]]
+    """What others may call, and who."""
+    imports: NotRequired[list[ImportArgs]]
+    """What it calls."""
+
+
+class GroupArgs(TypedDict):
+    """Peers that may serve each other. A mesh may be in several groups."""
+
+    name: str
+    """The group's name."""
+    meshes: list[str]
+    """Its meshes."""
+
+
+class FederationArgs(TypedDict):
+    """Meshes that serve each other. All of it is public; every peer may have the same copy."""
+
+    name: str
+    """Names what is made, `<name>` or `<name>-<host>`."""
+    domain: str
+    """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
+    trust: NotRequired[str]
+    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`)."""
+    peers: list[PeerArgs]
+    """The meshes. Their order says nothing."""
+    groups: NotRequired[list[GroupArgs]]
+    """Who may serve whom; by default all of them each other."""
+
+
+class OfferedServiceArgs(TypedDict):
+    """One port of a Service that a peer exports."""
+
+    namespace: str
+    """Where it is."""
+    service: str
+    """Its name there."""
+    port: int
+    """Its port there, and its port where it is imported."""
+    protocol: str
+    """What it speaks."""
+    host: str
+    """What peers call it, and the server name of the TLS connections to it."""
+    to: list[str]
+    """Peers that may call it."""
+
+
+class OfferArgs(TypedDict):
+    """What one peer exports, by name: the file that is handed to its peers. All of it is public."""
+
+    federation: str
+    """The federation's name."""
+    mesh: str
+    """Who exports."""
+    services: NotRequired[list[OfferedServiceArgs]]
+    """What it exports."""

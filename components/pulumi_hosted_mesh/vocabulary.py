@@ -68,6 +68,7 @@ TYPE_DATA_PLANE_CRDS: Final = f"{PACKAGE}:index:DataPlaneCrds"
 TYPE_EXTERNAL_CONTROL_PLANE: Final = f"{PACKAGE}:index:ExternalControlPlane"
 TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
 TYPE_ISTIOD: Final = f"{PACKAGE}:index:IstiodRevision"
+TYPE_MESH_FEDERATION: Final = f"{PACKAGE}:index:MeshFederation"
 TYPE_HOSTED_MESH: Final = f"{PACKAGE}:index:HostedMesh"
 
 # Provider resources are named by role, so that a plan shows where a resource goes.

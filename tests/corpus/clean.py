@@ -166,6 +166,17 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.secret("dp", "x", {"x": found.output("result")})
         world.secret("cp", "y", {"x": found.output("result")})
 
+    def federation(world: World) -> None:
+        """The part of a peer: addresses, identities and the shared root's certificate, all public."""
+        box = Box("shops", "hosted-mesh:index:MeshFederation")
+        root = self_signed("shared-root", key("shared-root"), authority=True)
+        tls = {"mode": "ISTIO_MUTUAL", "subjectAltNames": ["spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"]}
+        entry = {"hosts": ["reviews.example.com"], "endpoints": [{"address": "eastwest.west.example.com"}]}
+        rule = {"host": "reviews.example.com", "trafficPolicy": {"tls": tls}}
+        for kind, spec in {"ServiceEntry": entry, "DestinationRule": rule}.items():
+            world.object("dp", f"networking.istio.io/v1:{kind}", "reviews", {"spec": spec}, parent=box)
+        world.object("dp", "v1:ConfigMap", "root", {"data": {"root-cert.pem": root.output("certPem")}}, parent=box)
+
     def database_url(world: World) -> None:
         text = password("db").output("result")
         world.secret("dp", "db", {"url": pulumi.Output.concat("postgres://app:", text, "@db.example.com/app")})
@@ -185,6 +196,7 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
     yield "its own cluster's token in its own Secret", own_token_in_own_secret
     yield "a data-plane component's secret", data_plane_component
     yield "database URL", database_url
+    yield "a federation's public facts", federation
 
 
 def look_alikes() -> Iterator[tuple[str, Callable[[World], Any]]]:

@@ -243,6 +243,13 @@ def indirect() -> Iterator[Case]:
         found = key("demo-key", parent=trust)
         world.config_map("dp", "app", {"x": found.output("privateKeyPem")})
 
+    def federation_key(world: World) -> None:
+        """A shared root's key in what a peer imports. Only the federation above it says whose the key is."""
+        federation = Box("shops", "hosted-mesh:index:MeshFederation")
+        found = key("shared-root", parent=federation)
+        spec = {"hosts": ["reviews.example.com"], "tls": found.output("privateKeyPem")}
+        world.object("dp", "networking.istio.io/v1:ServiceEntry", "reviews", {"spec": spec}, parent=federation)
+
     def root_key(world: World) -> None:
         root, mine = key("root"), key("intermediate")
         root_cert = self_signed("root", root, authority=True)
@@ -308,6 +315,7 @@ def indirect() -> Iterator[Case]:
         "through components": component,
         "key of the library's trust": library_component,
         "the root's key": root_key,
+        "a federation's key": federation_key,
         "a Secret's own data": by_secret,
         "a whole JSON document": whole_document,
         "beside a user's own": two_sources,

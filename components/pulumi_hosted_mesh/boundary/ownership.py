@@ -16,7 +16,8 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_EXTERNAL_CONTROL_PLANE,
         vocabulary.TYPE_ISTIOD,
         f"{vocabulary.PACKAGE}:index:ExternalDNSBridge",
-        f"{vocabulary.PACKAGE}:index:MeshFederation",
+        # Its objects go to the data plane and are public; a secret among them would be the control plane's.
+        vocabulary.TYPE_MESH_FEDERATION,
     }
 )
 """Components of the control plane's: a secret of a resource below one of them is the control plane's."""

@@ -16,6 +16,7 @@ import yaml
 from pulumi_hosted_mesh.cli.check_webhooks import check_webhooks
 from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
 from pulumi_hosted_mesh.operations.topology import topology
@@ -24,6 +25,7 @@ from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.federation import Federation, Offer
 from pulumi_hosted_mesh.spec.load import read_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
@@ -37,6 +39,8 @@ class Kind(StrEnum):
     MESH = "mesh"
     DATA_PLANE = "data-plane"
     ENDPOINT = "endpoint"
+    FEDERATION = "federation"
+    OFFER = "offer"
     STACK = "stack"
 
 
@@ -57,6 +61,13 @@ def validate(
         elif kind is Kind.ENDPOINT:
             endpoint = read_file(EndpointDocument, document)
             print(f"{document}: revision {endpoint.revision} of mesh {endpoint.mesh}, istiod at {endpoint.host}")
+        elif kind is Kind.FEDERATION:
+            federation = read_file(Federation, document)
+            peers = ", ".join(sorted(one.mesh for one in federation.peers))
+            print(f"{document}: federation {federation.name} of {peers}")
+        elif kind is Kind.OFFER:
+            offer = read_file(Offer, document)
+            print(f"{document}: {len(offer.services)} services that {offer.mesh} offers")
         else:
             print(
                 "A stack's file is checked by `pulumi preview`; editors check it by `hosted-mesh schema`",
@@ -240,4 +251,5 @@ def _add_commands_of_other_packages() -> None:
 
 app.command()(discover)
 app.command()(check_webhooks)
+app.command()(exports)
 _add_commands_of_other_packages()

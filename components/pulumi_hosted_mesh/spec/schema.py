@@ -15,6 +15,7 @@ from pulumi_hosted_mesh.spec import typed_dicts
 from pulumi_hosted_mesh.spec.cluster import ClusterBase
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
 from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import RootSettings, StackSettings
@@ -28,7 +29,11 @@ DOCUMENTS: dict[str, type[Model]] = {
     "cluster": ClusterBase,
     "root": RootSettings,
     "endpoints": EndpointDocument,
+    "federation": Federation,
+    "member": FederationMember,
+    "offers": Offer,
 }
+LISTS = ("endpoints", "offers")
 """The documents of stacks, by their keys in the configuration."""
 
 
@@ -61,6 +66,18 @@ def endpoint_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, **schema, "title": "Endpoint of a control plane"}
 
 
+def federation_schema() -> dict[str, Any]:
+    """JSON Schema of a federation's document."""
+    schema = _schema_of(Federation)
+    return {"$schema": DIALECT, **schema, "title": "Federation document"}
+
+
+def offer_schema() -> dict[str, Any]:
+    """JSON Schema of the file with what a peer exports."""
+    schema = _schema_of(Offer)
+    return {"$schema": DIALECT, **schema, "title": "Offer of a peer"}
+
+
 def stack_schema() -> dict[str, Any]:
     """JSON Schema of a `Pulumi.<stack>.yaml` file: our keys are checked, other keys are left to Pulumi."""
     settings = _schema_of(StackSettings)
@@ -73,7 +90,7 @@ def stack_schema() -> dict[str, Any]:
         description = schema.pop("description", "")
         keys[f"{PROJECT}:{key}"] = {
             "description": f"{description} Or the name of a file beside this one that holds it.".strip(),
-            **({"type": "array", "items": either} if key == "endpoints" else either),
+            **({"type": "array", "items": either} if key in LISTS else either),
         }
     config = {"type": "object", "properties": keys, "required": [f"{PROJECT}:stack"]}
     return {
@@ -90,6 +107,8 @@ SCHEMAS = {
     HERE / "mesh.schema.json": mesh_schema,
     HERE / "data-plane.schema.json": data_plane_schema,
     HERE / "endpoint.schema.json": endpoint_schema,
+    HERE / "federation.schema.json": federation_schema,
+    HERE / "offer.schema.json": offer_schema,
     HERE / "stack.schema.json": stack_schema,
 }
 """The committed files, and what makes each."""

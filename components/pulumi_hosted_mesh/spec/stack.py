@@ -20,6 +20,7 @@ class StackKind(StrEnum):
     ACCESS = "access"
     CONTROL_PLANE = "control-plane"
     DATA_PLANE = "data-plane"
+    FEDERATION = "federation"
 
 
 class RootSettings(Model):

@@ -35,6 +35,7 @@ COMPONENTS_OF_THE_PACKAGE = (
     "DataPlaneCrds",
     "ExternalControlPlane",
     "HostedMesh",
+    "MeshFederation",
     "MeshRoot",
     "MeshTrust",
     "RemoteDataPlane",

@@ -1,0 +1,35 @@
+"""`hosted-mesh exports`: arguments, and the file that is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.clusters import exec_credential
+from pulumi_hosted_mesh.clusters import kubeconfig as kubeconfigs
+from pulumi_hosted_mesh.operations.exports import read_offer
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read_file
+
+
+def exports(
+    document: Annotated[Path, typer.Argument(help="The federation's document, YAML.", show_default=False)],
+    mesh: Annotated[str, typer.Option(help="The peer whose exports these are.", show_default=False)],
+    kubeconfig: Annotated[str | None, typer.Option(help="Its data plane's cluster, for exports by label.")] = None,
+    context: Annotated[str | None, typer.Option(help="The context; by default the file's current one.")] = None,
+) -> None:
+    """Print what a mesh exports, for its peers: hosted-mesh exports federation.yaml --mesh west > west.yaml
+
+    Public facts. Peers name the file under hosted-mesh:offers of the stack federation.
+    """
+    with plain_errors():
+        cluster = None
+        if kubeconfig is not None:
+            asked = kubeconfigs.Asked(context=context, field="--kubeconfig", source="the command line")
+            cluster = exec_credential.fetched(kubeconfigs.from_file(kubeconfig, asked), "--kubeconfig")
+        offered = read_offer(read_file(Federation, document), mesh, cluster)
+    print(yaml.safe_dump(offered.model_dump(mode="json", by_alias=True), sort_keys=False, width=1000), end="")

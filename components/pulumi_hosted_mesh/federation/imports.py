@@ -1,0 +1,75 @@
+"""What a mesh imports: its wishes in the document, held against what its peers offer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer
+from pulumi_hosted_mesh.spec.fields import is_address
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A service of others as a mesh calls it.
+
+    host: its name here. offered: what it is there; one for all peers that serve it. peers: who serves it.
+    """
+
+    host: str
+    offered: OfferedService
+    peers: tuple[Peer, ...]
+
+
+def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Imported]:
+    """What a peer imports, by host.
+
+    Raises: InvalidInputError for an import of what nobody exports to this mesh, for two of one host, and where several
+    peers serve one import under different hosts, ports or kinds of address.
+    """
+    by_mesh = {one.mesh: one for one in offers if one.federation == federation.name}
+    found: dict[str, Imported] = {}
+    for position, wish in enumerate(federation.peer(mesh).imports):
+        field = f"imports[{position}] of {mesh}"
+        for one in _wished(federation, mesh, wish, by_mesh, field):
+            if one.host in found:
+                rule = f"has host {one.host}, and so has another import"
+                raise _refused(field, rule, "Give one of them a host of its own, or name both meshes in one import")
+            found[one.host] = one
+    return [found[host] for host in sorted(found)]
+
+
+def _wished(
+    federation: Federation, mesh: str, wish: Import, offers: dict[str, Offer], field: str
+) -> Iterator[Imported]:
+    served: dict[str, list[tuple[Peer, OfferedService]]] = {}
+    for peer in wish.meshes:
+        if peer not in offers:
+            raise _refused(field, f"needs what {peer} exports, which is not given", f"Give the offer of {peer}")
+        fitting = [one for one in offers[peer].services if mesh in one.to and _fits(wish, one)]
+        if not fitting:
+            rule = f"asks for what {peer} does not export to {mesh}"
+            raise _refused(field, rule, f"Export it there to {mesh}, or leave the import out")
+        for one in fitting:
+            served.setdefault(one.host, []).append((federation.peer(peer), one))
+    if wish.host is not None and len(served) > 1:
+        rule = f"has one host for {len(served)} services ({', '.join(sorted(served))})"
+        raise _refused(field, rule, "Export them under one host, or import each by itself")
+    for host, serving in served.items():
+        peers, offered = [peer for peer, _ in serving], serving[0][1]
+        if len({(one.port, one.protocol) for _, one in serving}) > 1:
+            rule = f"has {host} from peers that serve it on different ports or protocols"
+            raise _refused(field, rule, "Import from one of them, or make them the same")
+        if len({is_address(peer.gateway.address) for peer in peers}) > 1:
+            rule = f"has {host} from gateways of which some are IP addresses and some are names"
+            raise _refused(field, rule, "Give all of their gateways names, or all addresses")
+        yield Imported(wish.host or host, offered, tuple(sorted(peers, key=lambda one: one.mesh)))
+
+
+def _fits(wish: Import, offered: OfferedService) -> bool:
+    return wish.namespace in (None, offered.namespace) and wish.service in (None, offered.service)
+
+
+def _refused(field: str, rule: str, fix: str) -> InvalidInputError:
+    return InvalidInputError([Problem(field, rule, fix)], "the federation")

@@ -1,0 +1,187 @@
+"""The Istio objects of one mesh of a federation. Pure and plain: public facts alone, so a preview shows all of it.
+
+Exports: one Gateway whose servers end mutual TLS, a VirtualService for each host, and one AuthorizationPolicy, which
+also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pulumi_hosted_mesh import vocabulary
+from pulumi_hosted_mesh.federation.exports import identities
+from pulumi_hosted_mesh.federation.imports import Imported, imported
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
+from pulumi_hosted_mesh.spec.fields import is_address
+from pulumi_hosted_mesh.vocabulary import DATA_PLANE, FEDERATION_LABEL, PEERS_ANNOTATION, namespace_of
+
+Manifest = dict[str, Any]
+NETWORKING, SECURITY = "networking.istio.io/v1", "security.istio.io/v1"
+
+
+def objects(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Manifest]:
+    """All objects of a peer, in its own cluster. offers: its own, and of those that it imports from.
+
+    Raises: InvalidInputError as `imported`, and where the mesh is no peer or its own offer is missing.
+    """
+    given = list(offers)
+    if mesh not in {one.mesh for one in federation.peers}:
+        raise _refused("mesh", f"{mesh} is no peer of federation {federation.name}", "Name one of its peers")
+    own = [one for one in given if one.mesh == mesh and one.federation == federation.name]
+    if not own:
+        raise _refused("offers", f"has none of {mesh} itself", "Give it, or declare its exports by service and port")
+    peer = federation.peer(mesh)
+    return [
+        *exporting(federation, peer, own[0]),
+        *(made for one in imported(federation, mesh, given) for made in importing(federation, peer, one)),
+    ]
+
+
+def exporting(federation: Federation, peer: Peer, offer: Offer) -> Iterator[Manifest]:
+    """The gateway's side of a mesh: what it lets in, whom, and where it sends it."""
+    if offer.services:
+        yield _object(federation, peer, NETWORKING, "Gateway", federation.name, _gateway(peer, offer.services))
+    yield _object(
+        federation, peer, SECURITY, "AuthorizationPolicy", federation.name, _authorization(federation, peer, offer)
+    )
+    for one in offer.services:
+        yield _object(
+            federation,
+            peer,
+            NETWORKING,
+            "VirtualService",
+            f"{federation.name}-{one.host}",
+            _route(federation, peer, one),
+        )
+
+
+def importing(federation: Federation, peer: Peer, one: Imported) -> Iterator[Manifest]:
+    """What callers in a mesh need for one service of others."""
+    name = f"{federation.name}-{one.host}"
+    annotations = {PEERS_ANNOTATION: ",".join(other.mesh for other in one.peers)}
+    for api, kind, spec in (
+        (NETWORKING, "ServiceEntry", _entry(one)),
+        (NETWORKING, "DestinationRule", _destination(one)),
+    ):
+        yield _object(federation, peer, api, kind, name, spec, annotations)
+    if one.host != one.offered.host and one.offered.protocol is not Protocol.TCP:
+        # The gateway over there knows it by the name that it is exported as.
+        destination = {"host": one.host, "port": {"number": one.offered.port}}
+        http = {"rewrite": {"authority": one.offered.host}, "route": [{"destination": destination}]}
+        spec = {"hosts": [one.host], "http": [http]}
+        yield _object(federation, peer, NETWORKING, "VirtualService", f"{name}-as", spec, annotations)
+
+
+def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:
+    """Servers that end the callers' mutual TLS, for a policy can judge only what the gateway has seen.
+
+    AUTO_PASSTHROUGH would leave it closed: Istio builds those filter chains without any authorization
+    (pilot/pkg/networking/core/gateway.go, builtAutoPassthroughFilterChains).
+    """
+    http = [one.host for one in services if one.protocol is not Protocol.TCP]
+    tls = {"mode": "ISTIO_MUTUAL", "minProtocolVersion": "TLSV1_3"}
+    port = peer.gateway.port
+    servers: list[Manifest] = []
+    if http:
+        servers = [{"port": {"number": port, "name": "https", "protocol": "HTTPS"}, "tls": tls, "hosts": http}]
+    for number, one in enumerate(one for one in services if one.protocol is Protocol.TCP):
+        # Of one server with several hosts Istio would take one route for all.
+        named = {"number": port, "name": f"tls-{number}", "protocol": "TLS"}
+        servers.append({"port": named, "tls": tls, "hosts": [one.host]})
+    return {"selector": {"app": peer.gateway.name}, "servers": servers}
+
+
+def _route(federation: Federation, peer: Peer, one: OfferedService) -> Manifest:
+    host = f"{one.service}.{one.namespace}.svc.{peer.cluster_domain}"
+    route = [{"destination": {"host": host, "port": {"number": one.port}}}]
+    kind = "tcp" if one.protocol is Protocol.TCP else "http"
+    return {"hosts": [one.host], "gateways": [federation.name], kind: [{"route": route}]}
+
+
+def _authorization(federation: Federation, peer: Peer, offer: Offer) -> Manifest:
+    """Who may call what. Without rules it lets nobody in, which is right where nothing is exported."""
+    rules = []
+    for one in offer.services:
+        principals = [
+            f"{federation.peer(mesh).domain}/ns/{namespace}/sa/{account}"
+            for mesh, allowed in identities(federation, peer.mesh, one).items()
+            for namespace, _, account in (identity.partition("/") for identity in allowed)
+        ]
+        rule: Manifest = {
+            "from": [{"source": {"principals": principals}}],
+            "when": [{"key": "connection.sni", "values": [one.host]}],
+        }
+        if one.protocol is not Protocol.TCP:
+            # The route goes by this name, so a caller of one service cannot ask for another on the same connection.
+            rule["to"] = [{"operation": {"hosts": [one.host, f"{one.host}:*"]}}]
+        rules.append(rule)
+    selector = {"matchLabels": {"app": peer.gateway.name}}
+    return {"selector": selector, "action": "ALLOW", **({"rules": rules} if rules else {})}
+
+
+def _entry(one: Imported) -> Manifest:
+    name = one.offered.protocol.value.lower()
+    endpoints = [
+        {
+            "address": peer.gateway.address,
+            "ports": {name: peer.gateway.port},
+            **({"locality": peer.locality} if peer.locality else {}),
+        }
+        for peer in one.peers
+    ]
+    return {
+        "hosts": [one.host],
+        "location": "MESH_INTERNAL",
+        "resolution": "STATIC" if is_address(one.peers[0].gateway.address) else "DNS",
+        "ports": [{"number": one.offered.port, "name": name, "protocol": one.offered.protocol.value}],
+        "endpoints": endpoints,
+    }
+
+
+def _destination(one: Imported) -> Manifest:
+    policy: Manifest = {
+        "tls": {
+            "mode": "ISTIO_MUTUAL",
+            "sni": one.offered.host,
+            "subjectAltNames": [peer.gateway_identity for peer in one.peers],
+        },
+        # A gateway that does not answer is left for a while; with one alone there is nothing better than to try it.
+        "outlierDetection": {
+            "consecutiveGatewayErrors": 3,
+            "consecutive5xxErrors": 0,
+            "interval": "5s",
+            "baseEjectionTime": "15s",
+            "maxEjectionPercent": 100 if len(one.peers) > 1 else 0,
+        },
+    }
+    if len(one.peers) > 1:
+        policy["loadBalancer"] = {"simple": "LEAST_REQUEST", "localityLbSetting": {"enabled": True}}
+    return {"host": one.host, "trafficPolicy": policy}
+
+
+def _object(
+    federation: Federation,
+    peer: Peer,
+    api: str,
+    kind: str,
+    name: str,
+    spec: Manifest,
+    annotations: dict[str, str] | None = None,
+) -> Manifest:
+    """In the gateway's namespace where the gateway selects it, else in the mesh's."""
+    at_gateway = kind in ("Gateway", "AuthorizationPolicy") or "gateways" in spec
+    labels = {**vocabulary.labels(peer.mesh, DATA_PLANE), FEDERATION_LABEL: federation.name}
+    metadata: Manifest = {
+        "name": name,
+        "namespace": peer.gateway_namespace if at_gateway else namespace_of(peer.mesh),
+        "labels": labels,
+    }
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _refused(field: str, rule: str, fix: str) -> InvalidInputError:
+    return InvalidInputError([Problem(field, rule, fix)], "the federation")

@@ -1,0 +1,71 @@
+"""One mesh's part of a federation, in its own data plane's cluster.
+
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes import apiextensions
+
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.federation.exports import needs_reading, offer
+from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.inputs import FederationArgs, OfferArgs
+from pulumi_hosted_mesh.spec.federation import Federation, Offer
+from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.vocabulary import TYPE_MESH_FEDERATION
+
+
+class MeshFederationArgs(TypedDict):
+    """What one mesh's part of a federation is made of: public facts alone, and its own cluster."""
+
+    federation: FederationArgs
+    """The federation's document, the same for all its meshes."""
+    mesh: str
+    """Which peer this is."""
+    cluster: DataPlaneCluster
+    """Its data plane's cluster, where its istiod reads Istio's objects. No peer's cluster is ever needed."""
+    offers: NotRequired[list[OfferArgs]]
+    """What peers export that select Services by label, as `hosted-mesh exports` prints it. Those that declare service
+    and port are known from the document."""
+
+
+class MeshFederation(pulumi.ComponentResource):
+    """Lets a mesh call its peers' services, and lets them call its own, through the east-west gateways.
+
+    Raises: InvalidInputError if the document cannot be used, or an import is not exported.
+    """
+
+    hosts: pulumi.Output[list[str]]
+    """Host names that this mesh imports."""
+
+    def __init__(self, name: str, args: MeshFederationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        federation = read_arguments(Federation, args["federation"], "the federation")
+        given = [read_arguments(Offer, one, "the offer") for one in args.get("offers") or []]
+        super().__init__(TYPE_MESH_FEDERATION, name, {}, opts)
+        cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
+        made = objects(federation, args["mesh"], [*declared(federation, given), *given])
+        for one in made:
+            kind, metadata = one["kind"], one["metadata"]
+            apiextensions.CustomResource(
+                f"{name}-{kind.lower()}-{metadata['name']}",
+                api_version=one["apiVersion"],
+                kind=kind,
+                metadata=metadata,
+                spec=one["spec"],
+                opts=cluster.options(self),
+            )
+        imported = [host for one in made if one["kind"] == "ServiceEntry" for host in one["spec"]["hosts"]]
+        self.hosts = pulumi.Output.from_input(imported)
+        self.register_outputs({"hosts": self.hosts})
+
+
+def declared(federation: Federation, given: list[Offer]) -> list[Offer]:
+    """The offers of peers that can be told from the document alone, where none is given."""
+    known = {one.mesh for one in given}
+    return [
+        offer(federation, peer.mesh)
+        for peer in federation.peers
+        if peer.mesh not in known and not needs_reading(federation, peer.mesh)
+    ]

@@ -1,0 +1,316 @@
+"""The federation document: meshes that serve each other, what each exports to whom, and what each imports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Self, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from pulumi_hosted_mesh.problems import RuleBrokenError
+from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.data_plane import gateway_name
+from pulumi_hosted_mesh.spec.fields import (
+    DNS_LABEL,
+    DnsLabel,
+    Domain,
+    HostName,
+    LabelValue,
+    MeshName,
+    Model,
+    PemCertificate,
+    QualifiedName,
+    Text,
+    host_name,
+    is_address,
+)
+from pulumi_hosted_mesh.spec.mesh import at_least_one
+from pulumi_hosted_mesh.vocabulary import namespace_of
+
+EAST_WEST_PORT = 15443
+IDENTITY = re.compile(rf"{DNS_LABEL.pattern}/({DNS_LABEL.pattern}|\*)")
+LOCALITY = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?){0,2}")
+
+
+T = TypeVar("T")
+
+
+def at_least_two(values: tuple[T, ...]) -> tuple[T, ...]:
+    if len(values) < 2:
+        raise RuleBrokenError("needs two or more", "Add one")
+    return values
+
+
+def gateway_address(value: str) -> str:
+    return value if is_address(value) else host_name(value)
+
+
+def identity(value: str) -> str:
+    if not IDENTITY.fullmatch(value):
+        raise RuleBrokenError(
+            "must be a namespace and a service account, or all service accounts of a namespace",
+            "Write it like shop/frontend or shop/*",
+        )
+    return value
+
+
+def locality(value: str) -> str:
+    if not LOCALITY.fullmatch(value):
+        raise RuleBrokenError("must be a region, and a zone in it if you like", "Write it like eu-west or eu-west/a")
+    return value
+
+
+Address = Annotated[Text, AfterValidator(gateway_address)]
+Identity = Annotated[Text, AfterValidator(identity)]
+Locality = Annotated[Text, AfterValidator(locality)]
+
+
+class TrustType(StrEnum):
+    """How peers verify each other."""
+
+    COMPLETE = "complete"
+
+
+class Protocol(StrEnum):
+    """What a port speaks, as Istio names it."""
+
+    HTTP = "HTTP"
+    HTTP2 = "HTTP2"
+    GRPC = "GRPC"
+    TCP = "TCP"
+
+
+class EastWestGateway(Model):
+    """The gateway that a peer's callers reach it by: one of `gateways` of its data plane's document."""
+
+    name: Annotated[DnsLabel, AfterValidator(gateway_name)] = "eastwest"
+    """Name of its Deployment and of its ServiceAccount."""
+    namespace: DnsLabel | None = None
+    """Its namespace; by default the mesh's own, `mesh-<name>`."""
+    address: Address
+    """DNS name, or IP address, of its load balancer as the peers' proxies reach it."""
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = EAST_WEST_PORT
+    """Port of its Service, which must lead to the same port of its Pods."""
+
+
+class Audience(Model):
+    """Who of one peer may call."""
+
+    mesh: MeshName
+    """The peer."""
+    identities: Annotated[tuple[Identity, ...], AfterValidator(at_least_one)]
+    """Its callers, `namespace/serviceAccount`, or `namespace/*`. Nobody else of that mesh is let in."""
+
+
+class Export(Model):
+    """Services of a peer that others may call: one by its name, or those of a namespace that labels select."""
+
+    namespace: DnsLabel
+    """Where they are."""
+    service: DnsLabel | None = None
+    """One Service; needs `port`, and then nothing is read from the cluster."""
+    labels: dict[QualifiedName, LabelValue] = {}
+    """Without `service`: labels that a Service must have; without either, all of the namespace."""
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
+    """Port of the Service."""
+    protocol: Protocol = Protocol.HTTP
+    """What the port speaks."""
+    host: HostName | None = None
+    """What the peers call it; by default `<service>.<namespace>.<domain>`."""
+    to: Annotated[tuple[Audience, ...], AfterValidator(at_least_one)]
+    """Who may call: per peer, by identity."""
+
+    @model_validator(mode="after")
+    def _by_name_or_by_labels(self) -> Self:
+        if self.service is not None:
+            if self.port is None:
+                raise RuleBrokenError("port is required with service", "Give the port of the Service")
+            if self.labels:
+                raise RuleBrokenError("labels would select nothing beside service", "Leave one of the two out")
+        elif self.port is not None or self.host is not None:
+            raise RuleBrokenError(
+                "port and host are one Service's, and none is named", "Give service, or leave them out"
+            )
+        _refuse_repeated("to", "mesh", (one.mesh for one in self.to))
+        return self
+
+
+class Import(Model):
+    """What a peer wants of others."""
+
+    meshes: Annotated[tuple[MeshName, ...], AfterValidator(at_least_one)]
+    """Who serves it; of several, one that is near and well is chosen."""
+    namespace: DnsLabel | None = None
+    """Only what is in this namespace there."""
+    service: DnsLabel | None = None
+    """Only this Service; needs `namespace`."""
+    host: HostName | None = None
+    """What it is called in this mesh; by default what it is exported as."""
+
+    @model_validator(mode="after")
+    def _one_is_named(self) -> Self:
+        if self.service is not None and self.namespace is None:
+            raise RuleBrokenError("namespace is required with service", "Give the namespace that it is in")
+        if self.host is not None and self.service is None:
+            raise RuleBrokenError("host is one Service's, and none is named", "Give service, or leave host out")
+        return self
+
+
+class Peer(Model):
+    """One mesh of the federation: public facts, what it exports and what it imports."""
+
+    mesh: MeshName
+    """Its name."""
+    trust_domain: Domain | None = None
+    """Its trust domain; by default `<mesh>.mesh.local`."""
+    network: LabelValue | None = None
+    """Istio's name of its network; by default the mesh's name."""
+    gateway: EastWestGateway
+    """Where it is reached."""
+    locality: Locality | None = None
+    """Where its gateway stands, `region/zone`: callers prefer what is near."""
+    root_certificate: PemCertificate | None = None
+    """Its root, PEM, public. Given, roots that differ are found before anything is made."""
+    cluster_domain: Domain = "cluster.local"
+    """DNS domain of its cluster."""
+    exports: tuple[Export, ...] = ()
+    """What others may call, and who."""
+    imports: tuple[Import, ...] = ()
+    """What it calls."""
+
+    @property
+    def domain(self) -> str:
+        """The trust domain."""
+        return self.trust_domain or f"{self.mesh}.mesh.local"
+
+    @property
+    def gateway_namespace(self) -> str:
+        """The gateway's namespace."""
+        return self.gateway.namespace or namespace_of(self.mesh)
+
+    @property
+    def gateway_identity(self) -> str:
+        """SPIFFE ID of the gateway, which its callers verify."""
+        return f"spiffe://{self.domain}/ns/{self.gateway_namespace}/sa/{self.gateway.name}"
+
+
+class Group(Model):
+    """Peers that may serve each other. A mesh may be in several groups."""
+
+    name: DnsLabel
+    """The group's name."""
+    meshes: Annotated[tuple[MeshName, ...], AfterValidator(at_least_two)]
+    """Its meshes."""
+
+
+class Federation(Model):
+    """Meshes that serve each other. All of it is public; every peer may have the same copy."""
+
+    name: DnsLabel
+    """Names what is made, `<name>` or `<name>-<host>`."""
+    domain: Domain
+    """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
+    trust: TrustType = TrustType.COMPLETE
+    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`)."""
+    peers: Annotated[tuple[Peer, ...], AfterValidator(at_least_two)]
+    """The meshes. Their order says nothing."""
+    groups: tuple[Group, ...] = ()
+    """Who may serve whom; by default all of them each other."""
+
+    def peer(self, mesh: str) -> Peer:
+        """A peer by its name. Raises: KeyError."""
+        return {one.mesh: one for one in self.peers}[mesh]
+
+    def may_serve(self, one: str, other: str) -> bool:
+        """Whether two meshes are in one group."""
+        return not self.groups or any({one, other} <= set(group.meshes) for group in self.groups)
+
+    @model_validator(mode="after")
+    def _peers_are_distinct(self) -> Self:
+        _refuse_repeated("peers", "mesh", (one.mesh for one in self.peers))
+        _refuse_repeated("peers", "network", (one.network or one.mesh for one in self.peers))
+        _refuse_repeated("peers", "trustDomain", (one.domain for one in self.peers))
+        _refuse_repeated(
+            "peers", "gateway.address", (f"{one.gateway.address}:{one.gateway.port}" for one in self.peers)
+        )
+        _refuse_repeated("groups", "name", (one.name for one in self.groups))
+        return self
+
+    @model_validator(mode="after")
+    def _who_is_named_is_a_peer(self) -> Self:
+        known = {one.mesh for one in self.peers}
+        for group in self.groups:
+            if missing := sorted(set(group.meshes) - known):
+                raise RuleBrokenError(f"group {group.name} names {missing[0]}, which is no peer", "Add it to peers")
+        for peer in self.peers:
+            named = [(f"exports[{at}].to", one.mesh) for at, export in enumerate(peer.exports) for one in export.to]
+            named += [(f"imports[{at}].meshes", mesh) for at, one in enumerate(peer.imports) for mesh in one.meshes]
+            for field, mesh in named:
+                self._refuse_stranger(f"{field} of {peer.mesh}", peer.mesh, mesh, known)
+        return self
+
+    def _refuse_stranger(self, field: str, own: str, mesh: str, known: set[str]) -> None:
+        if mesh not in known:
+            raise RuleBrokenError(f"{field} names {mesh}, which is no peer", "Add it to peers, or correct the name")
+        if mesh == own:
+            raise RuleBrokenError(f"{field} names the mesh itself", "Leave it out: within a mesh nothing is exported")
+        if not self.may_serve(own, mesh):
+            rule = f"{field} names {mesh}, and no group has both"
+            raise RuleBrokenError(rule, "Add both to a group, or leave it out")
+
+    @model_validator(mode="after")
+    def _roots_are_one(self) -> Self:
+        roots = {"".join(one.root_certificate.split()): one.mesh for one in self.peers if one.root_certificate}
+        if len(roots) > 1:
+            rule = f"trust is complete, but {' and '.join(sorted(roots.values()))} have different roots"
+            fix = (
+                "Move one to the other's root first: give both a root certificate that holds both roots, renew the "
+                "intermediate of one under the other root, then drop the old root; traffic goes on all the while"
+            )
+            raise RuleBrokenError(rule, fix)
+        return self
+
+
+class FederationMember(Model):
+    """Which peer a stack `federation` is, and its own cluster: no other peer's."""
+
+    mesh: MeshName
+    """The peer."""
+    cluster: ClusterReference | None = None
+    """Its data plane's cluster: the first membership, where its istiod reads Istio's objects."""
+
+
+class OfferedService(Model):
+    """One port of a Service that a peer exports."""
+
+    namespace: DnsLabel
+    """Where it is."""
+    service: DnsLabel
+    """Its name there."""
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)]
+    """Its port there, and its port where it is imported."""
+    protocol: Protocol
+    """What it speaks."""
+    host: HostName
+    """What peers call it, and the server name of the TLS connections to it."""
+    to: tuple[MeshName, ...]
+    """Peers that may call it."""
+
+
+class Offer(Model):
+    """What one peer exports, by name: the file that is handed to its peers. All of it is public."""
+
+    federation: DnsLabel
+    """The federation's name."""
+    mesh: MeshName
+    """Who exports."""
+    services: tuple[OfferedService, ...] = ()
+    """What it exports."""
+
+
+def _refuse_repeated(part: str, field: str, values: Iterable[str]) -> None:
+    found = list(values)
+    if repeated := sorted({one for one in found if found.count(one) > 1}):
+        raise RuleBrokenError(f"{part} has two with one {field}, {repeated[0]}", f"Give each its own {field}")

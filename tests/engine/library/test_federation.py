@@ -1,0 +1,118 @@
+"""A mesh's part of a federation on the real engine and a real API server: made, kept right, and taken away whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.deployment import POLICY_PACK
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project, Stack
+
+Config = dict[str, Any]
+BOOKS = "federation-books"
+KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
+AUDIENCE = [{"mesh": "east", "identities": ["books/page"]}]
+SELECTED = {"namespace": BOOKS, "labels": {"export": "yes"}, "to": AUDIENCE}
+NAMED = {"namespace": BOOKS, "service": "reviews", "port": 9080, "to": AUDIENCE}
+
+
+@pytest.fixture
+def namespaces(user: Api, project: Project, mesh: Config) -> Iterator[None]:
+    """Istio's definitions, and the namespaces that the stacks of the meshes make."""
+    cluster, charts = mesh["memberships"][0]["cluster"], mesh["revisions"][0]["charts"]
+    document = {"cluster": cluster, "charts": charts, "keepOnDestroy": False}
+    stack = project.stack("federation-cluster", {"stack": "cluster", "cluster": document})
+    stack.up()
+    names = ("mesh-east", "mesh-west", BOOKS)
+    try:
+        for name in names:
+            assert user.kubectl("create", "namespace", name).code == 0
+        yield
+    finally:
+        user.kubectl("delete", "namespace", *names)
+        stack.destroy()
+
+
+def federation(export: Config) -> Config:
+    wishes = [{"meshes": ["west"], "namespace": BOOKS}]
+    peers = [
+        {"mesh": "east", "gateway": {"address": "eastwest.east.example.com"}, "imports": wishes},
+        {"mesh": "west", "gateway": {"address": "192.0.2.7"}, "exports": [export]},
+    ]
+    return {"name": "shops", "domain": "shops.example.com", "peers": peers}
+
+
+def member(project: Project, mesh: Config, name: str, document: Config, *offers: Config) -> Stack:
+    cluster = mesh["memberships"][0]["cluster"]
+    config = {"stack": "federation", "federation": document, "member": {"mesh": name, "cluster": cluster}}
+    return project.stack(f"federation-{name}", {**config, **({"offers": list(offers)} if offers else {})})
+
+
+def offered(document: Config, user: Api, directory: Path) -> Config:
+    """What `hosted-mesh exports` prints for west."""
+    file = directory / "federation.yaml"
+    file.write_text(yaml.safe_dump(document))
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "exports", str(file)]
+    options = ["--mesh", "west", "--kubeconfig", str(user.cluster.kubeconfig)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    printed: Config = yaml.safe_load(done.stdout)
+    return printed
+
+
+def existing(user: Api, namespace: str) -> set[str]:
+    found = user.get(KINDS, "-n", namespace)["items"]
+    return {f"{one['kind']} {one['metadata']['name']}" for one in found}
+
+
+@pytest.mark.usefixtures("clean", "namespaces")
+def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
+    project: Project, mesh: Config, user: Api, tools: Tools, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        assert user.kubectl("create", "service", "clusterip", name, "-n", BOOKS, "--tcp=80:8080").code == 0
+    assert user.kubectl("label", "service", "one", "-n", BOOKS, "export=yes").code == 0
+    document = federation(SELECTED)
+    offer = offered(document, user, tmp_path)
+
+    west = member(project, mesh, "west", document, offer)
+    west.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+    host = f"one.{BOOKS}.shops.example.com"
+    assert existing(user, "mesh-west") == {"Gateway shops", "AuthorizationPolicy shops", f"VirtualService shops-{host}"}
+    east = member(project, mesh, "east", document, offer)
+    east.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+    imported = {f"ServiceEntry shops-{host}", f"DestinationRule shops-{host}"}
+    assert existing(user, "mesh-east") == {"AuthorizationPolicy shops", *imported}
+    assert east.outputs()["hosts"] == [host]
+    assert east.up().summary().keys() == {"unchanged"}
+
+    # Another service gets the label: the same two commands, on the side that has it and on the side that wants it.
+    assert user.kubectl("label", "service", "two", "-n", BOOKS, "export=yes").code == 0
+    offer = offered(document, user, tmp_path)
+    assert member(project, mesh, "east", document, offer).up().summary()["created"] == 2
+    assert user.kubectl("delete", "service", "one", "two", "-n", BOOKS).code == 0
+    offer = offered(document, user, tmp_path)
+    refused = member(project, mesh, "east", document, offer).run("preview")
+    assert refused.code != 0
+    assert "imports[0] of east: asks for what west does not export to east" in refused.text
+    assert "Traceback" not in refused.text
+
+    for stack in (east, west):
+        stack.destroy()
+    assert existing(user, "mesh-east") | existing(user, "mesh-west") == set()
+
+
+def test_exports_by_label_need_to_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "federation.yaml"
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "exports", str(file)]
+    for export, code, said in ((SELECTED, 1, "--kubeconfig: is required"), (NAMED, 0, "")):
+        file.write_text(yaml.safe_dump(federation(export)))
+        done = subprocess.run([*command, "--mesh", "west"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, said in done.stderr) == (code, True)

@@ -1,0 +1,195 @@
+"""Two meshes in two clusters, under one root, with east-west gateways and small programs that call each other."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from lightkube import ApiError, Client
+from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.resources.core_v1 import Pod
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Cluster, Sandbox
+from sandbox.proof import workloads
+from sandbox.proof.identity import AGENT
+from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Project, Stack
+from tests.support.authorities import Authority, pem
+
+NAMESPACE = "bookshop"
+CALLER, STRANGER, CALLED = "productpage", "stranger", "reviews"
+PORT = 9080
+DOMAIN = "shops.sandbox.test"
+HOST = f"{CALLED}.{NAMESPACE}.{DOMAIN}"
+PLACES = {"east": "data-plane", "west": "data-plane-2"}
+# Istio's own probe looks every 15 seconds.
+PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
+
+
+def gateway_address(mesh: str) -> str:
+    return f"eastwest.{mesh}.sandbox.test"
+
+
+def mesh_document(sandbox: Sandbox, tools: Tools, mesh: str) -> dict[str, Any]:
+    """The committed mesh with another name, in its own cluster, with a gateway that has a name."""
+    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
+    document: dict[str, Any] = copy.deepcopy(committed["config"]["hosted-mesh:mesh"])
+    cluster = sandbox.clusters[PLACES[mesh]]
+    (revision,), (membership,) = document["revisions"], document["memberships"]
+    document |= {"name": mesh, "trust": {"management": "brought"}}
+    document["controlPlane"]["cluster"]["kubeconfig"] = str(sandbox.kubeconfig)
+    revision["host"] = f"istiod.{mesh}.sandbox.test"
+    revision["exposure"] = {"sourceRanges": [f"{cluster.addresses.wan_address}/32"]}
+    revision["charts"] = {**revision["charts"], "path": str(tools.charts)}
+    membership["cluster"] = {"kubeconfig": str(sandbox.kubeconfig), "context": cluster.name}
+    membership["access"] = {"apiServer": cluster.wan_server}
+    # The name of the imported service leads somewhere, so that callers can look it up: their proxies decide where to.
+    names = f"{gateway_address(mesh)},{HOST}" if mesh == "west" else gateway_address(mesh)
+    service = {
+        "ports": [{"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}],
+        "annotations": {"external-dns.alpha.kubernetes.io/hostname": names},
+    }
+    gateway = {"name": "eastwest", "replicas": 1, "service": service, "chartValues": {"readinessProbe": PROBE}}
+    membership["gateways"] = [gateway]
+    return document
+
+
+def cacerts(root: Authority, mesh: str) -> dict[str, str]:
+    """A mesh's intermediate under the shared root, as the files of `cacerts`."""
+    own = Authority(f"intermediate of {mesh}", root)
+    key = own.key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    certificate = pem(own.certificate).decode()
+    files = {"ca-cert.pem": certificate, "cert-chain.pem": certificate, "ca-key.pem": key.decode()}
+    return files | {"root-cert.pem": pem(root.certificate).decode()}
+
+
+def federation(*callers: str) -> dict[str, Any]:
+    """West exports reviews to these identities of east."""
+    audience = [{"mesh": "east", "identities": list(callers)}]
+    exports = [{"namespace": NAMESPACE, "service": CALLED, "port": PORT, "to": audience}]
+    wishes = [{"meshes": ["west"], "namespace": NAMESPACE, "service": CALLED}]
+    peers = [
+        {"mesh": "east", "gateway": {"address": gateway_address("east")}, "locality": "sandbox/a", "imports": wishes},
+        {"mesh": "west", "gateway": {"address": gateway_address("west")}, "locality": "sandbox/b", "exports": exports},
+    ]
+    return {"name": "shops", "domain": DOMAIN, "peers": peers}
+
+
+@dataclass(frozen=True)
+class Meshes:
+    """Both meshes as they run."""
+
+    sandbox: Sandbox
+    tools: Tools
+    project: Project
+    keys: dict[str, str] = field(default_factory=dict)
+    """A line of each mesh's intermediate key."""
+
+    def cluster(self, mesh: str) -> Cluster:
+        return self.sandbox.clusters[PLACES[mesh]]
+
+    def client(self, mesh: str) -> Client:
+        return client_of(self.cluster(mesh))
+
+    @cached_property
+    def scene(self) -> Scene:
+        """For its ways into Pods' networks; its mesh is east."""
+        mesh = MeshFacts.of(self.project.stack("mesh-east", self._config("east")).outputs())
+        return Scene(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
+
+    def deploy(self) -> None:
+        """Both meshes, by a stack each."""
+        root = Authority("the shared root")
+        for mesh in PLACES:
+            files = cacerts(root, mesh)
+            self.keys[mesh] = files["ca-key.pem"].splitlines()[1]
+            config = {**self._config(mesh), "cacerts": files}
+            self.project.stack(f"mesh-{mesh}", config).up()
+
+    def _config(self, mesh: str) -> dict[str, Any]:
+        return {"stack": "all-in-one", "mesh": mesh_document(self.sandbox, self.tools, mesh)}
+
+    def stack(self, mesh: str, document: Mapping[str, Any]) -> Stack:
+        """A mesh's part of the federation, with a kubeconfig of its own cluster alone."""
+        cluster = {"kubeconfig": str(self.cluster(mesh).kubeconfig), "context": self.cluster(mesh).name}
+        config = {"stack": "federation", "federation": document, "member": {"mesh": mesh, "cluster": cluster}}
+        return self.project.stack(f"federation-{mesh}", config)
+
+    def run_programs(self) -> None:
+        """Callers in east, the called one in west, each under its own account, with strict mutual TLS."""
+        for mesh, names in {"east": (CALLER, STRANGER), "west": (CALLED,)}.items():
+            for manifest in programs(names):
+                eventually(lambda: self._apply(mesh, manifest), seconds=30)  # noqa: B023
+            for name in names:
+                eventually(lambda: self.pod(mesh, name), seconds=90)  # noqa: B023
+
+    def pod(self, mesh: str, name: str) -> PodModel:
+        """The ready Pod of a program, with its sidecar."""
+        for pod in self.client(mesh).list(Pod, namespace=NAMESPACE, labels={"app": name}):
+            conditions = (pod.status.conditions or []) if pod.status else []
+            ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
+            if ready and workloads.has_proxy(pod) and pod.metadata.deletionTimestamp is None:
+                return pod
+        raise NotObserved(f"{name} of {mesh} has no ready Pod with a sidecar")
+
+    def call(self, caller: str, host: str = HOST, path: str = "/") -> tuple[int, str, dict[str, str]]:
+        """What a caller in east gets: status, body, and the headers that arrived, in lower case."""
+        process = self.scene.program_of(self.pod("east", caller), AGENT)
+        own = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{PORT}{path}"
+        fetched = self.scene.in_network_of(process, "http_get.py", own)
+        if fetched["status"] != 200:
+            raise NotObserved(f"the request could not be made: {fetched['body'][:160]}")
+        answer = json.loads(fetched["body"])
+        try:
+            arrived = json.loads(answer["body"])["headers"]
+        except (ValueError, KeyError, TypeError):  # Envoy's own answer
+            arrived = {}
+        return int(answer["status"]), answer["body"], {name.lower(): value for name, value in arrived.items()}
+
+    def _apply(self, mesh: str, manifest: dict[str, Any]) -> None:
+        try:
+            self.client(mesh).apply(workloads.parse(manifest), force=True)
+        except ApiError as error:
+            raise NotObserved(str(error.status.message)) from None
+
+
+def programs(names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    labels = {"istio-injection": "enabled"}
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
+    yield {
+        "apiVersion": "security.istio.io/v1",
+        "kind": "PeerAuthentication",
+        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "spec": {"mtls": {"mode": "STRICT"}},
+    }
+    for name in names:
+        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": name}}
+        yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        ports = [{"name": "http", "port": PORT}]
+        yield {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": {"selector": {"app": name}, "ports": ports},
+        }
+        container = {
+            "name": "app",
+            "image": workloads.IMAGE,
+            "env": [{"name": "PORT", "value": str(PORT)}],
+            "ports": [{"containerPort": PORT}],
+            "readinessProbe": {"httpGet": {"path": "/ready", "port": PORT}, "periodSeconds": 1},
+            "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        }
+        pod = {"metadata": {"labels": {"app": name}}, "spec": {"serviceAccountName": name, "containers": [container]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": pod}
+        yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}

@@ -1,0 +1,121 @@
+"""A request from one mesh to another, over the east-west gateway, on real parts: who gets through, and what is left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from sandbox import clusters
+from sandbox.clusters import Sandbox, Topology
+from sandbox.deployment import POLICY_PACK
+from sandbox.progress import Progress
+from sandbox.proof.scene import NotObserved, eventually
+from sandbox.proof.traffic import arrived_from
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Project
+from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation
+
+LABEL = "hosted-mesh.io/federation"
+KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
+
+
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Meshes]:
+    state = tmp_path_factory.mktemp("federation")
+    try:
+        sandbox: Sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
+        made = Meshes(sandbox, tools, Project.make(tmp_path_factory.mktemp("project"), sandbox, tools))
+        made.deploy()
+        made.run_programs()
+        federate(made, CALLER)
+        yield made
+    finally:
+        clusters.down(state)
+
+
+def federate(meshes: Meshes, *callers: str, of: Iterable[str] = PLACES) -> None:
+    """The meshes' stacks, each by itself, with the policies on. callers: accounts of east that west lets in."""
+    document = federation(*(f"{NAMESPACE}/{name}" for name in callers))
+    for mesh in of:
+        meshes.stack(mesh, document).succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+
+
+def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:
+    """The headers that arrived with a request that is answered so."""
+
+    def look() -> dict[str, str]:
+        got, body, headers = meshes.call(caller)
+        if got != status:
+            raise NotObserved(f"{caller} got {got}, not {status}: {body[:160]}")
+        return headers
+
+    return eventually(look, seconds=45)
+
+
+def test_the_callers_identity_arrives_and_was_verified_at_the_gateway(meshes: Meshes) -> None:
+    headers = answered(meshes, CALLER, 200)
+    at_gateway, at_workload = headers["x-forwarded-client-cert"].split(",")
+    gateway = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
+    assert at_gateway.startswith(f"By={gateway};")
+    assert at_gateway.endswith(f"URI=spiffe://east.mesh.local/ns/{NAMESPACE}/sa/{CALLER}")
+    arrived_from({"x-forwarded-client-cert": at_workload}, gateway)
+
+
+def test_who_is_not_named_is_refused_at_the_gateway_until_named(meshes: Meshes) -> None:
+    """The called program has no policy of its own: the export alone decides."""
+    answered(meshes, STRANGER, 403)
+    federate(meshes, CALLER, STRANGER, of=["west"])
+    answered(meshes, STRANGER, 200)
+    federate(meshes, CALLER, of=["west"])
+    answered(meshes, STRANGER, 403)
+    answered(meshes, CALLER, 200)
+
+
+def test_discovery_shows_both_and_who_imports_from_whom(meshes: Meshes) -> None:
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "discover", "--json"]
+    options = ["--kubeconfig", str(meshes.sandbox.kubeconfig)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60, check=True)
+    found = {one["name"]: one for one in json.loads(done.stdout)["meshes"]}
+    assert {name: one["peers"] for name, one in found.items()} == {"east": ["west"], "west": []}
+    for name, one in found.items():
+        control_plane, data_plane = one["installations"]
+        assert (control_plane["cluster"], control_plane["ready"]) == ("control-plane", "1/1")
+        (gateway,) = data_plane["gateways"]
+        assert (data_plane["cluster"], gateway["ports"]) == (PLACES[name], [15021, 15443])
+        assert gateway["addresses"]
+    (member,) = found["east"]["installations"][1]["members"]
+    assert (member["namespace"], member["proxies"]) == (NAMESPACE, 2)
+
+
+def test_no_key_of_an_authority_and_no_peers_credential_is_in_a_users_etcd(meshes: Meshes) -> None:
+    for mesh, place in PLACES.items():
+        stored: bytes = b"\n".join(value for _, value in meshes.sandbox.clusters[place].etcd_items())
+        assert HOST.encode() in stored  # it is searched where something is to be found
+        for other in PLACES:
+            assert meshes.keys[other].encode() not in stored
+        (peer,) = set(PLACES) - {mesh}
+        assert str(meshes.cluster(peer).wan_server).encode() not in stored
+
+
+def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
+    for mesh in PLACES:
+        meshes.stack(mesh, federation(f"{NAMESPACE}/{CALLER}")).destroy()
+        command = [str(meshes.tools["kubectl"]), f"--kubeconfig={meshes.cluster(mesh).kubeconfig}", "get", KINDS]
+        options = ["--all-namespaces", f"--selector={LABEL}", "--output=name"]
+        done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout == ""
+
+    def refused() -> None:
+        """The name leads to the gateway still, where no server is left for it."""
+        try:
+            got = meshes.call(CALLER)[0]
+        except NotObserved:
+            return
+        if got == 200:
+            raise NotObserved("the request is still answered")
+
+    eventually(refused, seconds=45)

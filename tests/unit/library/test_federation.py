@@ -1,0 +1,274 @@
+"""What a federation makes in each mesh, and what it refuses: pure functions of public facts."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.federation.exports import needs_reading, offer, protocol_of
+from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, Protocol
+from pulumi_hosted_mesh.spec.load import read
+
+from sandbox.clusters.certificates import new_authority
+from tests.unit.library.documents import CERTIFICATE
+
+Manifest = dict[str, Any]
+AUDIENCE = {"mesh": "east", "identities": ["books/page"]}
+REVIEWS = {"namespace": "books", "service": "reviews", "port": 9080, "to": [AUDIENCE]}
+WISH = {"meshes": ["west"], "namespace": "books", "service": "reviews"}
+HOST = "reviews.books.shops.example.com"
+
+
+def peer(mesh: str, **fields: Any) -> Manifest:
+    return {"mesh": mesh, "gateway": {"address": f"eastwest.{mesh}.example.com"}, **fields}
+
+
+def document(*more: Manifest, **fields: Any) -> Manifest:
+    peers = [peer("east", imports=[WISH]), peer("west", exports=[REVIEWS]), *more]
+    return copy.deepcopy({"name": "shops", "domain": "shops.example.com", "peers": peers, **fields})
+
+
+def federation(given: Manifest | None = None) -> Federation:
+    return read(Federation, given or document(), "the federation")
+
+
+def made(given: Manifest, mesh: str, offers: list[Offer] | None = None) -> list[Manifest]:
+    known = federation(given)
+    return objects(known, mesh, offers or [offer(known, one.mesh) for one in known.peers])
+
+
+def by_kind(manifests: list[Manifest], kind: str) -> list[Manifest]:
+    return [one["spec"] for one in manifests if one["kind"] == kind]
+
+
+def test_the_exporter_lets_in_the_identity_that_is_named_for_what_is_exported() -> None:
+    west = made(document(), "west")
+    (gateway,), (route,), (policy,) = (
+        by_kind(west, kind) for kind in ("Gateway", "VirtualService", "AuthorizationPolicy")
+    )
+    (server,) = gateway["servers"]
+    assert server["tls"]["mode"] == "ISTIO_MUTUAL"  # the gateway sees who calls
+    assert (server["port"]["number"], server["hosts"]) == (15443, [HOST])
+    assert route["http"][0]["route"][0]["destination"] == {
+        "host": "reviews.books.svc.cluster.local",
+        "port": {"number": 9080},
+    }
+    assert policy["action"] == "ALLOW"
+    (rule,) = policy["rules"]
+    assert rule["from"] == [{"source": {"principals": ["east.mesh.local/ns/books/sa/page"]}}]
+    assert rule["to"] == [{"operation": {"hosts": [HOST, f"{HOST}:*"]}}]
+    assert rule["when"] == [{"key": "connection.sni", "values": [HOST]}]
+
+
+def test_the_importer_calls_the_peer_s_gateway_and_verifies_its_identity() -> None:
+    east = made(document(), "east")
+    (entry,), (rule,) = by_kind(east, "ServiceEntry"), by_kind(east, "DestinationRule")
+    assert entry["hosts"] == [HOST]
+    assert entry["endpoints"] == [{"address": "eastwest.west.example.com", "ports": {"http": 15443}}]
+    assert (entry["resolution"], entry["location"]) == ("DNS", "MESH_INTERNAL")
+    assert rule["trafficPolicy"]["tls"] == {
+        "mode": "ISTIO_MUTUAL",
+        "sni": HOST,
+        "subjectAltNames": ["spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"],
+    }
+
+
+def test_a_mesh_that_exports_nothing_lets_nobody_in() -> None:
+    (policy,) = by_kind(made(document(), "east"), "AuthorizationPolicy")
+    assert policy == {"selector": {"matchLabels": {"app": "eastwest"}}, "action": "ALLOW"}
+    assert by_kind(made(document(), "east"), "Gateway") == []
+
+
+def test_a_fifth_mesh_changes_nothing_of_those_that_do_not_mention_it() -> None:
+    four = document(peer("north"), peer("south", imports=[{**WISH, "meshes": ["north"]}]))
+    four["peers"][2]["exports"] = [{**REVIEWS, "to": [{"mesh": "south", "identities": ["a/b"]}]}]
+    five = copy.deepcopy(four)
+    five["peers"].append(peer("fifth", imports=[{**WISH, "meshes": ["north"]}], exports=[REVIEWS]))
+    five["peers"][2]["exports"][0]["to"].append({"mesh": "fifth", "identities": ["c/d"]})
+    changed = {mesh for mesh in ("east", "west", "north", "south") if made(four, mesh) != made(five, mesh)}
+    assert changed == {"north"}
+    assert made(five, "fifth")
+
+
+def test_roles_are_symmetrical_and_order_says_nothing() -> None:
+    both = document()
+    both["peers"][0]["exports"] = [{**REVIEWS, "to": [{"mesh": "west", "identities": ["books/page"]}]}]
+    both["peers"][1]["imports"] = [{**WISH, "meshes": ["east"]}]
+
+    def swapped(text: str) -> str:
+        return text.replace("east.", "?.").replace("west.", "east.").replace("?.", "west.")
+
+    east, west = (json.dumps(by_kind(made(both, mesh), "DestinationRule")) for mesh in ("east", "west"))
+    assert east.replace("mesh-west", "mesh-east") == swapped(west)
+    turned = copy.deepcopy(both)
+    turned["peers"].reverse()
+    assert made(turned, "east") == made(both, "east")
+
+
+def test_only_what_is_imported_of_a_peer_is_told() -> None:
+    """No address, identity or name of a mesh reaches one that imports nothing of it."""
+    given = document(peer("north", exports=[{**REVIEWS, "service": "secretly"}]))
+    east = json.dumps(made(given, "east"))
+    assert "north" not in east
+    assert "secretly" not in east
+
+
+def test_labels_select_services_and_each_port_has_a_name() -> None:
+    given = document()
+    given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": "yes"}, "to": [AUDIENCE]}]
+    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    assert needs_reading(federation(given), "west")
+
+    def service(name: str, namespace: str, labels: Manifest, *ports: Manifest) -> Manifest:
+        metadata = {"name": name, "namespace": namespace, "labels": labels}
+        return {"metadata": metadata, "spec": {"ports": list(ports)}}
+
+    grpc, plain = {"name": "grpc-api", "port": 9000}, {"name": "web", "port": 80, "appProtocol": "http"}
+    services = [
+        service("one", "books", {"export": "yes"}, plain),
+        service("two", "books", {"export": "yes"}, grpc, plain, {"name": "dns", "port": 53, "protocol": "UDP"}),
+        service("hidden", "books", {}, plain),
+        service("three", "else", {"export": "yes"}, plain),
+    ]
+    offered = offer(federation(given), "west", services)
+    assert [(one.host, one.port, one.protocol.value) for one in offered.services] == [
+        ("grpc-api.two.books.shops.example.com", 9000, "GRPC"),
+        ("one.books.shops.example.com", 80, "HTTP"),
+        ("web.two.books.shops.example.com", 80, "HTTP"),
+    ]
+    east = made(given, "east", [offered, offer(federation(given), "east")])
+    assert [one["hosts"] for one in by_kind(east, "ServiceEntry")] == [[one.host] for one in offered.services]
+    # When a service goes, so does what stands for it.
+    fewer = offer(federation(given), "west", services[:1])
+    east = made(given, "east", [fewer, offer(federation(given), "east")])
+    assert [one["hosts"] for one in by_kind(east, "ServiceEntry")] == [["one.books.shops.example.com"]]
+
+
+@pytest.mark.parametrize(
+    ("port", "protocol"),
+    [
+        ({"name": "http"}, Protocol.HTTP),
+        ({"name": "http2-x"}, Protocol.HTTP2),
+        ({"name": "x", "appProtocol": "kubernetes.io/h2c"}, Protocol.HTTP2),
+        ({"name": "grpc-web-x"}, Protocol.GRPC),
+        ({"name": "mysql"}, Protocol.TCP),
+        ({}, Protocol.TCP),
+    ],
+)
+def test_what_a_port_speaks(port: Manifest, protocol: Protocol) -> None:
+    assert protocol_of(port) is protocol
+
+
+def test_tcp_has_a_server_of_its_own_and_no_rule_by_host_header() -> None:
+    given = document()
+    given["peers"][1]["exports"] = [REVIEWS, {**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"}]
+    west = made(given, "west")
+    (gateway,), (policy,) = by_kind(west, "Gateway"), by_kind(west, "AuthorizationPolicy")
+    assert [(one["port"]["protocol"], one["hosts"]) for one in gateway["servers"]] == [
+        ("HTTPS", [HOST]),
+        ("TLS", ["db.books.shops.example.com"]),
+    ]
+    assert ["to" in rule for rule in policy["rules"]] == [False, True]
+
+
+def test_a_renamed_import_is_asked_for_by_the_name_that_it_is_exported_as() -> None:
+    given = document()
+    given["peers"][0]["imports"] = [{**WISH, "host": "reviews.partner.example.com"}]
+    east = made(given, "east")
+    (entry,), (rule,), (route,) = (
+        by_kind(east, kind) for kind in ("ServiceEntry", "DestinationRule", "VirtualService")
+    )
+    assert entry["hosts"] == [rule["host"]] == ["reviews.partner.example.com"]
+    assert rule["trafficPolicy"]["tls"]["sni"] == HOST
+    assert route["http"][0]["rewrite"] == {"authority": HOST}
+
+
+def test_several_meshes_serve_one_import_by_locality() -> None:
+    given = document(peer("north", exports=[REVIEWS], locality="eu-north/b"))
+    given["peers"][1]["locality"] = "eu-west/a"
+    given["peers"][0]["imports"] = [{**WISH, "meshes": ["north", "west"]}]
+    east = made(given, "east")
+    (entry,), (rule,) = by_kind(east, "ServiceEntry"), by_kind(east, "DestinationRule")
+    assert [one["locality"] for one in entry["endpoints"]] == ["eu-north/b", "eu-west/a"]
+    policy = rule["trafficPolicy"]
+    assert len(policy["tls"]["subjectAltNames"]) == 2
+    assert policy["loadBalancer"]["localityLbSetting"] == {"enabled": True}
+    assert policy["outlierDetection"]["maxEjectionPercent"] == 100
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (document(peer("east", gateway={"address": "x.example.com"})), "peers has two with one mesh, east"),
+        (document(peer("north", network="west")), "peers has two with one network, west"),
+        (document(peer("north", trustDomain="west.mesh.local")), "peers has two with one trustDomain, west.mesh.local"),
+        (
+            document(peer("north", gateway={"address": "eastwest.west.example.com"})),
+            "peers has two with one gateway.address",
+        ),
+        (document(peer("north", imports=[{"meshes": ["nobody"]}])), "imports[0].meshes of north names nobody"),
+        (document(peer("north", imports=[{"meshes": ["north"]}])), "names the mesh itself"),
+        (document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "mesh": "x"}]}])), "exports[0].to of north"),
+        (document(peer("north"), groups=[{"name": "g", "meshes": ["east", "north"]}]), "and no group has both"),
+        (document(groups=[{"name": "g", "meshes": ["east", "gone"]}]), "group g names gone, which is no peer"),
+        (document(trust="partial"), "trust: must be"),
+        (document(peer("north", exports=[{**REVIEWS, "to": []}])), "exports[0].to"),
+        (document(peer("north", exports=[{**REVIEWS, "port": None}])), "port is required with service"),
+        (document(peer("north", exports=[{**REVIEWS, "labels": {"a": "b"}}])), "labels would select nothing"),
+        (
+            document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "identities": ["*/page"]}]}])),
+            "must be a namespace and a service account",
+        ),
+        (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster knows"),
+        (document(peer("north", kubeconfig="~/.kube/config")), "kubeconfig: is not a field"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(given: Manifest, rule: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        federation(given)
+    assert rule in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("imports", "rule"),
+    [
+        ([{**WISH, "service": "ratings"}], "imports[0] of east: asks for what west does not export to east"),
+        ([WISH, {**WISH, "service": None}], f"imports[1] of east: has host {HOST}, and so has another import"),
+        ([{**WISH, "meshes": ["west", "north"]}], "imports[0] of east: asks for what north does not export to east"),
+        ([{"meshes": ["south"]}], "needs what south exports, which is not given"),
+    ],
+)
+def test_imports_that_nobody_can_serve_are_refused(imports: list[Manifest], rule: str) -> None:
+    south = peer("south", exports=[{"namespace": "books", "to": [AUDIENCE]}])
+    given = document(peer("north"), south)
+    given["peers"][0]["imports"] = imports
+    known = federation(given)
+    told = [offer(known, mesh) for mesh in ("east", "west", "north")]
+    with pytest.raises(InvalidInputError) as error:
+        objects(known, "east", told)
+    assert rule in str(error.value)
+
+
+def test_roots_that_differ_are_said_with_the_way_to_one_root() -> None:
+    given = document()
+    given["peers"][0]["rootCertificate"] = CERTIFICATE
+    given["peers"][1]["rootCertificate"] = new_authority("another").certificate.decode()
+    with pytest.raises(InvalidInputError) as error:
+        federation(given)
+    assert "east and west have different roots" in str(error.value)
+    assert "holds both roots" in str(error.value)
+    assert "BEGIN" not in str(error.value)
+    given["peers"][1]["rootCertificate"] = CERTIFICATE + "\n"
+    assert federation(given)
+
+
+def test_an_exported_name_may_have_a_suffix_of_its_own() -> None:
+    given = document()
+    given["peers"][1]["exports"] = [{**REVIEWS, "host": "reviews.partners.example.org"}]
+    (entry,) = by_kind(made(given, "east"), "ServiceEntry")
+    assert entry["hosts"] == ["reviews.partners.example.org"]
