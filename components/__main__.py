@@ -10,7 +10,9 @@ if __name__ == "__main__":
         components=[
             hosted_mesh.DataPlaneAccess,
             hosted_mesh.DataPlaneCrds,
+            hosted_mesh.DnsEdge,
             hosted_mesh.ExternalControlPlane,
+            hosted_mesh.ExternalDNSBridge,
             hosted_mesh.HostedMesh,
             hosted_mesh.MeshFederation,
             hosted_mesh.MeshRoot,

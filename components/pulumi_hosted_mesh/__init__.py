@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess, DataPlaneAccessArgs
     from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds, DataPlaneCrdsArgs
     from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane, RemoteDataPlaneArgs
+    from pulumi_hosted_mesh.dns.bridge import ExternalDNSBridge, ExternalDNSBridgeArgs
+    from pulumi_hosted_mesh.dns.document import read_dns_bridge
+    from pulumi_hosted_mesh.dns.edge import DnsEdge, DnsEdgeArgs
     from pulumi_hosted_mesh.federation.mesh_federation import MeshFederation, MeshFederationArgs
     from pulumi_hosted_mesh.problems import InvalidInputError
     from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshRootArgs, MeshTrust, MeshTrustArgs, cacerts
@@ -35,6 +38,9 @@ _HOMES: Final = {
     "data_plane.crds": ("DataPlaneCrds", "DataPlaneCrdsArgs"),
     "data_plane.remote": ("RemoteDataPlane", "RemoteDataPlaneArgs"),
     "federation.mesh_federation": ("MeshFederation", "MeshFederationArgs"),
+    "dns.bridge": ("ExternalDNSBridge", "ExternalDNSBridgeArgs"),
+    "dns.document": ("read_dns_bridge",),
+    "dns.edge": ("DnsEdge", "DnsEdgeArgs"),
     "problems": ("InvalidInputError",),
     "trust.authorities": ("MeshRoot", "MeshRootArgs", "MeshTrust", "MeshTrustArgs", "cacerts"),
 }
@@ -48,8 +54,12 @@ __all__ = [
     "DataPlaneCluster",
     "DataPlaneCrds",
     "DataPlaneCrdsArgs",
+    "DnsEdge",
+    "DnsEdgeArgs",
     "ExternalControlPlane",
     "ExternalControlPlaneArgs",
+    "ExternalDNSBridge",
+    "ExternalDNSBridgeArgs",
     "HostedMesh",
     "HostedMeshArgs",
     "InvalidInputError",
@@ -64,6 +74,7 @@ __all__ = [
     "cacerts",
     "data_plane_secret",
     "declassify",
+    "read_dns_bridge",
     "read_mesh",
 ]
 

@@ -600,3 +600,189 @@ class OfferArgs(TypedDict):
     """Who exports."""
     services: NotRequired[list[OfferedServiceArgs]]
     """What it exports."""
+
+
+class EdgeArgs(TypedDict):
+    """A data plane's cluster whose users publish names."""
+
+    name: str
+    """Unique; also who owns its records, so a new name is a new owner."""
+    labels: NotRequired[dict[str, str]]
+    """What providers select it by."""
+    sources: NotRequired[list[str]]
+    """What names come from. The kinds must be installed: external-dns does not start without them."""
+    api_server: NotRequired[str]
+    """Address of its API server as the control plane's Pods reach it, `https://HOST:PORT`; by default the one in the
+    edge's kubeconfig."""
+    publishes: NotRequired[bool]
+    """False for an edge that hosts no user-facing service: nothing runs for it."""
+
+
+class ZoneArgs(TypedDict):
+    """A domain in which edges may publish."""
+
+    name: str
+    """The domain. `{edge}` stands for the edge's name: `{edge}.example.com` is another zone for each edge."""
+    shared: NotRequired[bool]
+    """True lets all edges of the provider publish the same names: all targets are answered, and an edge that leaves
+    takes its own. False: a zone has one edge, which owns every name in it."""
+
+
+class CoreDnsArgs(TypedDict):
+    """CoreDNS with its etcd plug-in: records are keys of an etcd."""
+
+    endpoints: list[str]
+    """Addresses of etcd, `https://HOST:PORT`."""
+    prefix: NotRequired[str]
+    """The plug-in's `path`, with a slash at both ends."""
+
+
+class Rfc2136Args(TypedDict):
+    """A name server that takes dynamic updates: BIND, Knot, PowerDNS, Windows."""
+
+    host: str
+    """Name or address of the primary server."""
+    port: NotRequired[int]
+    """Its port."""
+    server_zones: list[str]
+    """The zones that the server has; those of `zones` lie in them."""
+    tsig_key_name: NotRequired[str]
+    """Name of the key; its secret is the credential `tsig-secret`. Required unless `authentication: none`."""
+    tsig_algorithm: NotRequired[str]
+    """Algorithm of the key."""
+
+
+class Route53Args(TypedDict):
+    """Amazon Route 53."""
+
+    zone_type: NotRequired[str]
+    """Only public or only private zones; by default both."""
+    assume_role: NotRequired[str]
+    """ARN of a role to take on."""
+    evaluate_target_health: NotRequired[bool]
+    """Aliases follow the health of their targets."""
+
+
+class GoogleArgs(TypedDict):
+    """Google Cloud DNS."""
+
+    project: str
+    """The Google project that has the zones."""
+    visibility: NotRequired[str]
+    """Only public or only private zones; by default both."""
+
+
+class AzureArgs(TypedDict):
+    """Azure DNS."""
+
+    resource_group: str
+    """Of the zones."""
+    subscription: str
+    """Of the zones."""
+    private: NotRequired[bool]
+    """Private zones."""
+
+
+class CloudflareArgs(TypedDict):
+    """Cloudflare."""
+
+    proxied: NotRequired[bool]
+    """Answers lead to Cloudflare's proxies."""
+
+
+class WebhookArgs(TypedDict):
+    """A provider that speaks external-dns' webhook interface, which has no authentication."""
+
+    url: str
+    """Its address, within the control plane's cluster."""
+
+
+class OtherArgs(TypedDict):
+    """Any other provider of external-dns, passed through."""
+
+    provider: str
+    """Its name, as in `--provider`."""
+    flags: NotRequired[list[str]]
+    """More arguments, `--name=value`. What the bridge sets is refused, and so are secrets: external-dns takes each
+    argument as a variable too, `EXTERNAL_DNS_<NAME>`, and those are credentials."""
+
+
+class DnsProviderArgs(TypedDict):
+    """One DNS server, or one account with a DNS service."""
+
+    id: str
+    """Unique; also in the names of what is made for it."""
+    type: str
+    """What it is; its parameters are in the section of that name."""
+    project: NotRequired[str]
+    """Whose it is, for people; a label of its objects."""
+    location: NotRequired[str]
+    """Where it is, for people; a label of its objects."""
+    authentication: NotRequired[str]
+    """`credentials`: the program gives them. `workload-identity`: the cloud knows external-dns by its ServiceAccount.
+    `none`: the provider asks for nothing."""
+    service_account_annotations: NotRequired[dict[str, str]]
+    """Annotations by which the cloud knows the ServiceAccount, with `workload-identity`."""
+    owned_domains: NotRequired[list[str]]
+    """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
+    zones: list[ZoneArgs]
+    """Where its edges may publish."""
+    selector: NotRequired[dict[str, str]]
+    """Labels of the edges that publish by it; empty means all."""
+    record_selector: NotRequired[dict[str, str]]
+    """Labels of the DNSEndpoints that it publishes, as for an internal and an external view; empty means all."""
+    policy: NotRequired[str]
+    """`upsert-only` never deletes a record."""
+    record_types: NotRequired[list[str]]
+    """Types that are published."""
+    ttl: NotRequired[int]
+    """Of records that ask for none, in seconds."""
+    answers: NotRequired[str]
+    """`weighted` and `geographic` take the weights and regions of the records' own annotations."""
+    coredns: NotRequired[CoreDnsArgs]
+    """Parameters of `type: coredns`."""
+    rfc2136: NotRequired[Rfc2136Args]
+    """Parameters of `type: rfc2136`."""
+    route53: NotRequired[Route53Args]
+    """Parameters of `type: route53`."""
+    google: NotRequired[GoogleArgs]
+    """Parameters of `type: google`."""
+    azure: NotRequired[AzureArgs]
+    """Parameters of `type: azure`."""
+    cloudflare: NotRequired[CloudflareArgs]
+    """Parameters of `type: cloudflare`."""
+    webhook: NotRequired[WebhookArgs]
+    """Parameters of `type: webhook`."""
+    other: NotRequired[OtherArgs]
+    """Parameters of `type: other`."""
+
+
+class ImagesArgs(TypedDict):
+    """What runs on the control plane."""
+
+    external_dns: NotRequired[str]
+    """external-dns v0.21."""
+    python: NotRequired[str]
+    """Any image with python3 (3.11 or later) on PATH; the edges' writers run in it."""
+
+
+class DnsBridgeArgs(TypedDict):
+    """The DNS bridge: edges, providers, and what runs between them on the control plane."""
+
+    namespace: NotRequired[str]
+    """Of all that runs, on the control plane."""
+    owner: NotRequired[str]
+    """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
+    edges: list[EdgeArgs]
+    """Clusters that publish."""
+    providers: list[DnsProviderArgs]
+    """DNS servers and services."""
+    interval_seconds: NotRequired[int]
+    """Records are compared with the provider's so often; changes in an edge are published at once."""
+    nameservers: NotRequired[list[str]]
+    """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
+    cluster's own. They must know the names of the edges' API servers too."""
+    images: NotRequired[ImagesArgs]
+    """What runs."""
+    wait_until_ready: NotRequired[bool]
+    """False does not wait for the Pods, nor notice that they do not start."""

@@ -21,6 +21,10 @@ FEDERATION_LABEL: Final = f"{PREFIX}/federation"
 """On what a federation makes in a mesh; its value is the federation's name."""
 PEERS_ANNOTATION: Final = f"{PREFIX}/peers"
 """On what is imported: the meshes that export it, separated by commas."""
+DNS_EDGE_LABEL: Final = f"{PREFIX}/dns-edge"
+DNS_PROVIDER_LABEL: Final = f"{PREFIX}/dns-provider"
+PROJECT_LABEL: Final = f"{PREFIX}/project"
+LOCATION_LABEL: Final = f"{PREFIX}/location"
 
 # Annotations.
 KUBECONFIG_DIGEST_ANNOTATION: Final = f"{PREFIX}/kubeconfig-digest"
@@ -30,6 +34,8 @@ ROOT_DIGEST_ANNOTATION: Final = f"{PREFIX}/root-certificate-digest"
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On the exposed Service when the document says that everybody may connect; the policies ask for it."""
+READ_AT_START_ANNOTATION: Final = f"{PREFIX}/read-at-start"
+"""On the DNS bridge's Pods: versions of the Secrets and ConfigMaps that they were started with."""
 SKIP_AWAIT_ANNOTATION: Final = "pulumi.com/skipAwait"
 WAIT_FOR_ANNOTATION: Final = "pulumi.com/waitFor"
 PATCH_FORCE_ANNOTATION: Final = "pulumi.com/patchForce"
@@ -70,9 +76,19 @@ TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
 TYPE_ISTIOD: Final = f"{PACKAGE}:index:IstiodRevision"
 TYPE_MESH_FEDERATION: Final = f"{PACKAGE}:index:MeshFederation"
 TYPE_HOSTED_MESH: Final = f"{PACKAGE}:index:HostedMesh"
+TYPE_DNS_EDGE: Final = f"{PACKAGE}:index:DnsEdge"
+TYPE_EXTERNAL_DNS_BRIDGE: Final = f"{PACKAGE}:index:ExternalDNSBridge"
+
+DNS_NAMESPACE: Final = "hosted-mesh-dns"
+"""On an edge: where the DNS bridge's accounts are, and the DNSEndpoints that it makes."""
 
 # Provider resources are named by role, so that a plan shows where a resource goes.
 PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "data-plane-cluster"}
+
+
+def managed_labels(role: str) -> dict[str, str]:
+    """The ownership labels of an object that belongs to no mesh."""
+    return {MANAGED_BY_LABEL: MANAGED_BY, ROLE_LABEL: role}
 
 
 def labels(mesh: str, role: str) -> dict[str, str]:

@@ -46,6 +46,11 @@ CONTROL_PLANE_TYPES: Final = frozenset(
 )
 """Components whose resources, keys included, are the control plane's."""
 DATA_PLANE_TYPES: Final = frozenset(
-    {f"{PACKAGE}:index:DataPlaneAccess", f"{PACKAGE}:index:DataPlaneCrds", TYPE_REMOTE_DATA_PLANE}
+    {
+        f"{PACKAGE}:index:DataPlaneAccess",
+        f"{PACKAGE}:index:DataPlaneCrds",
+        f"{PACKAGE}:index:DnsEdge",
+        TYPE_REMOTE_DATA_PLANE,
+    }
 )
 """Components whose resources are the data plane's."""

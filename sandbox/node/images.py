@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,8 @@ class Image:
 
     program: what is run, for people and for the image id. tools: path in the container -> name in the tool directory
     (data files of the real image too). sources: path in the container -> file of this package. python: needs this
-    machine's interpreter, which then comes first in the entrypoint. uid, gid: of the image's USER.
+    machine's interpreter, which then comes first in the entrypoint. interpreter: path in the container at which the
+    image has it under its own name, for a Pod's own command. uid, gid: of the image's USER.
     """
 
     program: str
@@ -30,6 +32,7 @@ class Image:
     tools: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, Path] = field(default_factory=dict)
     python: bool = False
+    interpreter: str = ""
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": _DEFAULT_PATH})
 
 
@@ -51,6 +54,23 @@ IMAGES: Mapping[str, Image] = {
             "/usr/local/bin/nft": "nft",
             "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json",
         },
+    ),
+    # Their images' users: kubernetes-sigs' base image has nonroot.
+    "external-dns": Image(
+        program="external-dns",
+        entrypoint=("/ko-app/external-dns",),
+        uid=65532,
+        gid=65532,
+        tools={"/ko-app/external-dns": "external-dns"},
+    ),
+    "coredns": Image(program="coredns", entrypoint=("/coredns",), tools={"/coredns": "coredns"}),
+    "etcd": Image(program="etcd", entrypoint=("/usr/local/bin/etcd",), tools={"/usr/local/bin/etcd": "etcd"}),
+    "knot": Image(program="knotd", entrypoint=("/usr/local/bin/knotd",), tools={"/usr/local/bin/knotd": "knotd"}),
+    "python": Image(
+        program="python3",
+        entrypoint=("/usr/local/bin/python3",),
+        python=True,
+        interpreter="/usr/local/bin/python3",
     ),
     "sample": Image(
         program="sample",
@@ -95,7 +115,7 @@ def files(image: Image, bin_dir: Path) -> Files:
     beside its own directory, so its whole cache entry is bound where it is, and the tool is a link to it.
     """
     bound = {path: str(source) for path, source in image.sources.items()}
-    linked: dict[str, str] = {}
+    linked = {image.interpreter: _interpreter()} if image.interpreter else {}
     for path, name in image.tools.items():
         tool = (bin_dir / name).resolve(strict=True)
         entry = tool.parent.parent
@@ -110,9 +130,15 @@ def files(image: Image, bin_dir: Path) -> Files:
 def image_id(image: Image, bin_dir: Path) -> str:
     """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
     main = image.entrypoint[0]
+    if main == image.interpreter:
+        return f"sandbox-process:{image.program}@sha256:{_digest(_interpreter(), 0)}"
     path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]
     status = path.stat()
     return f"sandbox-process:{image.program}@sha256:{_digest(str(path.resolve()), status.st_mtime_ns)}"
+
+
+def _interpreter() -> str:
+    return str(Path(sys.executable).resolve())
 
 
 @functools.cache

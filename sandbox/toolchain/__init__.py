@@ -18,7 +18,7 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import Cancelled, Job
 from sandbox.progress import Progress
 from sandbox.toolchain import on_path
-from sandbox.toolchain.catalogue import CHARTS, FITS, FOR_PEOPLE, NAMES, PULUMI_FAMILY, SOURCES, Source
+from sandbox.toolchain.catalogue import CHARTS, FITS, NAMES, PULUMI_FAMILY, SOURCES, WHEN_WANTED, Source
 from sandbox.toolchain.go_compiler import Go, find_go, needed_version
 from sandbox.toolchain.go_sets import GoSet
 
@@ -54,12 +54,12 @@ class Tools:
 def ensure(names: Collection[str] | None = None, *, progress: Progress) -> Tools:
     """Finds, downloads or builds the programs of these names and says what was used.
 
-    None: all that the sandbox runs, and the charts; not what is only FOR_PEOPLE.
+    None: all that the sandbox runs, and the charts; not what is made WHEN_WANTED.
 
     The first time this takes minutes; afterwards it only looks. Two runs at once share the work: one makes a part, the
     other waits for it and says so. Raises SandboxError.
     """
-    wanted = set(NAMES) - FOR_PEOPLE if names is None else set(names)
+    wanted = set(NAMES) - WHEN_WANTED if names is None else set(names)
     if unknown := sorted(wanted - set(NAMES)):
         raise SandboxError(f"There is no tool {unknown[0]!r}.", why=f"there are: {', '.join(NAMES)}")
     root = cache_dir() / "tools"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sandbox.toolchain.debian import NFTABLES, DebianPackage
+from sandbox.toolchain.debian import KNOT, NFTABLES, DebianPackage
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
 from sandbox.toolchain.on_path import Fit
 from sandbox.toolchain.wheels import Wheel
@@ -27,6 +27,7 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
 
 
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
+_EXTERNAL_DNS_VERSION = "sigs.k8s.io/external-dns/pkg/apis/externaldns.Version"
 ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
 _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
 
@@ -117,6 +118,14 @@ SOURCES: tuple[Source, ...] = (
         provides=("coredns",),
         builds=(Build(("tool",)),),
     ),
+    KNOT,
+    GoSet(
+        name="external-dns",
+        folder="external-dns",
+        title="external-dns v0.21.0",
+        provides=("external-dns",),
+        builds=(Build(("tool",), variables=((_EXTERNAL_DNS_VERSION, "v0.21.0"),)),),
+    ),
     GoSet(
         name="istioctl",
         folder="istio",
@@ -130,8 +139,8 @@ SOURCES: tuple[Source, ...] = (
 
 CHARTS = "istio-charts"  # the source that has the charts
 NAMES: tuple[str, ...] = tuple(name for source in SOURCES for name in source.provides)
-# Nothing of ours runs it, so it is not waited for before it is wanted: `make shell` makes it.
-FOR_PEOPLE = frozenset({"istioctl"})
+# Nothing that `make up` starts runs these, so they are not waited for: `make shell` makes all, the DNS tests theirs.
+WHEN_WANTED = frozenset({"external-dns", "istioctl", "knotd"})
 
 _KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
 _ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))
@@ -150,6 +159,8 @@ FITS: Mapping[str, Fit] = {
     "pilot-agent": _ISTIO,
     "istioctl": Fit(("version", "--remote=false", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32)),
     "envoy": Fit(("--version",), r"/(\d+\.\d+\.\d+)/Clean/RELEASE", (1, 40, 0), (2,)),
+    "external-dns": Fit(("--version",), r"^v(\d+\.\d+\.\d+)$", (0, 21, 0), (0, 22)),
+    "knotd": Fit(("--version",), r"^knotd \(Knot DNS\), version (\d+\.\d+\.\d+)", (3, 0, 0), (4,)),
     # 1.0.1 is the least that kube-proxy's nftables mode takes.
     "nft": Fit(("--version",), r"^nftables v(\d+\.\d+\.\d+)", (1, 0, 1), (2,)),
 }

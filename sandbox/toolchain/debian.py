@@ -1,4 +1,4 @@
-"""`nft` from Debian's (or Ubuntu's) packages, unpacked into the cache: nothing is installed and no right is needed."""
+"""Programs of Debian's (or Ubuntu's) packages, unpacked into the cache: nothing is installed, no right is needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.cache import content_key
 from sandbox.errors import SandboxError
 from sandbox.jobs import Job
 
-_INSTALL = "install nftables with your system's package manager (apt, dnf, ...), then run the same command again."
+_INSTALL = "install {} with your system's package manager (apt, dnf, ...), then run the same command again."
 # Essential parts of the running system: another C library than the program loader's would crash the program.
 _FROM_SYSTEM = ("libc6_", "libgcc-s1_", "gcc-")
 _LIMIT, _STALL = 600.0, 90.0  # seconds
@@ -47,20 +47,22 @@ class DebianPackage:
         if missing:
             raise SandboxError(
                 f"`{self.provides[0]}` is needed and is neither on PATH nor to be had here without {missing[0]}.",
-                fix=_INSTALL,
+                fix=_INSTALL.format(self.name),
             )
         options = self._options(into / "apt")
         job.note("reading the package lists of the system's mirror")
-        job.run(["apt-get", *options, "update"], limit=_LIMIT, stall=_STALL, fix=_INSTALL)
+        job.run(["apt-get", *options, "update"], limit=_LIMIT, stall=_STALL, fix=_INSTALL.format(self.name))
         job.note(f"downloading {self.name} and its libraries")
         fetch = ["install", "--yes", "--download-only", "--no-install-recommends", self.name]
-        job.run(["apt-get", *options, *fetch], limit=_LIMIT, stall=_STALL, fix=_INSTALL)
+        job.run(["apt-get", *options, *fetch], limit=_LIMIT, stall=_STALL, fix=_INSTALL.format(self.name))
         for package in sorted((into / "apt" / "cache" / "archives").glob("*.deb")):
             if not package.name.startswith(_FROM_SYSTEM):
-                job.run(["dpkg-deb", "-x", str(package), str(into / "system")], limit=60, fix=_INSTALL)
+                job.run(
+                    ["dpkg-deb", "-x", str(package), str(into / "system")], limit=60, fix=_INSTALL.format(self.name)
+                )
         shutil.rmtree(into / "apt")
         self._wrapper(into / "bin" / self.provides[0])
-        job.run([str(into / "bin" / self.provides[0]), "--version"], limit=30, fix=_INSTALL)
+        job.run([str(into / "bin" / self.provides[0]), "--version"], limit=30, fix=_INSTALL.format(self.name))
 
     def _options(self, own: Path) -> list[str]:
         """apt with lists, cache and an empty package database of its own, so that an ordinary user may run it."""
@@ -104,3 +106,4 @@ class DebianPackage:
 
 
 NFTABLES = DebianPackage(name="nftables", provides=("nft",), program="usr/sbin/nft")
+KNOT = DebianPackage(name="knot", provides=("knotd",), program="usr/sbin/knotd")

@@ -188,7 +188,7 @@ def test_an_unknown_image_stays_pending_and_says_why(kubectl: Kubectl) -> None:
                          container_of(kubectl, "unknown")["state"]["waiting"])  # fmt: skip
     assert waiting["reason"] == "ErrImagePull"
     assert "nginx:1" in waiting["message"]
-    assert "pilot, proxyv2, sample" in waiting["message"]
+    assert "coredns, etcd, external-dns, knot, pilot, proxyv2, python, sample" in waiting["message"]
     assert kubectl.get("pod", "unknown")["status"]["phase"] == "Pending"
 
 

@@ -15,9 +15,9 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_MESH_TRUST,
         vocabulary.TYPE_EXTERNAL_CONTROL_PLANE,
         vocabulary.TYPE_ISTIOD,
-        f"{vocabulary.PACKAGE}:index:ExternalDNSBridge",
         # Its objects go to the data plane and are public; a secret among them would be the control plane's.
         vocabulary.TYPE_MESH_FEDERATION,
+        vocabulary.TYPE_EXTERNAL_DNS_BRIDGE,
     }
 )
 """Components of the control plane's: a secret of a resource below one of them is the control plane's."""
@@ -25,6 +25,7 @@ DATA_PLANE_TYPES: Final = frozenset(
     {
         vocabulary.TYPE_DATA_PLANE_ACCESS,
         vocabulary.TYPE_DATA_PLANE_CRDS,
+        vocabulary.TYPE_DNS_EDGE,
         vocabulary.TYPE_REMOTE_DATA_PLANE,
     }
 )

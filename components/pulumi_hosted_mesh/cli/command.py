@@ -18,12 +18,14 @@ from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
+from pulumi_hosted_mesh.dns import plan
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
 from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
 from pulumi_hosted_mesh.spec.load import read_file
@@ -41,6 +43,7 @@ class Kind(StrEnum):
     ENDPOINT = "endpoint"
     FEDERATION = "federation"
     OFFER = "offer"
+    DNS = "dns"
     STACK = "stack"
 
 
@@ -68,6 +71,12 @@ def validate(
         elif kind is Kind.OFFER:
             offer = read_file(Offer, document)
             print(f"{document}: {len(offer.services)} services that {offer.mesh} offers")
+        elif kind is Kind.DNS:
+            bridge = read_file(DnsBridge, document)
+            for warning in plan.warnings(bridge):
+                print(f"warning: {warning}", file=sys.stderr)
+            for pair in plan.pairs(bridge):
+                print(f"{document}: {pair.edge.name} by {pair.provider.id} in {', '.join(pair.include)}")
         else:
             print(
                 "A stack's file is checked by `pulumi preview`; editors check it by `hosted-mesh schema`",

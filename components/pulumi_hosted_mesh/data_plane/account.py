@@ -135,7 +135,7 @@ class Account:
         if grant.everywhere:
             metadata = meta.v1.ObjectMetaArgs(name=grant.role, labels=dict(self.labels))
             wide = rbac.v1.ClusterRole(name, metadata=metadata, rules=rules, opts=cluster.options(parent))
-            return rbac.v1.ClusterRoleBinding(
+            return rbac.v1.ClusterRoleBinding(  # type: ignore[no-any-return]
                 name,
                 metadata=metadata,
                 role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="ClusterRole", name=grant.role),
@@ -144,7 +144,7 @@ class Account:
             )
         metadata = self._metadata(grant.role)
         inner = rbac.v1.Role(name, metadata=metadata, rules=rules, opts=cluster.options(parent, depends_on=[namespace]))
-        return rbac.v1.RoleBinding(
+        return rbac.v1.RoleBinding(  # type: ignore[no-any-return]
             name,
             metadata=metadata,
             role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="Role", name=grant.role),

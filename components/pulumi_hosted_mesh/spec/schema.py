@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pulumi_hosted_mesh.spec import typed_dicts
 from pulumi_hosted_mesh.spec.cluster import ClusterBase
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
 from pulumi_hosted_mesh.spec.fields import Model
@@ -78,6 +79,12 @@ def offer_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, **schema, "title": "Offer of a peer"}
 
 
+def dns_schema() -> dict[str, Any]:
+    """JSON Schema of the DNS bridge's document."""
+    schema = _schema_of(DnsBridge)
+    return {"$schema": DIALECT, **schema, "title": "DNS bridge document"}
+
+
 def stack_schema() -> dict[str, Any]:
     """JSON Schema of a `Pulumi.<stack>.yaml` file: our keys are checked, other keys are left to Pulumi."""
     settings = _schema_of(StackSettings)
@@ -109,6 +116,7 @@ SCHEMAS = {
     HERE / "endpoint.schema.json": endpoint_schema,
     HERE / "federation.schema.json": federation_schema,
     HERE / "offer.schema.json": offer_schema,
+    HERE / "dns.schema.json": dns_schema,
     HERE / "stack.schema.json": stack_schema,
 }
 """The committed files, and what makes each."""

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import Access, DataPlane, DataPlaneSettings
+from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import ExternalExposure, LoadBalancerExposure
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -24,7 +25,7 @@ from pulumi_hosted_mesh.spec.load import models_in
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 INPUTS = Path(__file__).parent.parent / "inputs.py"
-ROOTS: tuple[type[BaseModel], ...] = (Mesh, DataPlane, EndpointDocument, Federation, Offer)
+ROOTS: tuple[type[BaseModel], ...] = (Mesh, DataPlane, EndpointDocument, Federation, Offer, DnsBridge)
 HEAD = '''"""The documents as TypedDicts, for programs. Written by `hosted-mesh schema --write`; see `spec.typed_dicts`.
 
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.

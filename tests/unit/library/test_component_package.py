@@ -33,7 +33,9 @@ def schema() -> dict[str, Any]:
 COMPONENTS_OF_THE_PACKAGE = (
     "DataPlaneAccess",
     "DataPlaneCrds",
+    "DnsEdge",
     "ExternalControlPlane",
+    "ExternalDNSBridge",
     "HostedMesh",
     "MeshFederation",
     "MeshRoot",

@@ -148,14 +148,14 @@ def test_finished_sets_stay_when_a_later_one_fails(
         tools["absent"]
 
 
-def test_what_is_for_people_is_made_when_it_is_asked_for(
+def test_what_make_up_does_not_run_is_made_when_it_is_asked_for(
     tmp_path: Path, tiny: GoSet, go: Go, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_MESH_TOOLS", "pinned")
     monkeypatch.setattr(toolchain, "SOURCES", (tiny, with_(tiny, name="second", provides=("other",), renames=())))
     monkeypatch.setattr(toolchain, "NAMES", ("tiny", "other"))
-    monkeypatch.setattr(toolchain, "FOR_PEOPLE", {"other"})
+    monkeypatch.setattr(toolchain, "WHEN_WANTED", {"other"})
     monkeypatch.setattr(toolchain, "CHARTS", "tiny")
     monkeypatch.setattr(toolchain, "find_go", lambda *_: go)
     assert set(toolchain.ensure(progress=Progress.silent()).programs) == {"tiny"}
@@ -187,8 +187,9 @@ def test_the_committed_sets_pin_what_their_titles_say() -> None:
         ("pulumi-language-python", "github.com/pulumi/pulumi/sdk/v3", "v3.68.0"),
         ("helm", "helm.sh/helm/v4", "v4.2.4"),
         ("coredns", "github.com/coredns/coredns", "v1.14.7"),
+        ("external-dns", "sigs.k8s.io/external-dns", "v0.21.0"),
     ]:
         assert version in sets[name].title
         assert f"{module} {version} " in (sets[name].directory / "go.mod").read_text()
-    assert parse_version(needed_version([s.directory / "go.mod" for s in sets.values()])) == (1, 26, 0)
+    assert parse_version(needed_version([s.directory / "go.mod" for s in sets.values()])) == (1, 26, 1)
     assert len(NAMES) == len(set(NAMES))

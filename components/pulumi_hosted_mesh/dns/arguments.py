@@ -1,0 +1,127 @@
+"""Arguments of each external-dns, by pair and by edge. Pure functions: no credential is among them.
+
+What a provider wants as a secret is in `credentials`, as variables or files.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pulumi_hosted_mesh.dns.plan import Pair, pattern
+from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, Edge, ProviderType
+
+EDGE_FOLDER: Final = "/etc/hosted-mesh/edge"
+KUBECONFIG: Final = "kubeconfig"
+CREDENTIALS_FOLDER: Final = "/etc/hosted-mesh/credentials"
+METRICS_PORT: Final = 7979
+WRITER_PORT: Final = 8888
+# These write names into etcd keys and zone-file text; the others hand them to an API that knows what a name is.
+_RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
+
+
+def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
+    """Of the external-dns that reads one edge's DNSEndpoints and writes to one provider."""
+    provider = pair.provider
+    selector = ",".join(f"{key}={value}" for key, value in sorted(provider.record_selector.items()))
+    return [
+        "--source=crd",
+        *_common(bridge),
+        f"--policy={provider.policy}",
+        *(f"--managed-record-types={one}" for one in provider.record_types),
+        f"--min-ttl={provider.ttl}s",
+        *([f"--label-filter={selector}"] if selector else []),
+        *_domains(pair),
+        *_registry(bridge, pair),
+        *_provider(provider),
+    ]
+
+
+def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
+    """Of the external-dns that finds an edge's names; the writer beside it makes DNSEndpoints of them.
+
+    Names are not filtered here: one outside the edge's zones becomes a DNSEndpoint too, whose status says why it is not
+    published.
+    """
+    return [
+        *(f"--source={source}" for source in edge.sources),
+        *_common(bridge),
+        # Other types would need the right to read Pods and nodes.
+        "--service-type-filter=LoadBalancer",
+        "--policy=sync",
+        "--registry=noop",
+        "--provider=webhook",
+        f"--webhook-provider-url=http://127.0.0.1:{WRITER_PORT}",
+    ]
+
+
+def _common(bridge: DnsBridge) -> list[str]:
+    return [
+        f"--kubeconfig={EDGE_FOLDER}/{KUBECONFIG}",
+        f"--interval={bridge.interval_seconds}s",
+        "--events",
+        f"--metrics-address=:{METRICS_PORT}",
+        "--log-format=json",
+    ]
+
+
+def _domains(pair: Pair) -> list[str]:
+    if pair.provider.type not in _RAW:
+        # Such a filter also chooses among the account's zones, by their names.
+        return [
+            *(f"--domain-filter={one}" for one in pair.include),
+            *(f"--exclude-domains={one}" for one in pair.exclude),
+        ]
+    excluded = [f"--regex-domain-exclusion={pattern(pair.exclude)}"] if pair.exclude else []
+    return [f"--regex-domain-filter={pattern(pair.include)}", *excluded]
+
+
+def _registry(bridge: DnsBridge, pair: Pair) -> list[str]:
+    owner = f"--txt-owner-id={bridge.owner}.{pair.edge.name}"
+    if pair.provider.type is ProviderType.COREDNS:
+        # Keeps the owner beside each target; its TXT registry loses track of a record with two of them.
+        return ["--registry=noop", "--coredns-strictly-owned", owner]
+    # A label of its own keeps the registry's records inside the zone, also those of the zone's own name.
+    return ["--registry=txt", owner, "--txt-prefix=%{record_type}-owner.", "--txt-wildcard-replacement=any"]
+
+
+def _provider(provider: DnsProvider) -> list[str]:
+    found: list[str] = []
+    if coredns := provider.coredns:
+        found = ["--provider=coredns", f"--coredns-prefix={coredns.prefix}"]
+    elif rfc2136 := provider.rfc2136:
+        found = [
+            "--provider=rfc2136",
+            f"--rfc2136-host={rfc2136.host}",
+            f"--rfc2136-port={rfc2136.port}",
+            *(f"--rfc2136-zone={one}" for one in rfc2136.server_zones),
+            "--rfc2136-tsig-axfr",
+        ]
+        if provider.authentication is Authentication.NONE:
+            found.append("--rfc2136-insecure")
+        else:
+            found.append(f"--rfc2136-tsig-keyname={rfc2136.tsig_key_name}")
+            found.append(f"--rfc2136-tsig-secret-alg={rfc2136.tsig_algorithm}")
+    elif provider.type is ProviderType.ROUTE53:
+        found = ["--provider=aws", "--aws-zone-match-parent"]
+        if route53 := provider.route53:
+            found += [f"--aws-zone-type={route53.zone_type}"] if route53.zone_type else []
+            found += [f"--aws-assume-role={route53.assume_role}"] if route53.assume_role else []
+            found += [] if route53.evaluate_target_health else ["--no-aws-evaluate-target-health"]
+    elif google := provider.google:
+        found = ["--provider=google", f"--google-project={google.project}"]
+        found += [f"--google-zone-visibility={google.visibility}"] if google.visibility else []
+    elif azure := provider.azure:
+        found = [
+            f"--provider={'azure-private-dns' if azure.private else 'azure'}",
+            f"--azure-resource-group={azure.resource_group}",
+            f"--azure-subscription-id={azure.subscription}",
+            f"--azure-config-file={CREDENTIALS_FOLDER}/azure.json",
+        ]
+    elif provider.type is ProviderType.CLOUDFLARE:
+        proxied = provider.cloudflare is not None and provider.cloudflare.proxied
+        found = ["--provider=cloudflare", *(["--cloudflare-proxied"] if proxied else [])]
+    elif webhook := provider.webhook:
+        found = ["--provider=webhook", f"--webhook-provider-url={webhook.url}"]
+    elif other := provider.other:
+        found = [f"--provider={other.provider}", *other.flags]
+    return found

@@ -1,0 +1,188 @@
+"""The DNS bridge on the control plane: an external-dns for each edge and provider, and for each edge one that reads it.
+
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes import apps, core, meta, networking
+
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
+from pulumi_hosted_mesh.dns import manifests
+from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
+from pulumi_hosted_mesh.dns.credentials import problems
+from pulumi_hosted_mesh.dns.plan import SOURCE, pairs, warnings
+from pulumi_hosted_mesh.inputs import DnsBridgeArgs
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider
+from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.vocabulary import (
+    DNS_EDGE_LABEL,
+    DNS_PROVIDER_LABEL,
+    LOCATION_LABEL,
+    PROJECT_LABEL,
+    READ_AT_START_ANNOTATION,
+    SKIP_AWAIT_ANNOTATION,
+    TYPE_EXTERNAL_DNS_BRIDGE,
+    managed_labels,
+)
+
+
+class ExternalDNSBridgeArgs(TypedDict):
+    """What a DNS bridge is made of."""
+
+    bridge: DnsBridgeArgs
+    """Edges and providers."""
+    cluster: ControlPlaneCluster
+    """The control plane's cluster."""
+    publisher_kubeconfigs: dict[str, pulumi.Input[str]]
+    """By name of the edge: `DnsEdge.publisher_kubeconfig`. Secret."""
+    reader_kubeconfigs: dict[str, pulumi.Input[str]]
+    """By name of the edge: `DnsEdge.reader_kubeconfig`. Secret."""
+    credentials: NotRequired[dict[str, dict[str, pulumi.Input[str]]]]
+    """By id of the provider, then by key, as docs/components/dns.md lists them. Secret."""
+
+
+class ExternalDNSBridge(pulumi.ComponentResource):
+    """Publishes the names of edges from the centre: credentials of DNS providers are in this cluster alone.
+
+    Raises: InvalidInputError if the cluster is not a control plane, the document cannot be used, two edges would write
+    the same names, or a kubeconfig or a credential is missing.
+    """
+
+    namespace: pulumi.Output[str]
+    """Where all of it runs, on the control plane."""
+    zones: pulumi.Output[dict[str, list[str]]]
+    """Domains in which each edge may publish, by its name. Public: for `DnsEdge`'s `admission_zones`."""
+
+    def __init__(self, name: str, args: ExternalDNSBridgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        bridge = read_arguments(DnsBridge, args["bridge"], SOURCE)
+        found, given = pairs(bridge), dict(args.get("credentials") or {})
+        edges = {pair.edge.name: pair.edge for pair in found}
+        _require(bridge, list(edges), args, given)
+        super().__init__(TYPE_EXTERNAL_DNS_BRIDGE, name, {}, opts)
+        for warning in warnings(bridge):
+            pulumi.log.warn(warning, self)
+        cluster = ControlPlaneCluster.of(args["cluster"], name=name, parent=self)
+        labels = managed_labels(cluster.role)
+
+        def metadata(called: str, more: Mapping[str, str] | None = None) -> meta.v1.ObjectMetaArgs:
+            return meta.v1.ObjectMetaArgs(name=called, namespace=bridge.namespace, labels={**labels, **(more or {})})
+
+        namespace = core.v1.Namespace(
+            f"{name}-dns",
+            metadata=meta.v1.ObjectMetaArgs(name=bridge.namespace, labels=labels),
+            opts=cluster.options(self),
+        )
+        within = cluster.options(self, depends_on=[namespace])
+        shared: list[pulumi.Resource] = [
+            networking.v1.NetworkPolicy(
+                f"{name}-network", metadata=metadata("dns-bridge"), spec=manifests.network_policy(), opts=within
+            ),
+            core.v1.ConfigMap(
+                f"{name}-edge-writer",
+                metadata=metadata("dns-edge-writer"),
+                data=manifests.program_files(),
+                opts=within,
+            ),
+        ]
+
+        def secret(
+            of: str, called: str, data: Mapping[str, pulumi.Input[str]], own: Mapping[str, str]
+        ) -> core.v1.Secret:
+            files = {key: pulumi.Output.secret(value) for key, value in data.items()}
+            return core.v1.Secret(f"{name}-{of}", metadata=metadata(called, own), string_data=files, opts=within)
+
+        def run(of: str, pod: Any, own: Mapping[str, str], read: list[Any], after: list[pulumi.Resource]) -> None:
+            started_with = pulumi.Output.all(*(one.metadata.apply(_version) for one in read)).apply("-".join)
+            annotations = {READ_AT_START_ANNOTATION: pulumi.Output.unsecret(started_with)}
+            itself = metadata(f"dns-{of}", own)
+            if not bridge.wait_until_ready:
+                itself.annotations = {SKIP_AWAIT_ANNOTATION: "true"}
+            apps.v1.Deployment(
+                f"{name}-{of}",
+                metadata=itself,
+                spec=manifests.deployment(f"dns-{of}", pod, {**labels, **own}, annotations),
+                opts=cluster.options(self, depends_on=[*shared, *read, *after]),
+            )
+
+        secrets, accounts = {}, {}
+        for provider in {pair.provider.id: pair.provider for pair in found}.values():
+            own = _provider_labels(provider)
+            if provider.id in given:
+                of, called = f"credentials-{provider.id}", manifests.credentials_secret(provider.id)
+                secrets[provider.id] = secret(of, called, given[provider.id], own)
+            if provider.authentication is Authentication.WORKLOAD_IDENTITY:
+                account = metadata(f"dns-provider-{provider.id}", own)
+                account.annotations = dict(provider.service_account_annotations)
+                accounts[provider.id] = core.v1.ServiceAccount(
+                    f"{name}-account-{provider.id}", metadata=account, opts=within
+                )
+        kubeconfigs = {
+            (edge, holder): secret(
+                f"edge-{edge}-{holder}",
+                manifests.kubeconfig_secret(edge, holder),
+                {KUBECONFIG: texts[edge]},
+                {DNS_EDGE_LABEL: edge},
+            )
+            for holder, texts in (
+                ("publisher", args["publisher_kubeconfigs"]),
+                ("reader", args["reader_kubeconfigs"]),
+            )
+            for edge in edges
+        }
+        for edge in edges.values():
+            own = {DNS_EDGE_LABEL: edge.name}
+            config = core.v1.ConfigMap(
+                f"{name}-writer-{edge.name}",
+                metadata=metadata(f"dns-edge-{edge.name}-writer", own),
+                data=manifests.writer_config([pair for pair in found if pair.edge == edge]),
+                opts=within,
+            )
+            read = [kubeconfigs[edge.name, "reader"], config, shared[-1]]
+            run(f"reader-{edge.name}", manifests.reader_pod(bridge, edge), own, read, [])
+        for pair in found:
+            keys = list(given.get(pair.provider.id, ()))
+            own = {**_provider_labels(pair.provider), DNS_EDGE_LABEL: pair.edge.name}
+            read = [kubeconfigs[pair.edge.name, "publisher"]]
+            read += [secrets[pair.provider.id]] if pair.provider.id in secrets else []
+            account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else "default"
+            pod = manifests.publisher_pod(bridge, pair, keys, account_of)
+            after = [accounts[pair.provider.id]] if pair.provider.id in accounts else []
+            run(f"publisher-{pair.name}", pod, own, read, after)
+        self.namespace = pulumi.Output.from_input(bridge.namespace)
+        zones = {
+            edge: sorted({one for pair in found if pair.edge.name == edge for one in pair.include}) for edge in edges
+        }
+        self.zones = pulumi.Output.from_input(zones)
+        self.register_outputs({"namespace": self.namespace, "zones": self.zones})
+
+
+def _require(
+    bridge: DnsBridge, edges: list[str], args: ExternalDNSBridgeArgs, given: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Raises InvalidInputError unless every edge has its kubeconfigs and every provider what it needs."""
+    found = []
+    for edge in edges:
+        for field in ("publisher_kubeconfigs", "reader_kubeconfigs"):
+            if edge not in args[field]:
+                found.append(Problem(field, f"has none for edge {edge}", "Give that of its DnsEdge"))
+    for provider in bridge.providers:
+        found += problems(provider, given.get(provider.id))
+    for unknown in sorted(set(given) - {provider.id for provider in bridge.providers}):
+        found.append(Problem(f"credentials.{unknown}", "is of no provider", "Remove it, or correct the provider's id"))
+    if found:
+        raise InvalidInputError(found, SOURCE)
+
+
+def _provider_labels(provider: DnsProvider) -> dict[str, str]:
+    """Also whose it is and where, if the document says."""
+    own = {DNS_PROVIDER_LABEL: provider.id, PROJECT_LABEL: provider.project, LOCATION_LABEL: provider.location}
+    return {label: value for label, value in own.items() if value}
+
+
+def _version(metadata: Any) -> str:
+    """Changes with each change of an object, and tells nothing of what is in it."""
+    return str(metadata.resource_version or "")

@@ -1,0 +1,82 @@
+"""external-dns' own DNSEndpoint (externaldns.k8s.io/v1alpha1, of v0.21.0), with conditions in its status.
+
+Those are what external-dns is moving to; a TTL has bounds here, so that a user is told at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAME = "dnsendpoints.externaldns.k8s.io"
+APPROVED = "https://github.com/kubernetes-sigs/external-dns/pull/2007"
+LONGEST_TTL = 604800
+_TEXT = {"type": "string"}
+_TIME = {"type": "string", "format": "date-time"}
+_NUMBER = {"type": "integer", "format": "int64"}
+
+
+def spec() -> dict[str, Any]:
+    """`spec` of the CustomResourceDefinition."""
+    property_of_provider = {"type": "object", "properties": {"name": _TEXT, "value": _TEXT}}
+    endpoint = {
+        "dnsName": {**_TEXT, "description": "The hostname of the DNS record"},
+        "labels": {"type": "object", "additionalProperties": _TEXT},
+        "providerSpecific": {"type": "array", "items": property_of_provider},
+        "recordTTL": {**_NUMBER, "minimum": 0, "maximum": LONGEST_TTL, "description": "Seconds"},
+        "recordType": {**_TEXT, "description": "A, AAAA, CNAME, TXT, SRV, ..."},
+        "setIdentifier": {**_TEXT, "description": "Tells records of one name and type apart"},
+        "targets": {"type": "array", "items": _TEXT, "description": "What the record points to"},
+    }
+    condition = {
+        "type": _TEXT,
+        "status": {**_TEXT, "enum": ["True", "False", "Unknown"]},
+        "reason": _TEXT,
+        "message": _TEXT,
+        "observedGeneration": _NUMBER,
+        "lastTransitionTime": _TIME,
+    }
+    conditions = {
+        "type": "array",
+        "items": {"type": "object", "properties": condition, "required": ["type", "status", "reason"]},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+    }
+    items = {"type": "array", "items": {"type": "object", "properties": endpoint}}
+    schema = {
+        "type": "object",
+        "description": "Records of the DNS, published from the control plane",
+        "properties": {
+            "apiVersion": _TEXT,
+            "kind": _TEXT,
+            "metadata": {"type": "object"},
+            "spec": {"type": "object", "properties": {"endpoints": items}},
+            "status": {"type": "object", "properties": {"observedGeneration": _NUMBER, "conditions": conditions}},
+        },
+    }
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+        "additionalPrinterColumns": [
+            _column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+            _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            _column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+        ],
+    }
+    return {
+        "group": "externaldns.k8s.io",
+        "names": {
+            "kind": "DNSEndpoint",
+            "listKind": "DNSEndpointList",
+            "plural": "dnsendpoints",
+            "singular": "dnsendpoint",
+        },
+        "scope": "Namespaced",
+        "versions": [version],
+    }
+
+
+def _column(name: str, path: str) -> dict[str, str]:
+    return {"name": name, "type": "string", "jsonPath": path}

@@ -1,0 +1,120 @@
+"""The edge's side of the DNS bridge: the kind DNSEndpoint and two accounts with few rights. No Pod, no credential.
+
+No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
+"""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi_kubernetes import apiextensions, core, meta
+from pulumi_kubernetes.admissionregistration import v1 as admission
+
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.data_plane.account import Account, Grant
+from pulumi_hosted_mesh.dns import admission as zones_admission
+from pulumi_hosted_mesh.dns import crd
+from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
+from pulumi_hosted_mesh.inputs import EdgeArgs
+from pulumi_hosted_mesh.spec.dns import Edge
+from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.vocabulary import DNS_NAMESPACE, TYPE_DNS_EDGE, managed_labels
+
+PUBLISHER_ACCOUNT, READER_ACCOUNT = "dns-publisher", "dns-reader"
+
+
+class DnsEdgeArgs(TypedDict):
+    """What the bridge's access to one edge is made of."""
+
+    edge: EdgeArgs
+    """The edge, as in the bridge's document."""
+    cluster: DataPlaneCluster
+    """The edge's cluster."""
+    api_server: NotRequired[pulumi.Input[str]]
+    """As `edge.api_server`, where it is an Output."""
+    certificate_authority: NotRequired[pulumi.Input[str]]
+    """PEM that verifies that address; by default the kubeconfig's."""
+    install_crd: NotRequired[bool]
+    """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost. Default: true."""
+    keep_crd: NotRequired[bool]
+    """False removes the kind with the component, and with it every DNSEndpoint. Default: true."""
+    admission_zones: NotRequired[list[str]]
+    """Domains in which users may write DNSEndpoints; none by default, so that only the centre refuses."""
+    token_generation: NotRequired[int]
+    """Raise it by one to replace both tokens: the new ones are in use before the old are removed. Default: 1."""
+
+
+class DnsEdge(pulumi.ComponentResource):
+    """A namespace, the kind DNSEndpoint, and the accounts by which the control plane reads names and writes records.
+
+    Raises: InvalidInputError if the cluster is not a data plane, or nothing verifies its API server.
+    """
+
+    publisher_kubeconfig: pulumi.Output[str]
+    """What each external-dns that publishes reads DNSEndpoints with. A secret."""
+    reader_kubeconfig: pulumi.Output[str]
+    """What the edge's names are found with, and DNSEndpoints written. A secret."""
+
+    def __init__(self, name: str, args: DnsEdgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        edge = read_arguments(Edge, args["edge"], "the edge")
+        super().__init__(TYPE_DNS_EDGE, name, {}, opts)
+        cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
+        labels = managed_labels(cluster.role)
+        namespace = core.v1.Namespace(
+            f"{name}-namespace",
+            metadata=meta.v1.ObjectMetaArgs(name=DNS_NAMESPACE, labels=labels),
+            opts=cluster.options(self),
+        )
+        if args.get("install_crd", True) is not False:
+            apiextensions.v1.CustomResourceDefinition(
+                f"{name}-dnsendpoints",
+                metadata=meta.v1.ObjectMetaArgs(
+                    name=crd.NAME, labels=labels, annotations={"api-approved.kubernetes.io": crd.APPROVED}
+                ),
+                spec=crd.spec(),
+                opts=pulumi.ResourceOptions.merge(
+                    cluster.options(self),
+                    pulumi.ResourceOptions(retain_on_delete=args.get("keep_crd", True) is not False),
+                ),
+            )
+        if zones := args.get("admission_zones"):
+            metadata = meta.v1.ObjectMetaArgs(name=zones_admission.NAME, labels=labels)
+            policy = admission.ValidatingAdmissionPolicy(
+                f"{name}-zones", metadata=metadata, spec=zones_admission.policy_spec(zones), opts=cluster.options(self)
+            )
+            admission.ValidatingAdmissionPolicyBinding(
+                f"{name}-zones",
+                metadata=metadata,
+                spec=zones_admission.binding_spec(DNS_NAMESPACE),
+                opts=cluster.options(self, depends_on=[policy]),
+            )
+        generation = int(args.get("token_generation", 1))
+        grants = {
+            PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
+            READER_ACCOUNT: [
+                Grant("reads", "hosted-mesh-dns-reader", reader_rules(edge.sources), everywhere=True),
+                Grant("writes", READER_ACCOUNT, WRITER),
+            ],
+        }
+        kubeconfigs = {}
+        for account, granted in grants.items():
+            one = Account(
+                prefix=f"{name}-{account}",
+                name=account,
+                namespace=DNS_NAMESPACE,
+                labels=labels,
+                grants=granted,
+                generations=range(generation, generation + 1),
+                holder="the bridge",
+            )
+            token = one.token(cluster, one.make(cluster, namespace, parent=self), parent=self)
+            kubeconfigs[account] = one.kubeconfig(
+                edge.name,
+                token,
+                args.get("api_server") or edge.api_server or cluster.server,
+                args.get("certificate_authority") or cluster.certificate_authority,
+            )
+        self.publisher_kubeconfig = kubeconfigs[PUBLISHER_ACCOUNT]
+        self.reader_kubeconfig = kubeconfigs[READER_ACCOUNT]
+        self.register_outputs(
+            {"publisher_kubeconfig": self.publisher_kubeconfig, "reader_kubeconfig": self.reader_kubeconfig}
+        )

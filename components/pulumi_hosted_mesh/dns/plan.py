@@ -1,0 +1,117 @@
+"""Which edge publishes by which provider, and in which domains. Pure functions.
+
+The boundary between edges is made here, from documents alone: a zone that is not shared has one edge, and a zone of
+another edge below one's own is cut out. So no name can be claimed by two edges at runtime, whatever they write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider, Edge
+from pulumi_hosted_mesh.spec.dns_fields import EDGE
+
+SOURCE = "the DNS bridge's document"
+# Letters of any script: external-dns compares names in Unicode, also those that are written as xn--.
+_LABEL = r"[-_\p{L}\p{N}\p{M}]+"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One edge that publishes by one provider: one external-dns.
+
+    include: domains in which it may. exclude: domains below them that are other edges'.
+    """
+
+    edge: Edge
+    provider: DnsProvider
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Unique among pairs."""
+        return f"{self.edge.name}-{self.provider.id}"
+
+    def admits(self, name: str) -> bool:
+        """Whether a name lies in the edge's domains."""
+        return _in(name, self.include) and not _in(name, self.exclude)
+
+
+def pairs(bridge: DnsBridge) -> list[Pair]:
+    """All pairs, in the documents' order. Raises: InvalidInputError for a zone of two edges that is not shared."""
+    found, problems = list[Pair](), list[Problem]()
+    for position, provider in enumerate(bridge.providers):
+        edges = [edge for edge in bridge.edges if edge.publishes and selects(provider.selector, edge.labels)]
+        zones = {edge.name: zones_of(provider, edge) for edge in edges}
+        problems += _claimed_twice(f"providers[{position}]", provider, edges)
+        for edge in edges:
+            own = zones[edge.name]
+            others = {zone for name, theirs in zones.items() if name != edge.name for zone in theirs} - set(own)
+            cut = tuple(sorted(zone for zone in others if _in(zone, own)))
+            found.append(Pair(edge, provider, own, cut))
+    names = [pair.name for pair in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        rule = f"makes two objects called {twice[0]}, of an edge's name and a provider's id"
+        problems.append(Problem("edges", rule, "Rename the edge or the provider"))
+    if problems:
+        raise InvalidInputError(problems, SOURCE)
+    return found
+
+
+def warnings(bridge: DnsBridge) -> list[str]:
+    """What can be used and is probably not meant: a provider whose selector matches no edge, an edge with none."""
+    found = []
+    publishing = [edge for edge in bridge.edges if edge.publishes]
+    for position, provider in enumerate(bridge.providers):
+        if not any(selects(provider.selector, edge.labels) for edge in publishing):
+            found.append(f"providers[{position}].selector: matches no edge, so {provider.id} publishes nothing")
+    for position, edge in enumerate(bridge.edges):
+        if edge.publishes and not any(selects(one.selector, edge.labels) for one in bridge.providers):
+            found.append(f"edges[{position}].labels: no provider selects {edge.name}, so its names are not published")
+    return found
+
+
+def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Whether labels have all that a selector asks for."""
+    return selector.items() <= labels.items()
+
+
+def zones_of(provider: DnsProvider, edge: Edge) -> tuple[str, ...]:
+    """The provider's zones as they are for an edge."""
+    return tuple(sorted({zone.name.replace(EDGE, edge.name) for zone in provider.zones}))
+
+
+def pattern(domains: Iterable[str]) -> str:
+    """A regular expression (RE2) for the names in domains: whole names, of characters that names have.
+
+    external-dns' own filter looks at a name's end alone, and some providers write names into text as they are: with
+    `x.other.example 60 IN A 192.0.2.1 ;.mine.example` an edge would write another's record.
+    """
+    written = "|".join(_unicode(domain).replace(".", r"\.") for domain in sorted(domains))
+    return rf"^(\*\.)?({_LABEL}\.)*({written})$"
+
+
+def _claimed_twice(where: str, provider: DnsProvider, edges: list[Edge]) -> list[Problem]:
+    """A zone of two edges where one of the document's zones behind it is not shared."""
+    problems = []
+    for position, zone in enumerate(provider.zones):
+        if zone.shared:
+            continue
+        for name in dict.fromkeys(zone.name.replace(EDGE, edge.name) for edge in edges):
+            claimed = [edge.name for edge in edges if name in zones_of(provider, edge)]
+            if len(claimed) > 1:
+                rule = f"{name} would be written by the edges {' and '.join(claimed)}, so its names had no one owner"
+                fix = f"Select one edge, give each a zone of its own ({EDGE}.<domain>), or set shared: true"
+                problems.append(Problem(f"{where}.zones[{position}]", rule, fix))
+    return problems
+
+
+def _in(name: str, domains: Iterable[str]) -> bool:
+    return any(name == domain or name.endswith(f".{domain}") for domain in domains)
+
+
+def _unicode(domain: str) -> str:
+    return domain.encode("ascii").decode("idna")

@@ -1,0 +1,45 @@
+"""Names of users' clusters, published from the provider's cluster, with no DNS credential in any of theirs.
+
+pip install -r requirements.txt && pulumi stack init names
+pulumi config set --path 'hosted-mesh:credentials.office[0]' tsig-secret
+pulumi config set --secret hosted-mesh:office.tsig-secret && pulumi up
+
+Each edge of dns.yaml is a context of $KUBECONFIG, and so is `control-plane`. A document that cannot be used ends the
+run with one message and no trace.
+"""
+
+from pathlib import Path
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+
+config = pulumi.Config("hosted-mesh")
+bridge = hosted_mesh.read_dns_bridge(Path(__file__).parent / (config.get("document") or "dns.yaml"))
+edges = {
+    edge["name"]: hosted_mesh.DnsEdge(
+        edge["name"],
+        {
+            "edge": edge,
+            "cluster": hosted_mesh.DataPlaneCluster(edge["name"], kubeconfig_file="$KUBECONFIG", context=edge["name"]),
+            "keep_crd": config.get_bool("keepCrd", True),
+        },
+    )
+    for edge in bridge["edges"]
+}
+# Which keys a provider has is no secret, what they hold is.
+keys: dict[str, list[str]] = config.get_object("credentials") or {}
+names = hosted_mesh.ExternalDNSBridge(
+    "names",
+    {
+        "bridge": bridge,
+        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig_file="$KUBECONFIG", context="control-plane"),
+        "publisher_kubeconfigs": {name: edge.publisher_kubeconfig for name, edge in edges.items()},
+        "reader_kubeconfigs": {name: edge.reader_kubeconfig for name, edge in edges.items()},
+        "credentials": {
+            provider: {key: config.require_secret(f"{provider}.{key}") for key in found}
+            for provider, found in keys.items()
+        },
+    },
+)
+
+pulumi.export("zones", names.zones)

@@ -1,0 +1,103 @@
+"""The bridge's example on the real engine: what is where, and what its accounts may do on real API servers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project, Stack
+
+EXAMPLE = CHECKOUT / "examples/dns_bridge"
+TSIG = "dHNpZy1vZi10aGUtdGVzdA=="
+SETTINGS = {"credentials": {"office": ["tsig-secret"]}, "office.tsig-secret": TSIG, "keepCrd": "false"}
+
+
+def example(directory: Path, sandbox: Sandbox, tools: Tools, **fields: Any) -> Stack:
+    """A stack of the example for clusters without nodes, where no Pod gets ready."""
+    program = directory / "example"
+    shutil.copytree(EXAMPLE, program)
+    document = yaml.safe_load((program / "dns.yaml").read_text()) | {"waitUntilReady": False} | fields
+    (program / "dns.yaml").write_text(yaml.safe_dump(document))
+    return Project.make(directory / "project", sandbox, tools, program).stack("names", SETTINGS)
+
+
+def kubeconfig_of(provider: Api, holder: str, directory: Path) -> Path:
+    """What the bridge was given to reach the edge with."""
+    secret = provider.get("secret", f"dns-edge-data-plane-{holder}", "-n", "hosted-mesh-dns")
+    path = directory / holder
+    path.write_text(base64.b64decode(secret["data"]["kubeconfig"]).decode())
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.usefixtures("clean")
+def test_life_of_a_bridge(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api, user: Api) -> None:
+    stack = example(tmp_path, engine_sandbox, tools)
+    stack.up()
+    assert stack.outputs()["zones"] == {"data-plane": ["data-plane.shop.example.com"]}
+    # The test's configuration is plain; what the engine keeps of each resource is not.
+    assert TSIG not in json.dumps(stack.resources())
+
+    # Of the provider's credential the user's cluster has no byte, not even in what its API server keeps.
+    there = json.dumps(user.everything())
+    assert TSIG not in there
+    assert base64.b64encode(TSIG.encode()).decode() not in there
+    assert "tsig" not in there
+    assert user.get("pods,deployments,jobs,daemonsets", "-n", "hosted-mesh-dns")["items"] == []
+
+    def may(holder: str, *what: str) -> bool:
+        kubeconfig = kubeconfig_of(provider, holder, tmp_path)
+        return user.kubectl("auth", "can-i", *what, kubeconfig=kubeconfig).output.strip() == "yes"
+
+    assert may("publisher", "list", "dnsendpoints", "-A")
+    assert may("publisher", "update", "dnsendpoints", "--subresource=status", "-A")
+    assert may("reader", "create", "dnsendpoints", "-n", "hosted-mesh-dns")
+    assert may("reader", "list", "services", "-A")
+    refused = [
+        ("publisher", "create", "dnsendpoints", "-n", "hosted-mesh-dns"),
+        ("publisher", "list", "services", "-A"),
+        ("reader", "create", "dnsendpoints", "-n", "default"),
+        ("reader", "update", "services", "-n", "default"),
+        *((holder, "list", kind, "-A") for holder in ("publisher", "reader") for kind in ("secrets", "pods", "nodes")),
+    ]
+    assert [one for one in refused if may(*one)] == []
+
+    # A rotated credential reaches the Pod that read the old one when it started.
+    deployment = ("deployment", "dns-publisher-data-plane-office", "-n", "hosted-mesh-dns")
+    before = provider.get(*deployment)["spec"]["template"]["metadata"]["annotations"]
+    assert stack.up().summary().keys() == {"unchanged"}
+    other = stack.project.stack("names", SETTINGS | {"office.tsig-secret": "b3RoZXI="})
+    assert other.up().summary()["updated"] == 2
+    assert provider.get(*deployment)["spec"]["template"]["metadata"]["annotations"] != before
+    stack.destroy()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"edges": [{"name": "data-plane"}, {"name": "data-plane"}]},
+            "edges has two called data-plane. Give each a name of its own.",
+        ),
+        (
+            {"owner": "Mesh"},
+            "owner: must be a Kubernetes name",
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_used_is_one_message(
+    tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, fields: dict[str, Any], message: str
+) -> None:
+    done = example(tmp_path, engine_sandbox, tools, **fields).run("preview")
+    assert done.code != 0
+    assert message in done.text
+    assert "Traceback" not in done.text

@@ -1,0 +1,147 @@
+"""What the two components register: where credentials are, and where they are not."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+import pytest
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.dns import DnsBridge
+from pulumi_hosted_mesh.spec.load import read
+
+from tests.support.authorities import Authority, pem
+from tests.unit.library.dns.documents import RFC2136, document, provider
+from tests.unit.library.program import Registered, run, secret
+
+SECRETS = ("etcd-password", "tsig-secret-value", "token-of-north", "token-of-south")
+
+
+def kubeconfig(name: str, authority: Authority) -> str:
+    data = base64.b64encode(pem(authority.certificate)).decode()
+    entry = {"server": f"https://api.{name}.test:6443", "certificate-authority-data": data}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+            "clusters": [{"name": "c", "cluster": entry}],
+            "users": [{"name": "c", "user": {"token": f"administrator-of-{name}"}}],
+        }
+    )
+
+
+def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Registered]:
+    bridge = read(DnsBridge, given or document(provider(), provider(RFC2136)))
+    authorities = {name: Authority(name) for name in ("north", "south", "centre")}
+
+    def program() -> None:
+        edges = {
+            one.name: hosted_mesh.DnsEdge(
+                one.name,
+                {
+                    "edge": one.arguments(),
+                    "cluster": hosted_mesh.DataPlaneCluster(
+                        one.name, kubeconfig=kubeconfig(one.name, authorities[one.name])
+                    ),
+                    "admission_zones": [f"{one.name}.example.com"],
+                },
+            )
+            for one in bridge.edges
+        }
+        arguments: dict[str, Any] = {
+            "bridge": bridge.arguments(),
+            "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("centre", authorities["centre"])),
+            "publisher_kubeconfigs": {name: edge.publisher_kubeconfig for name, edge in edges.items()},
+            "reader_kubeconfigs": {name: edge.reader_kubeconfig for name, edge in edges.items()},
+            "credentials": {
+                "inner": {"username": "bridge", "password": pulumi.Output.secret("etcd-password")},
+                "outer": {"tsig-secret": "tsig-secret-value"},
+            },
+        }
+        arguments |= fields
+        hosted_mesh.ExternalDNSBridge("names", arguments)
+
+    answers = {
+        f"{edge}-dns-{account}-token-1": {
+            "data": secret({"token": base64.b64encode(f"token-of-{edge}".encode()).decode()})
+        }
+        for edge in ("north", "south")
+        for account in ("publisher", "reader")
+    }
+    return run(program, outputs=answers)
+
+
+def test_one_external_dns_for_each_edge_and_provider_and_one_reader_for_each_edge() -> None:
+    found = registered()
+    deployments = {one.inputs["metadata"]["name"]: one for one in found if one.type == "kubernetes:apps/v1:Deployment"}
+    assert sorted(deployments) == [
+        *("dns-publisher-north-inner", "dns-publisher-north-outer"),
+        *("dns-publisher-south-inner", "dns-publisher-south-outer", "dns-reader-north", "dns-reader-south"),
+    ]
+    assert {one.provider for one in deployments.values()} == {"names-control-plane-cluster"} or all(
+        "control-plane" in one.provider for one in deployments.values()
+    )
+    containers = {
+        name: [each["image"].split("/")[-1].split(":")[0] for each in pod(one)["containers"]]
+        for name, one in deployments.items()
+    }
+    assert containers["dns-reader-north"] == ["external-dns", "python"]
+    assert containers["dns-publisher-north-inner"] == ["external-dns"]
+
+
+def test_credentials_are_in_secrets_of_the_control_plane_alone() -> None:
+    for one in registered():
+        where_allowed = one.type == "kubernetes:core/v1:Secret" and "control-plane" in one.provider
+        text = json.dumps(one.inputs)
+        for value in SECRETS:
+            assert where_allowed or value not in text, f"{value} in {one.type} {one.name}"
+        if where_allowed:
+            assert "stringData" in one.secrets
+
+
+def test_a_pod_sees_its_own_edge_and_its_own_provider() -> None:
+    found = {one.inputs["metadata"]["name"]: one for one in registered() if one.type == "kubernetes:apps/v1:Deployment"}
+    for edge, other in (("north", "south"), ("south", "north")):
+        for name, theirs in (("inner", "outer"), ("outer", "inner")):
+            text = json.dumps(pod(found[f"dns-publisher-{edge}-{name}"]))
+            assert f"dns-edge-{edge}-publisher" in text
+            assert f"dns-provider-{name}" in text
+            assert f"dns-edge-{other}" not in text
+            assert f"dns-provider-{theirs}" not in text
+        reader = json.dumps(pod(found[f"dns-reader-{edge}"]))
+        assert "dns-provider" not in reader
+        assert f"dns-edge-{edge}-reader" in reader
+
+
+def test_nothing_runs_on_an_edge() -> None:
+    there = {one.type.split(":")[-1] for one in registered() if "data-plane" in one.provider}
+    assert there == {
+        *("Namespace", "ServiceAccount", "Secret", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+        *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"reader_kubeconfigs": {}}, "reader_kubeconfigs: has none for edge north"),
+        ({"credentials": {"inner": {"password": "x"}}}, "credentials.outer: is required"),
+        (
+            {"credentials": {"inner": {"password": "x"}, "outer": {"tsig-secret": "x"}, "third": {}}},
+            "credentials.third: is of no provider",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        registered(**fields)
+
+
+def pod(one: Registered) -> dict[str, Any]:
+    found: dict[str, Any] = one.inputs["spec"]["template"]["spec"]
+    return found

@@ -1,0 +1,112 @@
+"""From external-dns' changes to DNSEndpoints, and what their status says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
+from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
+
+ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
+
+
+def record(name: str, *targets: str, kind: str = "A", **fields: Any) -> dict[str, Any]:
+    return {"dnsName": name, "recordType": kind, "targets": list(targets), **fields}
+
+
+def stored(*endpoints: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    name = object_name(endpoints[0]["dnsName"])
+    return {
+        "metadata": {"name": name, "namespace": "dns", "uid": "1", "resourceVersion": "2", "generation": 3, **metadata},
+        "spec": {"endpoints": list(endpoints)},
+    }
+
+
+def applied(objects: list[dict[str, Any]], changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects after the changes."""
+    found = {item["metadata"]["name"]: item for item in objects}
+    for write in writes(objects, changes, "dns"):
+        if write.verb == "delete":
+            del found[write.item["metadata"]["name"]]
+        else:
+            found[write.item["metadata"]["name"]] = write.item
+    return list(found.values())
+
+
+def test_a_name_is_one_object_and_goes_with_its_last_record() -> None:
+    four, six = (
+        record("web.north.example.com", "192.0.2.1"),
+        record("web.north.example.com", "2001:db8::1", kind="AAAA"),
+    )
+    (made,) = applied([], {"create": [four, six], "updateNew": None})
+    assert endpoints_of([made]) == [four, six]
+    assert made["metadata"]["name"] == object_name("web.north.example.com")
+    (left,) = applied([made], {"delete": [six]})
+    assert endpoints_of([left]) == [four]
+    assert applied([left], {"delete": [four]}) == []
+
+
+def test_half_of_a_change_is_finished_by_the_next_and_twice_is_once() -> None:
+    old, new = record("web.north.example.com", "192.0.2.1"), record("web.north.example.com", "192.0.2.2")
+    other = record("two.north.example.com", "192.0.2.3")
+    changes = {"create": [other], "updateOld": [old], "updateNew": [new]}
+    whole = applied([stored(old)], changes)
+    assert endpoints_of(whole) == [new, other]
+    half = applied([stored(old)], {"create": [other]})
+    assert sorted(map(str, endpoints_of(applied(half, changes)))) == sorted(map(str, endpoints_of(whole)))
+    assert writes(whole, changes, "dns") == []
+
+
+def test_two_names_that_look_alike_are_two_objects() -> None:
+    names = ["a.b.example.com", "a-b.example.com", "*.b.example.com", "any.b.example.com", "x" * 60 + ".example.com"]
+    found = [object_name(name) for name in names]
+    assert len(set(found)) == len(names)
+    assert all(len(name) <= 63 and name[0].isalnum() for name in found)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "reason"),
+    [
+        (record("*.north.example.com", "192.0.2.1"), ""),
+        (record("_sip._tcp.north.example.com", "1 1 5060 sip.example.com", kind="SRV"), ""),
+        (record("a.*.north.example.com", "192.0.2.1"), "is no host name"),
+        (record("web north.example.com", "192.0.2.1"), "is no host name"),
+        (record("north", "192.0.2.1"), "is no host name"),
+        (record("web.north.example.com", "192.0.2.1", recordTTL=604801), "recordTTL must be 0 to 604800 seconds"),
+        (record("web.north.example.com", "192.0.2.1", recordTTL=-1), "recordTTL must be 0 to 604800 seconds"),
+        (record("web.north.example.com"), "has no targets"),
+        (record("web.north.example.com", "web.example.com"), "a record of type A has IPv4 addresses for targets"),
+        (record("web.north.example.com", "192.0.2.1", kind="AAAA"), "a record of type AAAA has IPv6 addresses"),
+    ],
+)
+def test_a_record_that_cannot_be(endpoint: dict[str, Any], reason: str) -> None:
+    assert problem(endpoint).startswith(reason)
+    assert bool(problem(endpoint)) is bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "answered", "accepted", "ready"),
+    [
+        ("web.north.example.com", {"192.0.2.1", "192.0.2.9"}, ("True", "Accepted"), ("True", "Programmed")),
+        ("web.north.example.com", {"192.0.2.9"}, ("True", "Accepted"), ("False", "Pending")),
+        ("web.south.example.com", {"192.0.2.1"}, ("False", "Filtered"), ("False", "Filtered")),
+        ("a.own.north.example.com", {"192.0.2.1"}, ("False", "Filtered"), ("False", "Filtered")),
+        ("*.example.com", {"192.0.2.1"}, ("False", "Filtered"), ("False", "Filtered")),
+        ("web..north.example.com", {"192.0.2.1"}, ("False", "Invalid"), ("False", "Invalid")),
+    ],
+)
+def test_the_verdict(name: str, answered: set[str], accepted: tuple[str, str], ready: tuple[str, str]) -> None:
+    verdict = judge(stored(record(name, "192.0.2.1")), ZONES, lambda _: answered)
+    assert (verdict.accepted[:2], verdict.ready[:2]) == (accepted, ready)
+    assert verdict.settled is (ready[1] != "Pending")
+
+
+def test_a_condition_keeps_its_time_until_it_turns() -> None:
+    item = stored(record("web.north.example.com", "192.0.2.1"))
+    waiting = status(item, judge(item, ZONES, lambda _: set()), "2026-01-01T00:00:00Z")
+    item["status"] = waiting
+    assert status(item, judge(item, ZONES, lambda _: set()), "2026-01-02T00:00:00Z") == waiting
+    done = status(item, judge(item, ZONES, lambda _: {"192.0.2.1"}), "2026-01-03T00:00:00Z")
+    assert [one["lastTransitionTime"][:10] for one in done["conditions"]] == ["2026-01-01", "2026-01-03"]
+    assert done["observedGeneration"] == 3
