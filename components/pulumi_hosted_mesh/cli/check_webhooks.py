@@ -39,7 +39,7 @@ def check_webhooks(
 ) -> None:
     """Have the data plane's API server call istiod's webhooks, and say what is wrong and what to do.
 
-    hosted-mesh endpoint | hosted-mesh check-webhooks - --context user
+    hosted-mesh endpoint | hosted-mesh check-webhooks - --context data-plane
 
     It sends a Pod, an invalid and a valid Gateway as dry runs; nothing is stored.
     The sidecar must come back, of this mesh and revision; istiod must refuse only what is invalid.

@@ -1,0 +1,186 @@
+"""`hosted-mesh rotate`, and a renewed intermediate, over separate stacks on real API servers."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project, Stack
+from tests.support.split import split_configs
+
+NAMESPACE = "mesh-demo"
+ISTIOD = f"Deployment.apps {NAMESPACE}/istiod"
+
+
+@pytest.fixture
+def project(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    """With a program's directory as `hosted-mesh rotate` is run in: the stacks' files are there, and are written to."""
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "Pulumi.yaml").write_text("name: hosted-mesh\nruntime: python\n")
+    for name in ("__main__.py", "stacks"):
+        (program / name).symlink_to(CHECKOUT / name)
+    return Project.make(tmp_path / "backend", engine_sandbox, tools, program)
+
+
+def stacks_of(project: Project, mesh: dict[str, Any]) -> dict[str, Stack]:
+    return {name: project.stack(name, {"stack": name, **one}) for name, one in split_configs(mesh).items()}
+
+
+def in_program(stack: Stack) -> Stack:
+    """The stack with its configuration where the CLI looks for it."""
+    return dataclasses.replace(stack, file=stack.file.rename(stack.project.program / f"Pulumi.{stack.name}.yaml"))
+
+
+def rotate(project: Project, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("hosted-mesh")), "rotate"],
+        cwd=project.program,
+        env={**project.environment, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def dying(project: Project, directory: Path, before: str) -> dict[str, str]:
+    """PATH with a pulumi that kills who called it, instead of the `up` of this stack."""
+    directory.mkdir()
+    program = directory / "pulumi"
+    real = project.tools["pulumi"]
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *" up "*"--stack {before}") kill -KILL $PPID; exit 1;; esac\nexec {real} "$@"\n'
+    )
+    program.chmod(0o755)
+    return {"PATH": f"{directory}{os.pathsep}{project.environment['PATH']}"}
+
+
+def versions(*apis: Api) -> dict[str, tuple[str, str]]:
+    """Uid and content, but for the status, of everything."""
+    return {
+        f"{api.cluster.name}: {key}": (item["metadata"]["uid"], _content(item))
+        for api in apis
+        for key, item in api.everything().items()
+    }
+
+
+def _content(item: Mapping[str, Any]) -> str:
+    kept = {key: value for key, value in item.items() if key not in ("metadata", "status")}
+    metadata = {key: item["metadata"].get(key) for key in ("annotations", "ownerReferences")}
+    labels = dict(item["metadata"].get("labels") or {})
+    labels.pop("kubernetes.io/legacy-token-last-used", None)  # the API server's, on a token that was used
+    metadata["labels"] = labels
+    return json.dumps([metadata, kept], sort_keys=True)
+
+
+def differences(before: Mapping[str, tuple[str, str]], after: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """What became of each object that is not as it was."""
+    found = {}
+    for key in before.keys() | after.keys():
+        if before.get(key) != after.get(key):
+            there = key in before, key in after
+            same = all(there) and before[key][0] == after[key][0]
+            found[key] = "changed" if same else {(False, True): "made", (True, False): "deleted"}.get(there, "replaced")
+    return found
+
+
+def credential(provider: Api, user: Api, path: Path) -> Path:
+    """istiod's kubeconfig as its Secret has it now, with the address that this machine reaches."""
+    data = provider.get("secret", "istio-kubeconfig", "-n", NAMESPACE)["data"]["config"]
+    kubeconfig = json.loads(base64.b64decode(data))
+    kubeconfig["clusters"][0]["cluster"]["server"] = user.cluster.server
+    path.write_text(json.dumps(kubeconfig))
+    return path
+
+
+def works(user: Api, kubeconfig: Path) -> bool:
+    done = user.kubectl("get", "nodes", kubeconfig=kubeconfig)
+    assert done.code == 0 or "Unauthorized" in done.text or "must be logged in" in done.text, done.text
+    return done.code == 0
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_rotation_over_stacks(
+    project: Project, mesh: dict[str, Any], provider: Api, user: Api, tmp_path: Path
+) -> None:
+    stacks = {name: in_program(stack) for name, stack in stacks_of(project, mesh).items()}
+    for stack in stacks.values():
+        stack.up()
+    before, old = versions(provider, user), credential(provider, user, tmp_path / "old")
+    assert works(user, old)
+
+    # Killed between two stacks: the next token is there, and istiod goes on with the one that it has.
+    died = rotate(project, **dying(project, tmp_path / "dying", "control-plane"))
+    assert died.returncode == -signal.SIGKILL, died.stdout + died.stderr
+    between = differences(before, versions(provider, user))
+    assert between == {f"data-plane: Secret.core {NAMESPACE}/istiod-token-2": "made"}
+    assert works(user, credential(provider, user, tmp_path / "between"))
+
+    done = rotate(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "goes on with token 2, after an interruption" in done.stdout
+    after = versions(provider, user)
+    assert differences(before, after) == {
+        f"control-plane: Secret.core {NAMESPACE}/istio-kubeconfig": "changed",
+        f"control-plane: {ISTIOD}": "changed",
+        f"data-plane: Secret.core {NAMESPACE}/istiod-token-1": "deleted",
+        f"data-plane: Secret.core {NAMESPACE}/istiod-token-2": "made",
+    }
+    new = credential(provider, user, tmp_path / "new")
+    assert (works(user, old), works(user, new)) == (False, True)
+    token = json.loads(new.read_text())["users"][0]["user"]["token"]
+    assert token not in done.stdout + done.stderr + died.stdout + died.stderr
+    assert not any(token in file.read_text() for file in project.program.glob("*.yaml"))
+    for stack in stacks.values():
+        assert stack.up().summary().keys() == {"unchanged"}, stack.name
+
+    _renewed(project, mesh, stacks, provider, after, user)
+    for stack in reversed(stacks.values()):
+        stack.destroy()
+
+
+def _renewed(
+    project: Project,
+    mesh: dict[str, Any],
+    stacks: Mapping[str, Stack],
+    provider: Api,
+    before: Mapping[str, tuple[str, str]],
+    user: Api,
+) -> None:
+    """An intermediate that the root signs anew: `root`, then `control-plane`, and no other stack."""
+
+    def files() -> dict[str, bytes]:
+        data = provider.get("secret", "cacerts", "-n", NAMESPACE)["data"]
+        return {name: base64.b64decode(value) for name, value in data.items()}
+
+    old = files()
+    renewing = copy.deepcopy(mesh)
+    renewing["trust"]["intermediate"] = {"lifetimeDays": 300}
+    in_program(stacks_of(project, renewing)["root"]).up()
+    assert differences(before, versions(provider, user)) == {}
+    stacks["control-plane"].up()
+    # istiod reads it without a restart, so its Pods stay.
+    assert differences(before, versions(provider, user)) == {
+        f"control-plane: Secret.core {NAMESPACE}/cacerts": "changed"
+    }
+    new = files()
+    assert {name for name in old if old[name] != new[name]} == {"ca-cert.pem", "cert-chain.pem"}
+    root, certificate = (x509.load_pem_x509_certificate(new[name]) for name in ("root-cert.pem", "ca-cert.pem"))
+    certificate.verify_directly_issued_by(root)
+    assert (certificate.not_valid_after_utc - certificate.not_valid_before_utc).days == 300
+    assert stacks["data-plane"].up().summary().keys() == {"unchanged"}
