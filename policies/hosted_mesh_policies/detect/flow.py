@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -26,7 +26,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, keeps_status, secret_leaves
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, is_minted, keeps_status, secret_leaves
 from .places import as_bytes
 from .unwrap import TooMuchError, views
 
@@ -50,13 +50,15 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Somebody else's secret that reaches a property. `path` starts at the secret's source; `level` says how sure."""
+    """Somebody else's secret that reaches a property. `path` starts at the secret's source; `level` says how sure, and
+    `owner` whose it is."""
 
     resource: Resource
     property: str
     places: tuple[Path, ...]
     path: tuple[Hop, ...]
     level: Level
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,8 @@ class Flow:
         todo = list(found)
         while todo:
             resource = self.stack.by_urn[todo.pop()]
+            if self.owners.is_given_away(resource):
+                continue  # what its provider makes may be the control plane's, but not what it is given
             for source in self._secrets_into(resource):
                 if source.urn not in found and self.owners.maker(source) is None:
                     found.add(source.urn)
@@ -352,14 +356,21 @@ class Flow:
     def tainted(self) -> Mapping[str, Hop | None]:
         """What holds or may hold a control-plane secret, each with the step before it: the sources, and what takes one
         in, on whichever side it is. Not what is given away: that is where the path ends."""
-        return self._spread(self.owned)
+        providers = self.owners.clusters.providers
+        return self._spread(urn for urn in self.owned if self.is_source(self.stack.by_urn[urn]) or urn in providers)
 
-    def _spread(self, owned: frozenset[str]) -> dict[str, Hop | None]:
-        found: dict[str, Hop | None] = {
-            urn: None
-            for urn in owned
-            if self.is_source(self.stack.by_urn[urn]) or urn in self.owners.clusters.providers
-        }
+    @cached_property
+    def neighbours(self) -> Mapping[str, Mapping[str, Hop | None]]:
+        """The same per data plane, for the credentials that its cluster makes."""
+        minted: dict[str, list[str]] = {}
+        for resource in self.stack.resources:
+            place = self.owners.place(resource) if is_minted(resource) else None
+            if place not in {None, CONTROL_PLANE}:
+                minted.setdefault(str(place), []).append(resource.urn)
+        return {place: self._spread(urns) for place, urns in minted.items()}
+
+    def _spread(self, sources: Iterable[str]) -> dict[str, Hop | None]:
+        found: dict[str, Hop | None] = dict.fromkeys(sources)
         todo = deque(found)
         while todo:
             source = self.stack.by_urn[todo.popleft()]
@@ -395,6 +406,13 @@ class Flow:
         sources = [found for urn in resource.sources.get(name, ()) if (found := self.stack.by_urn.get(urn))]
         return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
+    def not_its_own(self, resource: Resource) -> frozenset[str]:
+        """Properties of a control-plane resource that hold no secret of the control plane's: all that it was given,
+        where that is given away (what is wrong with it is told from where it comes), else the data planes' own."""
+        if self.owners.is_given_away(resource):
+            return frozenset(resource.asked if isinstance(resource.asked, dict) else ())
+        return frozenset(name for name in resource.sources if self.is_data_planes_alone(resource, name))
+
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
         urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
@@ -407,18 +425,24 @@ class Flow:
         )
 
     def leaks(self) -> Iterator[Leak]:
-        """Every property of what is given away that a control-plane secret reaches."""
+        """Every property of what is given away that a secret of the control plane's, or of another data plane's,
+        reaches."""
         for resource in self.stack.resources:
             if self.owners.is_given_away(resource):
+                place = self.owners.place(resource)
+                others = [(owner, tainted) for owner, tainted in self.neighbours.items() if owner != place]
                 for name, urns in resource.sources.items():
-                    if leak := self._leak(resource, name, urns):
+                    found = (self._leak(resource, name, urns, *one) for one in ((CONTROL_PLANE, self.tainted), *others))
+                    if leak := next(filter(None, found), None):
                         yield leak
 
-    def _leak(self, resource: Resource, name: str, urns: tuple[str, ...]) -> Leak | None:
+    def _leak(
+        self, resource: Resource, name: str, urns: tuple[str, ...], owner: str, tainted: Mapping[str, Hop | None]
+    ) -> Leak | None:
         guilty = [
             (level, source)
             for urn in dict.fromkeys(urns)
-            if urn in self.tainted
+            if urn in tainted
             and (source := self.stack.by_urn.get(urn)) is not None
             and (level := self.level(resource, name, source)) is not Level.PUBLIC
         ]
@@ -430,13 +454,15 @@ class Flow:
             guilty, key=lambda one: (one[1].urn not in use.holds, one[1].type in CERTIFICATE_TYPES, -one[0])
         )
         places = use.places or use.marked or use.unknown or tuple(leaf.path for leaf in use.undecided)
-        return Leak(resource, name, places, (*self._origin_path(source.urn), Hop(source.urn, name)), level)
+        path = (*self._origin_path(source.urn, tainted), Hop(source.urn, name))
+        return Leak(resource, name, places, path, level, owner)
 
-    def _origin_path(self, urn: str) -> tuple[Hop, ...]:
+    @staticmethod
+    def _origin_path(urn: str, tainted: Mapping[str, Hop | None]) -> tuple[Hop, ...]:
         """The way from where a secret was made to a resource that holds it."""
         hops: list[Hop] = []
         seen = {urn}
-        while (hop := self.tainted.get(urn)) is not None and hop.urn not in seen:
+        while (hop := tainted.get(urn)) is not None and hop.urn not in seen:
             hops.append(hop)
             urn = hop.urn
             seen.add(urn)

@@ -66,13 +66,7 @@ def known_secrets(
                 add(index, data_planes, data, f"{provider.urn} {key}", certain=False)
     for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
-            add_secrets_of(
-                resource,
-                index,
-                data_planes,
-                frozenset(n for n in resource.sources if flow.is_data_planes_alone(resource, n)),
-                stack.names,
-            )
+            add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
     return index
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..plan.model import SECRET_DATA, Resource
-from ..plan.tree import Path, Tree, leaves
+from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_random
 from .names import is_secrets_name
 from .places import as_bytes
@@ -56,6 +56,11 @@ def keeps_status(resource: Resource) -> bool:
 def _is_secret_status(path: Path, value: object) -> bool:
     text = value if isinstance(value, str) else ""
     return any(is_secrets_name(str(key)) for key in path[1:]) or is_random(text)
+
+
+def is_minted(resource: Resource) -> bool:
+    """True for a Secret whose data its cluster makes: the program asks for none."""
+    return resource.kind == "Secret" and not any(at(resource.asked, key) for key in SECRET_DATA)
 
 
 def from_base64(data: bytes) -> bytes:

@@ -64,7 +64,11 @@ class Session:
             self.evidence,
             self._clusters,
         )
-        if resource.urn in context.flow.owned and self._index is not None:
+        if (
+            resource.urn in context.flow.owned
+            and self._index is not None
+            and not context.owners.is_given_away(resource)
+        ):
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
             add_secrets_of(resource, self._index, frozenset(self._data_planes), foreign)
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]

@@ -76,7 +76,8 @@ class Monitor:
         if request.type == STACK:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         with self._lock:
-            return self._register(urn, request)
+            identity, outputs = self.register(urn, request, tree_of(request.object))
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(outputs))
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         urn = self.make_urn(request.parent, request.type, request.name)
@@ -87,7 +88,7 @@ class Monitor:
             if place is not None:
                 self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
             if request.type == REFERENCE:
-                outputs = self._stack(str(request.id or inputs.get("name") or request.name))
+                outputs = self.stack(str(request.id or inputs.get("name") or request.name))
             else:
                 outputs = self._outputs(urn, request.type, inputs, declared, (), place, read=True)
                 self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
@@ -143,16 +144,16 @@ class Monitor:
         types = parent.split("::")[2] + "$" if parent and STACK not in parent else ""
         return f"urn:pulumi:{self.surroundings.stack}::{self.surroundings.project}::{types}{type_}::{name}"
 
-    def _register(self, urn: str, request: Any) -> Any:
-        inputs = tree_of(request.object)
+    def register(self, urn: str, request: Any, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Takes a resource down. Returns its id and its outputs."""
         declared = inputs.pop(DECLARED, {})
         known = plain(inputs)
         if request.type.startswith("pulumi:providers:"):
             opened = self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
             self.capture.sides[opened.name] = opened.side
-            return resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id", object=struct_of(inputs))
+            return f"{request.name}-id", inputs
         if not request.custom and not request.remote:
-            return resource_pb2.RegisterResourceResponse(urn=urn, object=struct_of(inputs))
+            return "", inputs
         place = self._place(request.type, request.provider, dict(request.providers))
         asked = dict(inputs)
         if request.importId:
@@ -168,8 +169,7 @@ class Monitor:
         except UnusableKeyError as problem:
             self.capture.problems.append(f"{request.type} {request.name}: {problem}")
             outputs = inputs
-        identity = str(plain(outputs.get("id") or f"{request.name}-id"))
-        return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(outputs))
+        return str(plain(outputs.get("id") or f"{request.name}-id")), outputs
 
     def _take(self, resource: Registered) -> None:
         self.capture.resources[resource.urn] = resource
@@ -214,7 +214,7 @@ class Monitor:
         source = self.source(urn, kind, urn.rpartition("::")[2], place)
         made: dict[str, Any] = {}
         if kind == REFERENCE:
-            return self._stack(str(known.get("name") or urn.rpartition("::")[2]))
+            return self.stack(str(known.get("name") or urn.rpartition("::")[2]))
         if kind.startswith("tls:index/privateKey"):
             made = self.answers.key(source, known)
         elif kind.startswith("tls:index/"):
@@ -250,7 +250,8 @@ class Monitor:
                 outputs[key] = secret(outputs[key])
         return outputs
 
-    def _stack(self, name: str) -> dict[str, Any]:
+    def stack(self, name: str) -> dict[str, Any]:
+        """What a reference to another stack has."""
         given = self.surroundings.stack_outputs.get(name, {})
         secrets = [key for key, value in given.items() if value == "[secret]"]
         outputs = {

@@ -11,6 +11,7 @@ from ..detect.names import CREDENTIALS
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
 from ..plan.model import Resource
+from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, covers, leaves, show
 from .context import Context
 from .finding import Severity
@@ -42,7 +43,8 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         if allowed and all(any(covers(path, show(place)) for path in allowed) for place in places):
             continue
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
-        yield leak.resource, where, f"a control-plane secret flows here: {_told(leak.path, leak.resource)}"
+        whose = "a control-plane secret" if leak.owner == CONTROL_PLANE else "a secret of another data plane"
+        yield leak.resource, where, f"{whose} flows here: {_told(leak.path, leak.resource)}"
 
 
 def _told(path: tuple[Hop, ...], end: Resource) -> str:
