@@ -3,7 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 .DEFAULT_GOAL := help
-.PHONY: help up down status shell test lint bench tools
+.PHONY: help up down status shell test nightly lint bench tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -22,6 +22,10 @@ shell: ## A shell with kubectl, pulumi and istioctl ready (ARGS='-c "kubectl get
 
 test: ## Lint, then all tests: unit, engine, live
 	@$(PYTHON) -m sandbox test $(ARGS)
+
+nightly: ## Judge the policies by a million made-up programs (hours); prints its seed, keeps what it finds as cases
+	@HOSTED_MESH_PROGRAMS=1000000 HOSTED_MESH_SEED=$$(date +%s) $(PYTHON) -m sandbox test \
+		tests/unit/policies/prove/test_judge.py --timeout=0 -s $(ARGS)
 
 lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)

@@ -73,7 +73,7 @@ class Monitor(mocks.MockMonitor):
             self.stack_urn = urn
             self.found.append(Resource(urn, request.type, request.name, inputs={}, outputs={}))
             return resource_pb2.RegisterResourceResponse(urn=urn)
-        inputs = _checked(request.type, from_struct(request.object))
+        inputs = checked(request.type, from_struct(request.object))
         provider = self._provider(request) if request.custom and not request.type.startswith("pulumi:") else None
         dependencies = {key: tuple(value.urns) for key, value in request.propertyDependencies.items()}
         resource = Resource(
@@ -117,10 +117,10 @@ class Monitor(mocks.MockMonitor):
                 added = self.state[urn]
             elif self.session.preview:
                 added = dict.fromkeys(
-                    _made_by_provider(request.type, plain(from_struct(request.object)), preview=True), UNKNOWN_TEXT
+                    made_by_provider(request.type, plain(from_struct(request.object)), preview=True), UNKNOWN_TEXT
                 )
             else:
-                added = self.state[urn] = _made_by_provider(
+                added = self.state[urn] = made_by_provider(
                     request.type, plain(from_struct(request.object)), preview=False
                 )
             made = {**added, **made}
@@ -143,7 +143,7 @@ class Monitor(mocks.MockMonitor):
         return empty_pb2.Empty()
 
 
-def _checked(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
+def checked(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """Inputs as the kubernetes package passes them on: a Secret's `stringData`, once known, becomes `data`."""
     known = plain(inputs.get("stringData"))
     if kind != "kubernetes:core/v1:Secret" or not isinstance(known, dict) or UNKNOWN in known.values():
@@ -152,14 +152,14 @@ def _checked(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in inputs.items() if key != "stringData"}, "data": data}
 
 
-def _made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]:
+def made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]:
     """What the tls, random and kubernetes packages add to a resource."""
     if kind.startswith("tls:index/privateKey"):
         return _key()
     if kind.startswith("tls:index/certRequest"):
         return {"certRequestPem": "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n"}
     if kind.startswith("tls:"):
-        return {"certPem": literals.certificate("made")}
+        return {"certPem": literals.certificate(f"made-{secrets.token_hex(4)}")}
     if kind.startswith("random:index/randomPassword"):
         return {"result": literals.opaque(secrets.token_hex(4)), "bcryptHash": "$2a$10$" + secrets.token_hex(26)}
     if kind.startswith("random:index/randomBytes"):
@@ -169,8 +169,13 @@ def _made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any
         return {"hex": secrets.token_hex(8), "b64Url": secrets.token_urlsafe(8), "dec": str(secrets.randbits(60))}
     if kind == "kubernetes:core/v1:Secret":
         by_cluster = isinstance(inputs, dict) and not inputs.get("stringData") and not inputs.get("data")
-        token = base64.b64encode(literals.service_account_token().encode()).decode()
-        return {"data": {"token": token} if by_cluster and not preview else {}}
+        token = literals.service_account_token() if by_cluster and not preview else None
+        given = inputs.get("stringData") if isinstance(inputs, dict) else None
+        data = {"token": token} if token else given if isinstance(given, dict) else {}
+        known = {key: value for key, value in data.items() if value is not UNKNOWN and value != UNKNOWN_TEXT}
+        return {"data": {key: base64.b64encode(str(value).encode()).decode() for key, value in known.items()}}
+    if kind.startswith("cloudflare:index/apiToken"):
+        return {"value": secrets.token_urlsafe(30)}
     if kind.startswith("pulumi-python:"):
         return {"y": secrets.token_hex(20)}
     return {"status": {}} if kind.startswith("kubernetes:") else {}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pulumi
-
 from tests.corpus.world import Object, World
 
 Way = Callable[[World, Any], Object]
@@ -46,7 +44,7 @@ def environment(world: World, value: Any) -> Object:
 
 
 def command_line(world: World, value: Any) -> Object:
-    return _deployment(world, args=["serve", pulumi.Output.concat("--upstream=", value)])
+    return _deployment(world, args=["serve", world.concat("--upstream=", value)])
 
 
 def custom_resource(world: World, value: Any) -> Object:
@@ -57,7 +55,7 @@ def custom_resource(world: World, value: Any) -> Object:
 def webhook_url(world: World, value: Any) -> Object:
     hook = {
         "name": "x.example.com",
-        "clientConfig": {"url": pulumi.Output.concat("https://istiod.example.com/inject/", value), "caBundle": "Q0E="},
+        "clientConfig": {"url": world.concat("https://istiod.example.com/inject/", value), "caBundle": "Q0E="},
         "timeoutSeconds": 5,
         "failurePolicy": "Fail",
         "sideEffects": "None",
@@ -73,7 +71,7 @@ def object_name(world: World, value: Any) -> Object:
 
 
 def file_in_config_map(world: World, value: Any) -> Object:
-    text = pulumi.Output.concat("# settings\nserver: example.com\nvalue: ", value, "\nmode: fast\n")
+    text = world.concat("# settings\nserver: example.com\nvalue: ", value, "\nmode: fast\n")
     return world.config_map("dp", "app", {"settings.yaml": text})
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pulumi
 
+from tests.corpus import literals
+
 Inputs = Mapping[str, Any]
 
 
@@ -115,10 +117,48 @@ class World:
             metadata.setdefault("namespace", self.namespace)
         outputs = [key for key in ("data", "stringData", "status") if key not in inputs]
         secret_outputs = ["data", "stringData"] if short == "Secret" else []
-        opts = pulumi.ResourceOptions.merge(self.options(side), pulumi.ResourceOptions(**more))
         if short == "Secret":  # as the SDK's Secret class does
-            inputs = {k: pulumi.Output.secret(v) if k in {"data", "stringData"} else v for k, v in inputs.items()}
-        return Object(token, f"{side}-{name}", {**inputs, "metadata": metadata}, opts, outputs, secret_outputs)
+            inputs = {k: self.mark(v) if k in {"data", "stringData"} else v for k, v in inputs.items()}
+        body = {**inputs, "metadata": metadata}
+        return self.make(token, f"{side}-{name}", body, outputs, secret_outputs, side=side, **more)
+
+    def make(
+        self,
+        kind: str,
+        name: str,
+        inputs: Inputs,
+        outputs: Sequence[str] = (),
+        secret_outputs: Sequence[str] = (),
+        *,
+        side: str = "",
+        **more: Any,
+    ) -> Object:
+        """Any resource; `side` says whose cluster it goes to."""
+        opts = pulumi.ResourceOptions(**more)
+        opts = pulumi.ResourceOptions.merge(self.options(side), opts) if side else opts
+        return Object(kind, name, inputs, opts, outputs, secret_outputs)
+
+    def mark(self, value: Any) -> Any:
+        """A value marked secret."""
+        return pulumi.Output.secret(value)
+
+    def unmark(self, value: Any) -> Any:
+        return pulumi.Output.unsecret(value)
+
+    def concat(self, *parts: Any) -> Any:
+        return pulumi.Output.concat(*parts)
+
+    def component(self, name: str, kind: str) -> Any:
+        """What may be a parent."""
+        return Box(name, kind)
+
+    def configured(self, name: str) -> Any:
+        """Secret configuration."""
+        return pulumi.Output.secret(literals.opaque(name))
+
+    def output_of(self, stack: str, name: str) -> Any:
+        """An output of another stack."""
+        return reference(stack).get_output(name)
 
     def config_map(self, side: str, name: str, data: Any, depends_on: Sequence[Object] = (), **metadata: Any) -> Object:
         body = {"data": data, "metadata": metadata}

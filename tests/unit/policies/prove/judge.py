@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from hosted_mesh_policies.prove.experiment import Experiment
 from hosted_mesh_policies.prove.monitor import Surroundings
+from hosted_mesh_policies.prove.places import Known
 from hosted_mesh_policies.prove.vault import Vault, World
 from hosted_mesh_policies.prove.verdict import Kind, verdict
 from hosted_mesh_policies.rules.catalogue import RULES
 
-from tests.corpus import simulated_engine
 from tests.corpus.case import FLOW, SHAPE, UNPROVEN, VALUE
-from tests.unit.policies.prove.in_process import KNOWN, Outputs, captured
-from tests.unit.policies.prove.programs import Batch, Flow
+from tests.unit.policies.prove.in_process import Outputs
+from tests.unit.policies.prove.programs import SERVERS, TIMES, Batch, Program
+from tests.unit.policies.prove.quick import PROJECT, captured, judged
 
 SECRETS: Final = frozenset({FLOW, VALUE, UNPROVEN})
 """The rules that say that a control-plane secret arrives. Shape says only that a credential does, whoever's."""
+KNOWN: Final = Known((SERVERS["cp"],), (SERVERS["dp"], SERVERS["other"]))
+MISSED: Final = "missed"
+TOO_LATE: Final = "seen when it was written"
+FALSE_ALARM: Final = "false alarm"
 _PREFIX: Final = re.compile(r"\bp(\d+)-")
 _RULES: Final = tuple(rule for rule in RULES if rule.name in SECRETS | {SHAPE})
 
@@ -48,84 +51,77 @@ class SideBySide(Experiment):
             self.depends[spot] = self.depends.get(spot, set()) | ids
 
 
-def leaking(flows: Sequence[Flow], seed: int) -> set[int]:
+def leaking(programs: Sequence[Program], seed: int) -> set[int]:
     """Which of some programs leak, by experiment."""
     vault = Vault(seed=seed)
-    surroundings = Surroundings("corpus", "corpus", KNOWN, Outputs())
-    batch = Batch(flows)
+    surroundings = Surroundings(PROJECT, "corpus", KNOWN, Outputs())
+    batch = Batch(programs)
 
     def run_all(worlds: Sequence[World]) -> list[Any]:
-        return [captured(batch.build, world, vault, surroundings) for world in worlds]
+        return [captured(batch, world, vault, surroundings) for world in worlds]
 
     found = verdict(SideBySide(run_all, vault, rounds=1), KNOWN)
     unproven = [*found.problems, *found.unsure, *found.of(Kind.UNDECIDED)]
-    assert unproven == []
+    assert unproven == [], unproven[:3]
     return {program for one in found.of(Kind.LEAK) if (program := _program(one.resource)) is not None}
 
 
-def refused(flows: Sequence[Flow]) -> dict[int, set[str]]:
-    """Which of some programs the pack refuses, in a preview or in the update after it, and by which rules."""
+def refused(programs: Sequence[Program]) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
+    """Which of some programs the pack refuses, and by which rules: in a preview or before a write in the update after
+    it; and at the update's end, when all is written."""
     found: dict[int, set[str]] = {}
-    left = dict(enumerate(flows))
-    while left:
-        places = sorted(left)
-        batch, state = Batch([left[place] for place in places]), dict[str, Any]()
-        _, said, evidence, _ = simulated_engine.run(batch.build, preview=True, state=state, rules=_RULES)
-        if not said:
-            before, after, *_ = simulated_engine.run(
-                batch.build, preview=False, state=state, rules=_RULES, evidence=evidence
-            )
-            said = [*before, *after]
-        if not said:
-            break
-        for finding in said:
-            program = _program(finding.urn)
-            assert program is not None, f"{finding.rule} speaks about none of the programs"
-            found.setdefault(places[program], set()).add(finding.rule)
-        left = {place: flow for place, flow in left.items() if place not in found}
-    return found
+    late: dict[int, set[str]] = {}
+    for when in TIMES:
+        places = [place for place, program in enumerate(programs) if program.when == when]
+        state: dict[str, Any] = {}
+        if when == TIMES[1]:
+            judged(_batch(programs, places), (), state, preview=False)
+        said, _, evidence, _ = judged(_batch(programs, places), _RULES, state, preview=True)
+        _note(found, said)
+        left = [place for place in places if place not in found]
+        before, after, *_ = judged(_batch(programs, left), _RULES, state, preview=False, evidence=evidence)
+        _note(found, before)
+        _note(late, after)
+    return found, late
+
+
+def _batch(programs: Sequence[Program], places: Sequence[int]) -> Batch:
+    return Batch([programs[place] for place in places], places)
+
+
+def _note(found: dict[int, set[str]], said: Iterable[Any]) -> None:
+    for finding in said:
+        program = _program(finding.urn)
+        assert program is not None, f"{finding.rule} speaks about none of the programs"
+        found.setdefault(program, set()).add(finding.rule)
 
 
 class Disagreement(NamedTuple):
-    """kind: the program's class. said: in a line, with the program."""
+    """how: a miss or a false alarm. rules: what the pack said."""
 
-    kind: str
-    said: str
-
-
-@dataclass
-class Tally:
-    """How often both agree, by class of program."""
-
-    agreed: Counter[str] = field(default_factory=Counter)
-    missed: Counter[str] = field(default_factory=Counter)
-    false_alarms: Counter[str] = field(default_factory=Counter)
-
-    def judge(self, flows: Sequence[Flow], seed: int) -> list[Disagreement]:
-        """Counts, and says each disagreement."""
-        leaks, said = leaking(flows, seed), refused(flows)
-        lines = []
-        for place, flow in enumerate(flows):
-            rules = said.get(place, set())
-            if place in leaks and not rules:
-                self.missed[flow.kind] += 1
-                lines.append(Disagreement(flow.kind, f"missed: {flow}"))
-            elif place not in leaks and rules & SECRETS:
-                self.false_alarms[flow.kind] += 1
-                said_by = ", ".join(sorted(rules & SECRETS))
-                lines.append(Disagreement(flow.kind, f"false alarm of {said_by}: {flow}"))
-            else:
-                self.agreed[flow.kind] += 1
-        return lines
-
-    def total(self) -> int:
-        return sum(map(Counter.total, (self.agreed, self.missed, self.false_alarms)))
+    program: Program
+    how: str
+    rules: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        missed, alarms = self.missed.total(), self.false_alarms.total()
-        head = f"{self.total()} programs: {self.agreed.total()} agreed, {missed} missed, {alarms} false alarms"
-        return "\n".join([head, *_lines("missed", self.missed), *_lines("false alarm", self.false_alarms)])
+        return f"{self.how}{' of ' * bool(self.rules)}{', '.join(sorted(self.rules))}: {self.program}"
 
 
-def _lines(what: str, counted: Counter[str]) -> Iterable[str]:
-    return [f"  {what} {number:6d}  {kind}" for kind, number in counted.most_common()]
+def disagreements(programs: Sequence[Program], seed: int = 0) -> list[Disagreement]:
+    """The programs about which the oracle and the pack disagree, each in a stack of its own."""
+    found = _compared(programs, seed)
+    if len(programs) == 1:
+        return found
+    return [alone for one in found for alone in _compared([one.program], seed)]
+
+
+def _compared(programs: Sequence[Program], seed: int) -> list[Disagreement]:
+    leaks, (said, late) = leaking(programs, seed), refused(programs)
+    found = []
+    for place, program in enumerate(programs):
+        if place in leaks and place not in said:
+            found.append(Disagreement(program, TOO_LATE if place in late else MISSED))
+        rules = frozenset(said.get(place, set()) | late.get(place, set()))
+        if place not in leaks and rules & SECRETS:
+            found.append(Disagreement(program, FALSE_ALARM, rules & SECRETS))
+    return found
