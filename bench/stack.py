@@ -35,7 +35,7 @@ class Stack:
         self._program = program
         self._engine = deployment.engine(sandbox, tools)
         self._config = sandbox.state / f"Pulumi.{name}.yaml"
-        deployment.make_stack(self._engine, name)
+        deployment.make_stack(self._engine, sandbox.state, name)
         keys = {f"{_PREFIX}{key}": value for key, value in config.items()}
         document = {"config": keys, "encryptionsalt": deployment.salt(sandbox.state, name)}
         self._config.touch(mode=0o600)
@@ -55,7 +55,7 @@ class Stack:
         return list(state["deployment"].get("resources", ()))
 
     def _ask(self, *arguments: str) -> str:
-        answer = self._engine.ask(*arguments, cwd=self._program, limit=_LIMIT)
+        answer = self._engine.run(*arguments, cwd=self._program, limit=_LIMIT)
         if answer.returncode != 0:
             why = answer.stdout + answer.stderr
             raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed while it was measured.", why=why)

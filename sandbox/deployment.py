@@ -14,13 +14,11 @@ import secrets
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.engine_events import Changes, EventLog, Story
@@ -28,7 +26,8 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
 from sandbox.lock import locked
 from sandbox.progress import Progress
-from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_home, pulumi_settings, with_tools
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_settings
 from sandbox.toolchain import Tools
 
 Operation = Literal["preview", "up", "destroy"]
@@ -95,44 +94,10 @@ def gateways(state: Path, namespace: str) -> list[tuple[str, str]]:
     return [(gateway.get("namespace") or namespace, gateway["name"]) for gateway in asked_for]
 
 
-@dataclass(frozen=True)
-class Engine:
-    """The Pulumi CLI, ready for one sandbox. environment: everything that it and its plug-ins need."""
-
-    program: Path
-    state: Path
-    environment: Mapping[str, str]
-
-    def ask(self, *arguments: str, cwd: Path = CHECKOUT, limit: float = 120) -> subprocess.CompletedProcess[str]:
-        """Runs a command of the CLI and captures what it prints. limit: in seconds. Raises SandboxError beyond it."""
-        try:
-            return subprocess.run(
-                [self.program, "--non-interactive", "--color=never", *arguments],
-                cwd=cwd,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise SandboxError(f"`pulumi {arguments[0]}` did not end within {limit:g} seconds.") from None
-
-
-def engine(sandbox: Sandbox, tools: Tools) -> Engine:
+def engine(sandbox: Sandbox, tools: Tools) -> PulumiCli:
     """The CLI with its stack and configuration in place, both made first where they are missing."""
-    chosen = plugins.select(tools, pulumi_home())
-    environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(sandbox.state) | dict(chosen.env)
-    environment |= {
-        "KUBECONFIG": str(sandbox.kubeconfig),
-        # Adds the option --event-log, which the Automation API uses too.
-        "PULUMI_DEBUG_COMMANDS": "true",
-    }
-    for foreign in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN"):
-        environment.pop(foreign, None)
-    ready = Engine(tools["pulumi"], sandbox.state, environment)
-    make_stack(ready, STACK)
+    ready = PulumiCli.of(tools, pulumi_settings(sandbox.state) | {"KUBECONFIG": str(sandbox.kubeconfig)})
+    make_stack(ready, sandbox.state, STACK)
     configuration = stack_config(
         yaml.safe_load(_COMMITTED.read_text()),
         salt(sandbox.state, STACK),
@@ -155,7 +120,7 @@ def stack_config(committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, c
 
 
 def _read(sandbox: Sandbox, tools: Tools, *command: str) -> dict[str, Any]:
-    answer = engine(sandbox, tools).ask("stack", *command, "--stack", STACK)
+    answer = engine(sandbox, tools).run("stack", *command, "--stack", STACK)
     if answer.returncode != 0:
         raise SandboxError(f"`pulumi stack {command[0]}` failed.", why=answer.stderr, fix="`make up` first.")
     found: dict[str, Any] = json.loads(answer.stdout)
@@ -168,22 +133,22 @@ def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progres
     logs.mkdir(parents=True, exist_ok=True)
     with locked(backend(sandbox.state) / "lock", progress.note):
         ready = engine(sandbox, tools)
-        _forget_interrupted_run(ready)
-        story = _follow(operation, ready, logs, progress, *options)
+        _forget_interrupted_run(ready, sandbox.state)
+        story = _follow(operation, ready, sandbox.state, progress, *options)
     return dataclasses.replace(story.changes, seconds=time.monotonic() - began)
 
 
-def _follow(operation: Operation, ready: Engine, logs: Path, progress: Progress, *options: str) -> Story:
+def _follow(operation: Operation, ready: PulumiCli, state: Path, progress: Progress, *options: str) -> Story:
     """Runs the engine and tells its story as it goes."""
+    logs = backend(state) / "logs"
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
-    command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK]
-    command += ["--config-file", config_file(ready.state), "--event-log", events, *_options(operation), *options]
+    given = ["--stack", STACK, "--config-file", str(config_file(state)), "--event-log", str(events)]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,
         subprocess.Popen(
-            command,
+            ready.command(operation, *given, *_options(operation), *options),
             cwd=CHECKOUT,
             env=dict(ready.environment),
             stdin=subprocess.DEVNULL,
@@ -219,18 +184,18 @@ def _options(operation: Operation) -> list[str | Path]:
     return ["--yes"]
 
 
-def make_stack(ready: Engine, stack: str) -> None:
+def make_stack(ready: PulumiCli, state: Path, stack: str) -> None:
     """Makes the passphrase and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
-    secret = passphrase_file(ready.state)
+    secret = passphrase_file(state)
     if not secret.exists():
         _write_private(secret, secrets.token_urlsafe(32))
-    folder = backend(ready.state) / "stack"
+    folder = backend(state) / "stack"
     if (folder / f"Pulumi.{stack}.yaml").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     project = yaml.safe_load((CHECKOUT / "Pulumi.yaml").read_text())
     (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project["name"], "runtime": "python"}))
-    made = ready.ask("stack", "init", stack, "--no-select", cwd=folder)
+    made = ready.run("stack", "init", stack, "--no-select", cwd=folder)
     if made.returncode != 0:
         raise SandboxError("The Pulumi stack cannot be made.", why=made.stderr, fix="`make down`, then `make up`.")
 
@@ -241,10 +206,10 @@ def salt(state: Path, stack: str) -> str:
     return made[_SALT]
 
 
-def _forget_interrupted_run(ready: Engine) -> None:
+def _forget_interrupted_run(ready: PulumiCli, state: Path) -> None:
     """Removes the backend's lock that a killed run left: our own lock, which we hold, says that nobody else runs."""
-    if any((backend(ready.state) / ".pulumi" / "locks").rglob("*.json")):
-        ready.ask("cancel", "--yes", "--stack", STACK)
+    if any((backend(state) / ".pulumi" / "locks").rglob("*.json")):
+        ready.run("cancel", "--yes", "--stack", STACK)
 
 
 def _write_private(path: Path, text: str) -> None:

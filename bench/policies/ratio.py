@@ -10,9 +10,9 @@ from bench.grid import Grid
 from bench.samples import Samples
 from sandbox import deployment
 from sandbox.clusters import Sandbox
-from sandbox.deployment import Engine
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
+from sandbox.pulumi_cli import PulumiCli
 from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
 
@@ -46,7 +46,7 @@ def measure(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
         return Ratio(first, _in_turn(engine, sandbox.state, rounds))
 
 
-def _in_turn(engine: Engine, state: Path, rounds: int) -> Pair:
+def _in_turn(engine: PulumiCli, state: Path, rounds: int) -> Pair:
     """One of each first that does not count: it fills caches for both."""
     _preview(engine, state, with_pack=True)
     without, with_pack = [], []
@@ -56,10 +56,10 @@ def _in_turn(engine: Engine, state: Path, rounds: int) -> Pair:
     return Pair(Samples(without), Samples(with_pack))
 
 
-def _preview(engine: Engine, state: Path, *, with_pack: bool) -> float:
+def _preview(engine: PulumiCli, state: Path, *, with_pack: bool) -> float:
     pack = ["--policy-pack", str(deployment.POLICY_PACK)] if with_pack else []
     began = time.monotonic()
-    answer = engine.ask("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
+    answer = engine.run("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
     if answer.returncode != 0:
         raise SandboxError("`pulumi preview` failed while it was measured.", why=answer.stdout + answer.stderr)
     return time.monotonic() - began

@@ -17,9 +17,8 @@ from typing import Any, Literal
 
 import yaml
 
-from sandbox import plugins
 from sandbox.clusters import Sandbox
-from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quickened
 from tests.support.stacks import PASSPHRASE, new_stack
@@ -61,8 +60,7 @@ class Engine:
     `state` holds the file backend, one project folder per stack and the logs; nothing else is written.
     """
 
-    pulumi: Path
-    environment: Mapping[str, str]
+    pulumi: PulumiCli
     state: Path
     kubeconfigs: Mapping[Literal["cp", "dp"], Path]
     servers: Mapping[Literal["cp", "dp"], str]
@@ -70,21 +68,19 @@ class Engine:
 
     @classmethod
     def on(cls, sandbox: Sandbox, tools: Tools, state: Path, settings: Mapping[str, str] | None = None) -> Engine:
-        """The provider's cluster is the control plane, the user's the data plane. `settings` are environment variables
-        for the program."""
-        chosen = plugins.select(tools, pulumi_home())
-        environment = quickened(with_tools(tools.bin_dir, chosen.path))
-        environment |= {"PULUMI_HOME": str(pulumi_home())} | dict(chosen.env)
-        for foreign in ("PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_CONFIG", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK"):
-            environment.pop(foreign, None)
+        """settings: environment variables for the program."""
         state.mkdir(parents=True, exist_ok=True)
-        provider, user = sandbox.control_plane, sandbox.data_plane
+        given = {
+            "PULUMI_BACKEND_URL": f"file://{state / 'backend'}",
+            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+            **(settings or {}),
+        }
+        control_plane, data_plane = sandbox.control_plane, sandbox.data_plane
         return cls(
-            tools["pulumi"],
-            environment | dict(settings or {}),
+            PulumiCli.of(tools, quickened({}) | given),
             state,
-            {"cp": Path(provider.kubeconfig), "dp": Path(user.kubeconfig)},
-            {"cp": provider.server, "dp": user.server},
+            {"cp": Path(control_plane.kubeconfig), "dp": Path(data_plane.kubeconfig)},
+            {"cp": control_plane.server, "dp": data_plane.server},
         )
 
     def run(
@@ -105,39 +101,17 @@ class Engine:
         folder = self._project(stack, program)
         events = self.state / f"{stack}.events"
         events.unlink(missing_ok=True)
-        command = [str(self.pulumi), operation, "--non-interactive", "--color=never", "--stack", stack]
-        command += ["--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
+        options = ["--stack", stack, "--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
         if policies:
-            command += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config(settings))]
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env={
-                **self._settings(),
-                "CORPUS_CASE": case,
-                "CORPUS_PREFIX": prefix,
-                **({"CORPUS_BEFORE": "1"} if before else {}),
-            },
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
+            options += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config(settings))]
+        chosen = {"CORPUS_CASE": case, "CORPUS_PREFIX": prefix, **({"CORPUS_BEFORE": "1"} if before else {})}
+        done = self.pulumi.run(operation, *options, cwd=folder, limit=900, more=self._settings() | chosen)
         return Run(done.returncode, _said(events), done.stdout + done.stderr)
 
     def ask(self, *arguments: str, stack: str) -> subprocess.CompletedProcess[str]:
         """A short command of the CLI about a stack."""
-        return subprocess.run(
-            [str(self.pulumi), "--non-interactive", *arguments, "--stack", stack],
-            cwd=self._project(stack, PROGRAM),
-            env=self._settings(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        folder = self._project(stack, PROGRAM)
+        return self.pulumi.run(*arguments, "--stack", stack, cwd=folder, more=self._settings())
 
     def forget(self, stack: str) -> None:
         """Removes a stack's state and folder, not what it made."""
@@ -147,11 +121,6 @@ class Engine:
 
     def _settings(self) -> dict[str, str]:
         return {
-            **self.environment,
-            "PULUMI_BACKEND_URL": f"file://{self.state / 'backend'}",
-            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DEBUG_COMMANDS": "true",
             "CORPUS_CONTROL_PLANE": str(self.kubeconfigs["cp"]),
             "CORPUS_DATA_PLANE": str(self.kubeconfigs["dp"]),
             "CORPUS_TOKEN": self.token,
@@ -165,7 +134,9 @@ class Engine:
             (self.state / "backend").mkdir(exist_ok=True)
             project = yaml.safe_load((program / "Pulumi.yaml").read_text()) | {"main": str(program)}
             (folder / "Pulumi.yaml").write_text(yaml.safe_dump(project))
-            salt = new_stack(self.pulumi, self._settings(), self.state / "backend", project["name"], stack)
+            salt = new_stack(
+                self.pulumi.program, self.pulumi.environment, self.state / "backend", project["name"], stack
+            )
             (folder / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"encryptionsalt": salt}))
         return folder
 

@@ -61,7 +61,7 @@ def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def _up(scene: Scene, config: Path) -> None:
     ready = deployment.engine(scene.sandbox, scene.tools)
     options = ["--stack", STACK, "--config-file", str(config), "--policy-pack", str(deployment.POLICY_PACK)]
-    done = ready.ask("up", "--yes", "--skip-preview", *options, limit=300)
+    done = ready.run("up", "--yes", "--skip-preview", *options, limit=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

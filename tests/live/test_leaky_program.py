@@ -16,20 +16,11 @@ from sandbox.toolchain import Tools
 LEAKY = Path(__file__).resolve().parents[1] / "corpus" / "leaky"
 
 
-def _run(sandbox: Sandbox, tools: Tools, leak: str, operation: str, *options: str) -> subprocess.CompletedProcess[str]:
+def _run(sandbox: Sandbox, tools: Tools, leak: str, operation: str, *how: str) -> subprocess.CompletedProcess[str]:
+    options = [*how, "--stack", STACK, "--policy-pack", str(deployment.POLICY_PACK)]
+    options += ["--config-file", str(deployment.config_file(sandbox.state))]
     ready = deployment.engine(sandbox, tools)
-    command = [ready.program, operation, "--non-interactive", "--color=never", "--stack", STACK, *options]
-    command += ["--config-file", deployment.config_file(sandbox.state)]
-    return subprocess.run(
-        [*map(str, command), "--policy-pack", str(deployment.POLICY_PACK)],
-        cwd=LEAKY,
-        env={**ready.environment, "LEAK": leak},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ready.run(operation, *options, cwd=LEAKY, limit=300, more={"LEAK": leak})
 
 
 @pytest.mark.parametrize("leak", ["provider", "options"])

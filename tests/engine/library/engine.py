@@ -12,10 +12,9 @@ from typing import Any
 
 import yaml
 
-from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
-from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quickened
 from tests.support.stacks import PASSPHRASE, new_stack
@@ -53,16 +52,12 @@ class Project:
     @classmethod
     def make(cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT) -> Project:
         directory.mkdir(parents=True, exist_ok=True)
-        chosen = plugins.select(tools, pulumi_home())
-        environment = quickened(with_tools(tools.bin_dir, chosen.path)) | dict(chosen.env)
-        environment |= {
+        settings = quickened({}) | {
             "KUBECONFIG": str(sandbox.kubeconfig),
             "PULUMI_BACKEND_URL": f"file://{directory}",
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            # Adds the option --event-log.
-            "PULUMI_DEBUG_COMMANDS": "true",
         }
+        environment = PulumiCli.of(tools, settings).environment
         name = yaml.safe_load((program / "Pulumi.yaml").read_text())["name"]
         (directory / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
         return cls(directory, environment, tools, program)
@@ -81,16 +76,7 @@ class Project:
         return Stack(self, name, file)
 
     def _call(self, arguments: list[str], cwd: Path) -> Run:
-        command = [str(self.tools["pulumi"]), "--non-interactive", "--color=never", *arguments]
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        done = PulumiCli(self.tools["pulumi"], self.environment).run(*arguments, cwd=cwd, limit=600)
         return Run(done.returncode, done.stdout + done.stderr, done.stdout)
 
 

@@ -1,0 +1,73 @@
+"""The Pulumi CLI with everything that it and its plug-ins need, one command at a time."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from sandbox import plugins
+from sandbox.bootstrap import CHECKOUT
+from sandbox.errors import SandboxError
+from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.toolchain import Tools
+
+# Settings of whoever calls us, which would lead the CLI to another stack, secret or service.
+_FOREIGN = (
+    "PULUMI_ACCESS_TOKEN",
+    "PULUMI_CONFIG",
+    "PULUMI_CONFIG_PASSPHRASE",
+    "PULUMI_CONFIG_PASSPHRASE_FILE",
+    "PULUMI_STACK",
+)
+
+
+@dataclass(frozen=True)
+class PulumiCli:
+    """environment: all of it, this process's own included."""
+
+    program: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def of(cls, tools: Tools, settings: Mapping[str, str]) -> PulumiCli:
+        """With the tools and the selected plug-ins on PATH. settings: backend, passphrase and the like."""
+        chosen = plugins.select(tools, pulumi_home())
+        own = {key: value for key, value in with_tools(tools.bin_dir, chosen.path).items() if key not in _FOREIGN}
+        always = {
+            "PULUMI_HOME": str(pulumi_home()),
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DEBUG_COMMANDS": "true",  # adds the option --event-log, which the Automation API uses too
+        }
+        return cls(tools["pulumi"], own | always | dict(settings) | dict(chosen.env))
+
+    def command(self, *arguments: str | Path) -> list[str]:
+        """The words of a command that asks nothing and colours nothing."""
+        return [str(self.program), "--non-interactive", "--color=never", *map(str, arguments)]
+
+    def run(
+        self,
+        *arguments: str | Path,
+        cwd: Path = CHECKOUT,
+        limit: float = 120,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end and captures what it prints. limit: in seconds. more: variables for the program.
+
+        Raises SandboxError beyond the limit; a command that fails is for the caller to judge.
+        """
+        try:
+            return subprocess.run(
+                self.command(*arguments),
+                cwd=cwd,
+                env={**self.environment, **more},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SandboxError(f"`pulumi {arguments[0]}` did not end within {limit:g} seconds.") from None
