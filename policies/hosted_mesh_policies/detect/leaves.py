@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection
 from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from .der import is_public_der
@@ -97,6 +98,36 @@ def _is_word_run(run: str) -> bool:
     return not run or (bool(_WORD_RUN.fullmatch(run)) and not _is_random_run(run))
 
 
+_ALNUM: Final = re.compile(r"[A-Za-z0-9]+")
+# Alone or joined: words, abbreviations, numbers with a unit, versions.
+_REGULAR: Final = re.compile(
+    r"[A-Z]?[a-z]{2,}\d{0,4}|[a-zA-Z]|[A-Z]+\d{0,4}|\d+[a-zA-Z]{0,3}|v\d+(?:(?:alpha|beta)\d+)?|[A-Za-z]\d[a-z]"
+    r"|(?:[a-z]{2,}|[A-Z])?(?:[A-Z][a-z]{2,}\d{0,2}|[A-Z]{2,4}\d{0,2})+"
+)
+_RANGES: Final = re.compile(r"a-z|A-Z|0-9|a-f|A-F")  # of a regular expression
+_OF_NAMES: Final = frozenset("._/:-,'\"\\`")
+LEAST_SCRAMBLED: Final = 12
+
+
+def is_scrambled(chunk: str) -> bool:
+    """True for a generated password whose punctuation cuts it into pieces so short that each could be a word.
+
+    chunk: text without blanks. Either two of the pieces are none that people write, or capitals, small letters, digits
+    and punctuation follow each other as by chance.
+    """
+    chunk = _RANGES.sub("", chunk)
+    if len(chunk) < LEAST_SCRAMBLED:
+        return False
+    odd = {one for one in chunk if not one.isalnum()} - _OF_NAMES
+    if len(odd) >= 2 and sum(not _REGULAR.fullmatch(run) for run in _ALNUM.findall(chunk)) >= 2:
+        return True
+    kinds = ["A" if one.isupper() else "a" if one.isalpha() else "0" if one.isdigit() else "." for one in chunk]
+    if kinds.count("A") < 2 or kinds.count("a") < 2 or "0" not in kinds:
+        return False
+    changes = sum(one != next_ and (one, next_) != ("A", "a") for one, next_ in pairwise(kinds))
+    return changes > 0.42 * len(chunk)
+
+
 _TOKENS = re.compile(rb"[^\s\"'`,;=()<>\[\]{}|&]+")
 _PLAIN = re.compile(
     r"""(
@@ -136,8 +167,10 @@ def is_public(value: bytes, names: Collection[str] = ()) -> bool:
         return True
     if _CONTROL.search(rest):
         return False
-    tokens = _TOKENS.findall(rest)
-    return len(tokens) <= MOST_TOKENS and all(_is_plain(token.decode()) for token in set(tokens))
+    tokens, chunks = set(_TOKENS.findall(rest)), set(text.split())
+    if max(len(tokens), len(chunks)) > MOST_TOKENS:
+        return False
+    return all(_is_plain(token.decode()) for token in tokens) and not any(map(is_scrambled, chunks))
 
 
 @lru_cache(maxsize=16384)
