@@ -28,7 +28,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 FIX: Final = (
     "Pass a public fact (a certificate, a host name). A value that is public although made from a secret goes through "
-    "declassify(value, reason), a secret that is the user's own through data_plane_secret(value, reason)"
+    "declassify(value, reason), a secret that is the data plane's own through data_plane_secret(value, reason)"
 )
 # The SDK's classes write string_data, programs with plain resources stringData.
 MARKED_AS_A_WHOLE: Final = frozenset({"data", "string_data", "stringData"})
@@ -36,7 +36,7 @@ _on_control_plane: WeakSet[pulumi.Resource] = WeakSet()
 
 
 class BoundaryError(InvalidInputError, pulumi.RunError):
-    """A control-plane secret among the properties of an object for the user's cluster. It is raised while an Output
+    """A control-plane secret among the properties of an object for the data plane. It is raised while an Output
     resolves, past every `except` of the program's; a RunError is shown as one message, without a stack trace."""
 
 
@@ -69,9 +69,9 @@ def declassify(value: pulumi.Output[Any], reason: str) -> pulumi.Output[Any]:
 
 
 def data_plane_secret(value: pulumi.Output[Any], reason: str) -> pulumi.Output[Any]:
-    """The same value, still secret, let through: the user's own, such as a registry's password that another stack has.
+    """The same value, still secret, let through: the data plane's own, such as a registry's password that another stack has.
 
-    Without it a secret of another stack's, or of an object in the provider's cluster, counts as the control plane's.
+    Without it a secret of another stack's, or of an object in the control plane's cluster, counts as the control plane's.
     What a component of the control plane's has made (`MeshTrust`, `ExternalControlPlane`) is not let through by this.
     Raises ValueError without a reason.
     """
@@ -88,7 +88,7 @@ class _Public(pulumi.resource.DependencyResource):
 
 
 class _UsersOwn(pulumi.resource.DependencyResource):
-    """In a user's own secret, in the place of the resource that it came from; see `_Public`."""
+    """In a data plane's own secret, in the place of the resource that it came from; see `_Public`."""
 
 
 def _require_reason(verb: str, reason: str) -> None:

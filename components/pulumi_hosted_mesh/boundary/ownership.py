@@ -29,7 +29,7 @@ DATA_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_REMOTE_DATA_PLANE,
     }
 )
-"""Components of the data plane's: what is below one of them goes to the user's cluster."""
+"""Components of the data plane's: what is below one of them goes to the data plane's cluster."""
 CERTIFICATE_TYPES: Final = frozenset(
     {"tls:index/selfSignedCert:SelfSignedCert", "tls:index/locallySignedCert:LocallySignedCert"}
 )

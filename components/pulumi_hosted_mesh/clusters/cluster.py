@@ -228,7 +228,7 @@ class Cluster(_Fields):
 
 
 class ControlPlaneCluster(Cluster):
-    """The provider's cluster: istiod and all that manages it. Holds every secret of the control plane."""
+    """The control plane's cluster: istiod and all that manages it. Holds every secret of the control plane."""
 
     role = CONTROL_PLANE
 
@@ -238,7 +238,7 @@ class ControlPlaneCluster(Cluster):
 
 
 class DataPlaneCluster(Cluster):
-    """The user's cluster: proxies, gateways, Istio's objects. Whatever is sent here, the user can read."""
+    """A data plane's cluster: proxies, gateways, Istio's objects. Whatever is sent here, its users can read."""
 
     role = DATA_PLANE
 
@@ -247,12 +247,12 @@ class DataPlaneCluster(Cluster):
 
 
 def require_control_plane(cluster: object) -> None:
-    """Raises InvalidInputError unless this is the provider's cluster; for programs that no type checker has seen."""
+    """Raises InvalidInputError unless this is the control plane's cluster; for programs that no type checker has seen."""
     _require(cluster, ControlPlaneCluster)
 
 
 def require_data_plane(cluster: object) -> None:
-    """Raises InvalidInputError unless this is the user's cluster."""
+    """Raises InvalidInputError unless this is a data plane's cluster."""
     _require(cluster, DataPlaneCluster)
 
 

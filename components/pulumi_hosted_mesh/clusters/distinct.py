@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.clusters.api_server import kube_system_uid
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
-FIX = "Name the provider's cluster and the user's cluster"
+FIX = "Name the control plane's cluster and the data plane's cluster"
 
 
 @dataclass(frozen=True)

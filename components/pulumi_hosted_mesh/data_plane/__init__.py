@@ -1,1 +1,1 @@
-"""The user's side: `remote` and `crds` have the components, the other modules compute what they create."""
+"""The data plane's side: `remote` and `crds` have the components, the other modules compute what they create."""
