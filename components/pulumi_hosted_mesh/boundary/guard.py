@@ -69,9 +69,9 @@ def declassify(value: pulumi.Output[Any], reason: str) -> pulumi.Output[Any]:
 
 
 def data_plane_secret(value: pulumi.Output[Any], reason: str) -> pulumi.Output[Any]:
-    """The same value, still secret, let through: the data plane's own, such as a registry's password that another stack has.
+    """The same value, still secret, let through: the data plane's own, such as a registry's password of another stack.
 
-    Without it a secret of another stack's, or of an object in the control plane's cluster, counts as the control plane's.
+    Without it a secret of another stack's, or of an object in the control plane's cluster, counts as that plane's.
     What a component of the control plane's has made (`MeshTrust`, `ExternalControlPlane`) is not let through by this.
     Raises ValueError without a reason.
     """

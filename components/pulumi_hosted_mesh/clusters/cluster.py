@@ -247,7 +247,7 @@ class DataPlaneCluster(Cluster):
 
 
 def require_control_plane(cluster: object) -> None:
-    """Raises InvalidInputError unless this is the control plane's cluster; for programs that no type checker has seen."""
+    """Raises InvalidInputError unless this is the control plane's cluster: not every program is type-checked."""
     _require(cluster, ControlPlaneCluster)
 
 
