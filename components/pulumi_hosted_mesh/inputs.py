@@ -587,8 +587,8 @@ class OfferedServiceArgs(TypedDict):
     """What it speaks."""
     host: str
     """What peers call it, and the server name of the TLS connections to it."""
-    to: list[str]
-    """Peers that may call it."""
+    to: list[AudienceArgs]
+    """Who may call it."""
 
 
 class OfferArgs(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -37,15 +37,50 @@ def needs_reading(federation: Federation, mesh: str) -> bool:
     return any(export.service is None for export in federation.peer(mesh).exports)
 
 
-def identities(federation: Federation, mesh: str, offered: OfferedService) -> dict[str, tuple[str, ...]]:
-    """Who may call what a mesh offers: identities by peer. Of exports that overlap, all of them."""
-    allowed: dict[str, tuple[str, ...]] = {}
-    for export in federation.peer(mesh).exports:
-        if export.namespace == offered.namespace and export.service in (None, offered.service):
-            for one in export.to:
-                if one.mesh in offered.to:
-                    allowed[one.mesh] = (*allowed.get(one.mesh, ()), *one.identities)
-    return {peer: tuple(sorted(set(found))) for peer, found in sorted(allowed.items())}
+def with_declared(federation: Federation, given: Sequence[Offer]) -> list[Offer]:
+    """The offers that are given, and those of other peers that can be told from the document alone."""
+    known = {one.mesh for one in given}
+    told = [
+        offer(federation, peer.mesh)
+        for peer in federation.peers
+        if peer.mesh not in known and not needs_reading(federation, peer.mesh)
+    ]
+    return [*given, *told]
+
+
+def allowed(federation: Federation, mesh: str, offered: OfferedService) -> list[tuple[str, str]]:
+    """Who may call what a mesh offers: peer and identity of each, as its offer says and the document still allows.
+
+    An offer may be older than the document: who is no longer in the document's export is not let in.
+    """
+    document = {
+        (one.mesh, identity)
+        for export in federation.peer(mesh).exports
+        if _covers(federation, export, offered)
+        for one in export.to
+        for identity in one.identities
+    }
+    return sorted({(one.mesh, identity) for one in offered.to for identity in one.identities} & document)
+
+
+def host_is_agreed(federation: Federation, mesh: str, offered: OfferedService) -> bool:
+    """Whether a host is one that the document lets a mesh serve: below the federation's domain, or declared there.
+
+    Without it a peer could offer any name, and what a mesh sends to that name would go to the peer.
+    """
+    declared = {export.host for export in federation.peer(mesh).exports if _covers(federation, export, offered)}
+    own = f"{offered.service}.{offered.namespace}.{federation.domain}"
+    return offered.host in declared or offered.host == own or offered.host.endswith(f".{own}")
+
+
+def _covers(federation: Federation, export: Export, offered: OfferedService) -> bool:
+    """Whether an export of the document is about what is offered."""
+    if export.namespace != offered.namespace:
+        return False
+    if export.service is None:
+        return True
+    host = export.host or f"{export.service}.{export.namespace}.{federation.domain}"
+    return (export.service, export.port, host) == (offered.service, offered.port, offered.host)
 
 
 def protocol_of(port: Manifest) -> Protocol:
@@ -56,7 +91,7 @@ def protocol_of(port: Manifest) -> Protocol:
 
 
 def _offered(federation: Federation, export: Export, services: list[Manifest]) -> Iterator[OfferedService]:
-    to = tuple(sorted(one.mesh for one in export.to))
+    to = tuple(sorted(export.to, key=lambda one: one.mesh))
     if export.service is not None and export.port is not None:
         host = export.host or f"{export.service}.{export.namespace}.{federation.domain}"
         yield OfferedService(

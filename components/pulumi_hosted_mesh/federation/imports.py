@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pulumi_hosted_mesh.federation.exports import host_is_agreed
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
@@ -47,11 +48,14 @@ def _wished(
     for peer in wish.meshes:
         if peer not in offers:
             raise _refused(field, f"needs what {peer} exports, which is not given", f"Give the offer of {peer}")
-        fitting = [one for one in offers[peer].services if mesh in one.to and _fits(wish, one)]
+        fitting = [one for one in offers[peer].services if one.is_for(mesh) and _fits(wish, one)]
         if not fitting:
             rule = f"asks for what {peer} does not export to {mesh}"
             raise _refused(field, rule, f"Export it there to {mesh}, or leave the import out")
         for one in fitting:
+            if not host_is_agreed(federation, peer, one):
+                rule = f"would take host {one.host} from {peer}, which the document does not let it serve"
+                raise _refused(field, rule, f"Have {peer} correct its offer, or declare host in its exports")
             served.setdefault(one.host, []).append((federation.peer(peer), one))
     if wish.host is not None and len(served) > 1:
         rule = f"has one host for {len(served)} services ({', '.join(sorted(served))})"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pulumi_hosted_mesh import vocabulary
-from pulumi_hosted_mesh.federation.exports import identities
+from pulumi_hosted_mesh.federation.exports import allowed
 from pulumi_hosted_mesh.federation.imports import Imported, imported
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
@@ -106,9 +106,11 @@ def _authorization(federation: Federation, peer: Peer, offer: Offer) -> Manifest
     for one in offer.services:
         principals = [
             f"{federation.peer(mesh).domain}/ns/{namespace}/sa/{account}"
-            for mesh, allowed in identities(federation, peer.mesh, one).items()
-            for namespace, _, account in (identity.partition("/") for identity in allowed)
+            for mesh, identity in allowed(federation, peer.mesh, one)
+            for namespace, _, account in [identity.partition("/")]
         ]
+        if not principals:  # an empty list would let everybody in
+            continue
         rule: Manifest = {
             "from": [{"source": {"principals": principals}}],
             "when": [{"key": "connection.sni", "values": [one.host]}],
@@ -146,17 +148,17 @@ def _destination(one: Imported) -> Manifest:
             "mode": "ISTIO_MUTUAL",
             "sni": one.offered.host,
             "subjectAltNames": [peer.gateway_identity for peer in one.peers],
-        },
-        # A gateway that does not answer is left for a while; with one alone there is nothing better than to try it.
-        "outlierDetection": {
+        }
+    }
+    if len(one.peers) > 1:
+        # A gateway that fails is left for a while. Where there is one alone there is nothing better than to try it.
+        policy["outlierDetection"] = {
             "consecutiveGatewayErrors": 3,
             "consecutive5xxErrors": 0,
             "interval": "5s",
             "baseEjectionTime": "15s",
-            "maxEjectionPercent": 100 if len(one.peers) > 1 else 0,
-        },
-    }
-    if len(one.peers) > 1:
+            "maxEjectionPercent": 100,
+        }
         policy["loadBalancer"] = {"simple": "LEAST_REQUEST", "localityLbSetting": {"enabled": True}}
     return {"host": one.host, "trafficPolicy": policy}
 

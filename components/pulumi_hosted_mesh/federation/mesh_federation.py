@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes import apiextensions
 
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
-from pulumi_hosted_mesh.federation.exports import needs_reading, offer
+from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.inputs import FederationArgs, OfferArgs
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -45,7 +45,7 @@ class MeshFederation(pulumi.ComponentResource):
         given = [read_arguments(Offer, one, "the offer") for one in args.get("offers") or []]
         super().__init__(TYPE_MESH_FEDERATION, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
-        made = objects(federation, args["mesh"], [*declared(federation, given), *given])
+        made = objects(federation, args["mesh"], with_declared(federation, given))
         for one in made:
             kind, metadata = one["kind"], one["metadata"]
             apiextensions.CustomResource(
@@ -59,13 +59,3 @@ class MeshFederation(pulumi.ComponentResource):
         imported = [host for one in made if one["kind"] == "ServiceEntry" for host in one["spec"]["hosts"]]
         self.hosts = pulumi.Output.from_input(imported)
         self.register_outputs({"hosts": self.hosts})
-
-
-def declared(federation: Federation, given: list[Offer]) -> list[Offer]:
-    """The offers of peers that can be told from the document alone, where none is given."""
-    known = {one.mesh for one in given}
-    return [
-        offer(federation, peer.mesh)
-        for peer in federation.peers
-        if peer.mesh not in known and not needs_reading(federation, peer.mesh)
-    ]

@@ -295,8 +295,12 @@ class OfferedService(Model):
     """What it speaks."""
     host: HostName
     """What peers call it, and the server name of the TLS connections to it."""
-    to: tuple[MeshName, ...]
-    """Peers that may call it."""
+    to: tuple[Audience, ...]
+    """Who may call it."""
+
+    def is_for(self, mesh: str) -> bool:
+        """Whether somebody of a mesh may call it."""
+        return any(one.mesh == mesh for one in self.to)
 
 
 class Offer(Model):

@@ -24,20 +24,19 @@ NAMED = {"namespace": BOOKS, "service": "reviews", "port": 9080, "to": AUDIENCE}
 
 
 @pytest.fixture
-def namespaces(user: Api, project: Project, mesh: Config) -> Iterator[None]:
+def namespaces(user: Api, tools: Tools) -> Iterator[None]:
     """Istio's definitions, and the namespaces that the stacks of the meshes make."""
-    cluster, charts = mesh["memberships"][0]["cluster"], mesh["revisions"][0]["charts"]
-    document = {"cluster": cluster, "charts": charts, "keepOnDestroy": False}
-    stack = project.stack("federation-cluster", {"stack": "cluster", "cluster": document})
-    stack.up()
+    definitions = str(tools.charts / "base/files/crd-all.gen.yaml")
     names = ("mesh-east", "mesh-west", BOOKS)
+    assert user.kubectl("create", "-f", definitions).code == 0
     try:
+        assert user.kubectl("wait", "--for=condition=Established", "-f", definitions, "--timeout=60s").code == 0
         for name in names:
             assert user.kubectl("create", "namespace", name).code == 0
         yield
     finally:
         user.kubectl("delete", "namespace", *names)
-        stack.destroy()
+        user.kubectl("delete", "-f", definitions)
 
 
 def federation(export: Config) -> Config:
@@ -74,7 +73,7 @@ def existing(user: Api, namespace: str) -> set[str]:
 
 @pytest.mark.usefixtures("clean", "namespaces")
 def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
-    project: Project, mesh: Config, user: Api, tools: Tools, tmp_path: Path
+    project: Project, mesh: Config, user: Api, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
         assert user.kubectl("create", "service", "clusterip", name, "-n", BOOKS, "--tcp=80:8080").code == 0

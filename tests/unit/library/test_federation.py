@@ -198,6 +198,8 @@ def test_several_meshes_serve_one_import_by_locality() -> None:
     assert len(policy["tls"]["subjectAltNames"]) == 2
     assert policy["loadBalancer"]["localityLbSetting"] == {"enabled": True}
     assert policy["outlierDetection"]["maxEjectionPercent"] == 100
+    (alone,) = by_kind(made(document(), "east"), "DestinationRule")
+    assert "outlierDetection" not in alone["trafficPolicy"]
 
 
 @pytest.mark.parametrize(
@@ -272,3 +274,84 @@ def test_an_exported_name_may_have_a_suffix_of_its_own() -> None:
     given["peers"][1]["exports"] = [{**REVIEWS, "host": "reviews.partners.example.org"}]
     (entry,) = by_kind(made(given, "east"), "ServiceEntry")
     assert entry["hosts"] == ["reviews.partners.example.org"]
+
+
+def ring(size: int) -> Manifest:
+    """Each mesh exports twenty services to the one before it, and imports those of the next."""
+    names = [f"mesh-{number}" for number in range(size)]
+    peers = []
+    for number, mesh in enumerate(names):
+        audience = {"mesh": names[number - 1], "identities": ["shop/*"]}
+        exports = [
+            {"namespace": "shop", "service": f"{mesh}-s{one}", "port": 80, "to": [audience]} for one in range(20)
+        ]
+        peers.append(peer(mesh, exports=exports, imports=[{"meshes": [names[(number + 1) % size]]}]))
+    return {"name": "shops", "domain": "shops.example.com", "peers": peers}
+
+
+def test_a_mesh_s_objects_grow_with_its_imports_and_not_with_the_federation() -> None:
+    assert [len(made(ring(size), "mesh-0")) for size in (2, 5, 20)] == [62, 62, 62]
+
+
+def principals(manifests: list[Manifest]) -> dict[str, list[str]]:
+    """Who is let in, by host."""
+    (policy,) = by_kind(manifests, "AuthorizationPolicy")
+    return {rule["when"][0]["values"][0]: rule["from"][0]["source"]["principals"] for rule in policy.get("rules", [])}
+
+
+def test_two_exports_of_one_service_let_in_each_its_own() -> None:
+    given = document()
+    other = {**REVIEWS, "port": 9090, "host": "admin.shops.example.com"}
+    other["to"] = [{"mesh": "east", "identities": ["books/admin"]}]
+    given["peers"][1]["exports"] = [REVIEWS, other]
+    assert principals(made(given, "west")) == {
+        HOST: ["east.mesh.local/ns/books/sa/page"],
+        "admin.shops.example.com": ["east.mesh.local/ns/books/sa/admin"],
+    }
+
+
+def labelled(to: list[Manifest], label: str = "yes") -> Manifest:
+    given = document(peer("north"))
+    given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": label}, "to": to}]
+    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    return given
+
+
+SERVICE = {
+    "metadata": {"name": "reviews", "namespace": "books", "labels": {"export": "yes"}},
+    "spec": {"ports": [{"name": "http", "port": 9080}]},
+}
+
+
+def test_exports_by_different_labels_let_in_each_its_own() -> None:
+    given = labelled([AUDIENCE])
+    given["peers"][1]["exports"].append(
+        {"namespace": "books", "labels": {"export": "also"}, "to": [{"mesh": "north", "identities": ["a/b"]}]}
+    )
+    known = federation(given)
+    also = copy.deepcopy(SERVICE)
+    also["metadata"] |= {"name": "also", "labels": {"export": "also"}}
+    offered = offer(known, "west", [SERVICE, also])
+    assert principals(objects(known, "west", [offered])) == {
+        "also.books.shops.example.com": ["north.mesh.local/ns/a/sa/b"],
+        HOST: ["east.mesh.local/ns/books/sa/page"],
+    }
+
+
+def test_an_old_offer_lets_nobody_in_whom_the_document_does_not_name_any_more() -> None:
+    old = offer(federation(labelled([AUDIENCE, {"mesh": "north", "identities": ["a/b"]}])), "west", [SERVICE])
+    now = federation(labelled([{"mesh": "north", "identities": ["a/b"]}]))
+    assert principals(objects(now, "west", [old])) == {HOST: ["north.mesh.local/ns/a/sa/b"]}
+    given = labelled([AUDIENCE])
+    given["peers"][1]["exports"] = []
+    given["peers"][0]["imports"] = []
+    assert principals(objects(federation(given), "west", [old])) == {}
+
+
+@pytest.mark.parametrize("host", ["bank.example.org", "ratings.books.shops.example.com", "shops.example.com"])
+def test_a_peer_cannot_offer_a_name_that_is_not_its_own(host: str) -> None:
+    known = federation(labelled([AUDIENCE]))
+    honest = offer(known, "west", [SERVICE])
+    taken = honest.model_copy(update={"services": (honest.services[0].model_copy(update={"host": host}),)})
+    with pytest.raises(InvalidInputError, match=f"would take host {host} from west"):
+        objects(known, "east", [offer(known, "east"), taken])
