@@ -22,7 +22,7 @@ from sandbox.proof.identity import AGENT
 from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
-from tests.support.authorities import Authority, pem
+from tests.support.authorities import DAY, NOW, Authority, pem
 
 NAMESPACE = "bookshop"
 CALLER, STRANGER, CALLED = "productpage", "stranger", "reviews"
@@ -64,7 +64,7 @@ def mesh_document(sandbox: Sandbox, tools: Tools, mesh: str) -> dict[str, Any]:
 
 def cacerts(root: Authority, mesh: str) -> dict[str, str]:
     """A mesh's intermediate under the shared root, as the files of `cacerts`."""
-    own = Authority(f"intermediate of {mesh}", root)
+    own = Authority(f"intermediate of {mesh}", root, ends=NOW + 365 * DAY)
     key = own.key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
@@ -109,7 +109,7 @@ class Meshes:
 
     def deploy(self) -> None:
         """Both meshes, by a stack each."""
-        root = Authority("the shared root")
+        root = Authority("the shared root", ends=NOW + 3650 * DAY)
         for mesh in PLACES:
             files = cacerts(root, mesh)
             self.keys[mesh] = files["ca-key.pem"].splitlines()[1]

@@ -6,8 +6,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.federation.exports import with_declared
+from pulumi_hosted_mesh.operations.doctor.check import verdicts
+from pulumi_hosted_mesh.operations.doctor.observation import observe
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
@@ -17,7 +25,9 @@ from sandbox.proof.scene import NotObserved, eventually
 from sandbox.proof.traffic import arrived_from
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
-from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation
+from tests.live.breaking import federation as broken
+from tests.live.breaking.federation import Breaking
+from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation, gateway_address
 
 LABEL = "hosted-mesh.io/federation"
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
@@ -99,6 +109,82 @@ def test_no_key_of_an_authority_and_no_peers_credential_is_in_a_users_etcd(meshe
             assert meshes.keys[other].encode() not in stored
         (peer,) = set(PLACES) - {mesh}
         assert str(meshes.cluster(peer).wan_server).encode() not in stored
+
+
+def diagnosis(meshes: Meshes, mesh: str) -> dict[str, str]:
+    """What doctor finds wrong, by check; names are resolved where the meshes' proxies resolve them."""
+    document = read(Federation, federation(f"{NAMESPACE}/{CALLER}"))
+
+    def resolve(host: str) -> tuple[str, ...]:
+        done = meshes.sandbox.run("wan", ["getent", "ahostsv4", host], capture_output=True, text=True, timeout=60)
+        return tuple(sorted({line.split()[0] for line in done.stdout.splitlines()}))
+
+    clusters = (meshes.cluster(mesh), meshes.sandbox.control_plane)
+    config = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
+    observed = observe(document, mesh, *(ApiServer(one) for one in config), resolve=resolve)
+    found = verdicts(document, mesh, with_declared(document, []), observed)
+    return {one.check: str(one.cause) for one in found if not one.ok}
+
+
+def test_doctor_finds_nothing_wrong_with_what_works(meshes: Meshes) -> None:
+    answered(meshes, CALLER, 200)
+    assert {mesh: diagnosis(meshes, mesh) for mesh in PLACES} == {"east": {}, "west": {}}
+
+
+ELSEWHERE = {"spec": {"endpoints": [{"address": "elsewhere.sandbox.test", "ports": {"http": 15443}}]}}
+GATEWAY = {"address": gateway_address("west"), "ports": {"http": 15443}, "locality": "sandbox/b"}
+
+
+@pytest.mark.parametrize(
+    ("breaking", "check", "cause"),
+    [
+        (broken.without("serviceentry", broken.ENTRY), f"ServiceEntry {broken.ENTRY}", "missing-service-entry"),
+        (
+            broken.without("destinationrule", broken.ENTRY),
+            f"DestinationRule {broken.ENTRY}",
+            "missing-destination-rule",
+        ),
+        (
+            broken.without("authorizationpolicy", "shops"),
+            "AuthorizationPolicy shops",
+            "missing-authorization-policy",
+        ),
+        (broken.left_behind, "ServiceEntry shops-old.example.com", "stale-service-entry"),
+        (
+            broken.patched("serviceentry", broken.ENTRY, ELSEWHERE, {"spec": {"endpoints": [GATEWAY]}}),
+            f"ServiceEntry {broken.ENTRY}",
+            "wrong-address",
+        ),
+        (broken.no_address, "gateway eastwest", "no-address"),
+        (broken.no_cacerts, "Secret cacerts", "missing-cacerts"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_doctor_names_exactly_what_is_broken(meshes: Meshes, breaking: Breaking, check: str, cause: str) -> None:
+    with breaking(meshes):
+        found = diagnosis(meshes, "east")
+    # The name is published for a load balancer's address, so without the one the other goes.
+    found.pop(f"gateway address {gateway_address('east')} of east", None) if cause == "no-address" else None
+    (only,) = found.items()
+    assert only[0].startswith(f"{check} in namespace mesh-east")
+    assert only[1] == cause
+
+
+def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> None:
+    """As it is called: from a machine that cannot resolve the sandbox's names, and says so and no more."""
+    file = tmp_path / "federation.yaml"
+    file.write_text(json.dumps(federation(f"{NAMESPACE}/{CALLER}")))
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "doctor", str(file)]
+    options = ["--mesh", "west", "--kubeconfig", str(meshes.cluster("west").kubeconfig)]
+    people = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
+    assert people.returncode == 3
+    wrong = [line for line in people.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(wrong) == 1
+    assert "gateway address eastwest.west.sandbox.test of west: name-not-found" in wrong[0]
+    machines = subprocess.run([*command, *options, "--output=json"], capture_output=True, text=True, timeout=60)
+    said = json.loads(machines.stdout)
+    assert (said["mesh"], said["ok"]) == ("west", False)
+    assert [one["cause"] for one in said["checks"] if not one["ok"]] == ["name-not-found"]
 
 
 def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:

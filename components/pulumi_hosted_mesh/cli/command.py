@@ -15,6 +15,7 @@ import yaml
 
 from pulumi_hosted_mesh.cli.check_webhooks import check_webhooks
 from pulumi_hosted_mesh.cli.discover import discover
+from pulumi_hosted_mesh.cli.doctor import doctor
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
@@ -260,5 +261,6 @@ def _add_commands_of_other_packages() -> None:
 
 app.command()(discover)
 app.command()(check_webhooks)
+app.command()(doctor)
 app.command()(exports)
 _add_commands_of_other_packages()

@@ -16,8 +16,7 @@ def read_offer(federation: Federation, mesh: str, cluster: Kubeconfig | None) ->
 
     Raises: InvalidInputError if the mesh is no peer, or a cluster is needed and none given; UnreachableError.
     """
-    if mesh not in {one.mesh for one in federation.peers}:
-        raise _refused("--mesh", "is no peer of this federation", "Name one of its peers")
+    require_peer(federation, mesh)
     if not needs_reading(federation, mesh):
         return offer(federation, mesh)
     if cluster is None:
@@ -28,6 +27,12 @@ def read_offer(federation: Federation, mesh: str, cluster: Kubeconfig | None) ->
         service for namespace in namespaces for service in api.list(f"/api/v1/namespaces/{quote(namespace)}/services")
     ]
     return offer(federation, mesh, services)
+
+
+def require_peer(federation: Federation, mesh: str) -> None:
+    """Raises: InvalidInputError if a mesh is no peer."""
+    if mesh not in {one.mesh for one in federation.peers}:
+        raise _refused("--mesh", "is no peer of this federation", "Name one of its peers")
 
 
 def _refused(field: str, rule: str, fix: str) -> InvalidInputError:
