@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
+from pulumi_hosted_mesh.dns.edge_writer.api import EdgeApi
 from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
 from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
+from pulumi_hosted_mesh.dns.edge_writer.status import StatusKeeper
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
 
@@ -110,3 +113,32 @@ def test_a_condition_keeps_its_time_until_it_turns() -> None:
     done = status(item, judge(item, ZONES, lambda _: {"192.0.2.1"}), "2026-01-03T00:00:00Z")
     assert [one["lastTransitionTime"][:10] for one in done["conditions"]] == ["2026-01-01", "2026-01-03"]
     assert done["observedGeneration"] == 3
+
+
+class Watched:
+    """An API server with one watch, which tells of an object and then would say nothing for minutes."""
+
+    def __init__(self, item: dict[str, Any]) -> None:
+        self.item, self.asked = item, list[int]()
+
+    def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+        self.asked.append(seconds)
+        if len(self.asked) == 1:
+            yield {"type": "ADDED", "object": self.item}
+            pytest.fail("the watch was followed although something is waited for")
+
+    def replace_status(self, item: dict[str, Any]) -> None:
+        self.item = item
+
+
+def test_what_is_waited_for_is_looked_at_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Watched(stored(record("web.north.example.com", "192.0.2.1")))
+    keeper = StatusKeeper(cast(EdgeApi, api), ZONES)
+    monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: set())
+    version = keeper._follow("1")
+    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Pending"]
+    monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: {"192.0.2.1"})
+    keeper._follow(version)
+    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
+    keeper._follow(version)
+    assert api.asked == [300, 5, 300]
