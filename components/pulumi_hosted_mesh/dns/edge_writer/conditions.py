@@ -15,6 +15,7 @@ from typing import Any
 Object = dict[str, Any]
 LABEL = re.compile(r"[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?", re.IGNORECASE)
 LONGEST_TTL = 604800
+SHOWN = 10
 ADDRESSES = {"A": 4, "AAAA": 6}
 
 
@@ -47,18 +48,18 @@ def judge(item: Object, zones: Iterable[Zones], resolve: Callable[[str], set[str
     """resolve: the addresses that a name has now; empty if it has none."""
     endpoints = [one for one in item.get("spec", {}).get("endpoints") or [] if one]
     if invalid := [f"{_name(one)}: {why}" for one in endpoints if (why := problem(one))]:
-        return _refused("Invalid", "; ".join(invalid))
+        return _refused("Invalid", _some(invalid, "; "))
     providers = list(zones)
     outside = sorted({_name(one) for one in endpoints if not any(zone.admits(_name(one)) for zone in providers)})
     if outside:
         domains = sorted({domain for zone in providers for domain in zone.include})
         rule = f"not within this cluster's zones ({', '.join(domains) or 'it has none'})"
-        return _refused("Filtered", f"{', '.join(outside)}: {rule}")
+        return _refused("Filtered", f"{_some(outside)}: {rule}")
     by = sorted({zone.provider for one in endpoints for zone in providers if zone.admits(_name(one))})
     accepted = ("True", "Accepted", f"In zones of {', '.join(by)}" if by else "It has no records")
     missing = [_name(one) for one in endpoints if not _answered(one, resolve)]
     if missing:
-        return Verdict(accepted, ("False", "Pending", f"Not answered yet: {', '.join(sorted(set(missing)))}"))
+        return Verdict(accepted, ("False", "Pending", f"Not answered yet: {_some(sorted(set(missing)))}"))
     return Verdict(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))
 
 
@@ -98,6 +99,12 @@ def status(item: Object, verdict: Verdict, now: str) -> Object:
         )
     # With the generation observed, external-dns does not write the status, in which it knows no conditions.
     return {"observedGeneration": generation, "conditions": conditions}
+
+
+def _some(words: list[str], between: str = ", ") -> str:
+    """The first ones, for people: an object may hold thousands of names."""
+    more = [f"and {len(words) - SHOWN} more"] if len(words) > SHOWN else []
+    return between.join([*words[:SHOWN], *more])
 
 
 def _refused(reason: str, message: str) -> Verdict:

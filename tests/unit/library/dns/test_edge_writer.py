@@ -105,6 +105,13 @@ def test_the_verdict(name: str, answered: set[str], accepted: tuple[str, str], r
     assert verdict.settled is (ready[1] != "Pending")
 
 
+def test_a_message_names_the_first_of_many() -> None:
+    item = stored(*(record(f"n{number}.south.example.com", "192.0.2.1") for number in range(10, 40)))
+    message = judge(item, ZONES, lambda _: set()).accepted[2]
+    assert message.startswith("n10.south.example.com, n11.south.example.com, ")
+    assert "n19.south.example.com, and 20 more: not within this cluster's zones (north.example.com)" in message
+
+
 def test_a_condition_keeps_its_time_until_it_turns() -> None:
     item = stored(record("web.north.example.com", "192.0.2.1"))
     waiting = status(item, judge(item, ZONES, lambda _: set()), "2026-01-01T00:00:00Z")
