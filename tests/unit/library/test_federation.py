@@ -317,7 +317,7 @@ def labelled(to: list[Manifest], label: str = "yes") -> Manifest:
     return given
 
 
-SERVICE = {
+SERVICE: Manifest = {
     "metadata": {"name": "reviews", "namespace": "books", "labels": {"export": "yes"}},
     "spec": {"ports": [{"name": "http", "port": 9080}]},
 }
