@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import grpc
 import yaml
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2, resource_pb2
@@ -32,10 +33,33 @@ NOTE: Final = "hosted-mesh:prove:note"
 REFERENCE: Final = "pulumi:pulumi:StackReference"
 STACK: Final = "pulumi:pulumi:Stack"
 CHARTS: Final = frozenset(
-    ["kubernetes:helm.sh/v4:Chart", "kubernetes:kustomize/v2:Directory"]
+    ["kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:kustomize/v2:Directory"]
     + [f"kubernetes:yaml/v2:{kind}" for kind in ("ConfigFile", "ConfigGroup")]
 )
-"""Components of the kubernetes package: what they make is a function of their inputs."""
+"""What the kubernetes package renders: what comes out is a function of the inputs, but for transforms."""
+
+_META: Final = {"metadata": {"name": "tried", "namespace": "default"}}
+RENDERED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "core/v1:ConfigMap": {"apiVersion": "v1", "kind": "ConfigMap", **_META, "data": {"tried": "tried"}},
+    "core/v1:Secret": {"apiVersion": "v1", "kind": "Secret", **_META, "stringData": {"tried": "tried"}},
+    "core/v1:Service": {"apiVersion": "v1", "kind": "Service", **_META, "spec": {"selector": {"app": "tried"}}},
+    "apps/v1:Deployment": {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        **_META,
+        "spec": {
+            "template": {
+                **_META,
+                "spec": {
+                    "containers": [{"name": "tried", "image": "tried", "args": [], "env": [], "volumeMounts": []}],
+                    "volumes": [],
+                    "serviceAccountName": "tried",
+                },
+            }
+        },
+    },
+}
+"""What a chart might render, for its transforms to be tried on."""
 
 Transform = Callable[[Any, Any], None]
 
@@ -77,6 +101,8 @@ class Monitor:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         with self._lock:
             identity, outputs = self.register(urn, request, tree_of(request.object))
+        if request.type in CHARTS and (request.transforms or self.stack_transforms):
+            self._try_transforms(urn, request)
         return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(outputs))
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
@@ -159,7 +185,11 @@ class Monitor:
         if request.importId:
             asked["(import id)"] = request.importId
         self._take(Registered(urn, request.type, request.name, asked, place))
-        if request.remote and request.type not in CHARTS:
+        if request.type in CHARTS:
+            self.capture.remarks.append(
+                f"{request.type} {request.name}: was not rendered; what it is given is compared"
+            )
+        elif request.remote:
             self._note(f"{request.type} {request.name}: a component of another package, of which nobody ran the inside")
         elif request.type.startswith("pulumi-python:"):
             self._note(f"{request.type} {request.name}: a dynamic provider's code was not run")
@@ -184,6 +214,30 @@ class Monitor:
     def _note(self, text: str) -> None:
         if text not in self.capture.unsure:
             self.capture.unsure.append(text)
+
+    def _try_transforms(self, urn: str, request: Any) -> None:
+        """Runs the transforms of what a chart renders on objects that it might render: what they add is compared."""
+        for kind, body in RENDERED.items():
+            tried = resource_pb2.RegisterResourceRequest(
+                type=f"kubernetes:{kind}",
+                name=f"{request.name} (tried)",
+                parent=urn,
+                custom=True,
+                object=struct_of(body),
+                transforms=request.transforms,
+            )
+            try:
+                tried = self.transform(tried)
+            except grpc.RpcError:  # its message may hold a value
+                self._note(f"{request.type} {request.name}: its transforms end with an error for a made-up {kind}")
+                continue
+            with self._lock:
+                place = self._place(request.type, request.provider, dict(request.providers))
+                inputs = tree_of(tried.object)
+                inputs.pop(DECLARED, None)
+                self._take(
+                    Registered(self.make_urn(urn, tried.type, tried.name), tried.type, tried.name, inputs, place)
+                )
 
     def source(self, urn: str, kind: str, name: str, place: Place | None) -> Source:
         """Whose a resource's secrets are, as far as that can be told from where it stands."""

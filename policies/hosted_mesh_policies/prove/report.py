@@ -70,6 +70,8 @@ def summary(verdict: Verdict) -> str:
         return "not proven: the program could not be run"
     rests_on = f"{verdict.values} values for data planes, {verdict.secrets} secrets, {verdict.runs} runs"
     leaks, undecided = len(verdict.of(Kind.LEAK)), len(verdict.of(Kind.UNDECIDED))
+    if verdict.remarks:
+        rests_on += f", {len(dict.fromkeys(verdict.remarks))} notes"
     if leaks:
         which = "1 property depends" if leaks == 1 else f"{leaks} properties depend"
         return f"{which} on the control plane's secrets ({rests_on})"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from sandbox.bootstrap import CHECKOUT
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 """What a run must never see: the token of a kubeconfig on this machine, and a password from its environment."""
@@ -205,3 +208,44 @@ def test_help_teaches() -> None:
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for part in ("Exit code 0", "--control-plane", "hosted-mesh prove app", "it has no network"):
         assert part in " ".join(said.split())
+
+
+CHART = """
+import pulumi_kubernetes as k8s
+from pulumi_kubernetes import helm
+def add(args):
+    if "data" not in args.props:
+        return None
+    return pulumi.ResourceTransformResult({**args.props, "data": {**args.props["data"], "added": ADDED}}, args.opts)
+helm.v4.Chart("shop", chart="shop", version="1.0.0", values={"a": "b"},
+              opts=pulumi.ResourceOptions(provider=data_plane, transforms=[add]))
+"""
+
+
+@pytest.mark.parametrize(("added", "code"), [('"plain"', 0), ("token", 1)])
+def test_a_chart_is_said_not_to_be_rendered_and_its_transforms_are_tried(folder: Path, added: str, code: int) -> None:
+    done = prove(folder, CHART.replace("ADDED", added))
+    assert "note: kubernetes:helm.sh/v4:Chart shop: was not rendered; what it is given is compared" in done.stdout
+    assert (done.returncode, "ConfigMap shop (tried)" in done.stdout) == (code, bool(code))
+
+
+def _shown(page: str) -> list[str]:
+    """What a page shows of the first command on it, and its words without the table's lines."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    return _words(
+        text.partition("hosted-mesh prove examples/two_clusters\n```")[2].split("```")[1].removeprefix("text")
+    )
+
+
+def _words(text: str) -> list[str]:
+    counted = re.sub(r"\d+ values", "some values", text)  # each field that the library writes is one
+    return [word for word in re.split(r"[\s│┃┏┓┡┩├┤└┘━─┳╇┼┴]+", counted) if word]
+
+
+def test_the_pages_show_what_prove_prints() -> None:
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "examples/two_clusters"]
+    environment = {**os.environ, "COLUMNS": "100"}
+    environment.pop("KUBECONFIG", None)
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert _shown("README.md") == _shown("docs/policies/prove.md") == _words(done.stdout)
