@@ -6,8 +6,13 @@ marked or not, and depend on resources. A test compares what is registered with 
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import random
+import secrets
+import unittest.mock
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final
@@ -317,6 +322,21 @@ class Judging(Engine):
         return {"outputs": {key: secret if value == "[secret]" else value for key, value in OUTPUTS.items()}}
 
 
+@contextlib.contextmanager
+def same_chance(seed: str) -> Iterator[None]:
+    """Inside, what is random is the same each time, but for private keys: a verdict can be had again."""
+    chance = random.Random(seed)
+    with unittest.mock.patch.multiple(
+        secrets,
+        choice=chance.choice,
+        randbits=chance.getrandbits,
+        token_bytes=chance.randbytes,
+        token_hex=lambda size=16: chance.randbytes(size).hex(),
+        token_urlsafe=lambda size=16: base64.urlsafe_b64encode(chance.randbytes(size)).decode().rstrip("="),
+    ):
+        yield
+
+
 def token_of(stack: str) -> str:
     """Each stack has a token of its own, so that one program's does not give another's away."""
     return literals.opaque(f"stack {stack}")
@@ -334,7 +354,7 @@ def judged(
     on, as each would in a stack of its own."""
     session = Session("corpus", PROJECT, preview, settings=SETTINGS, evidence=evidence)
     engine = Judging(session, state, rules)
-    with same_time(1_800_000_000):
+    with same_time(1_800_000_000), same_chance(repr((batch, preview))):
         batch.build(QuickWorld(engine), ends=Stopped)
     said, kept = session.at_end(engine.found, rules)
     mandatory = _mandatory(rules)
