@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.clusters.api_server import METADATA, ApiServer
 from pulumi_hosted_mesh.operations.discovery import show
-from pulumi_hosted_mesh.operations.discovery.clusters import watch
+from pulumi_hosted_mesh.operations.discovery.clusters import choose, look, watch
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
 from pulumi_hosted_mesh.operations.discovery.managers import manager_of
 from pulumi_hosted_mesh.operations.discovery.marks import image_version
@@ -279,3 +280,18 @@ def test_a_list_is_read_to_its_end() -> None:
     first, second = api.asked
     assert first == ("/api/v1/secrets?labelSelector=x&limit=500", {"Accept": METADATA})
     assert second[0].endswith("&limit=500&continue=a%2Fb")
+
+
+def test_a_context_that_cannot_be_used_is_named_and_two_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    cluster = {"name": "c", "cluster": {"server": "http://192.0.2.1"}}
+    context = {"name": "east", "context": {"cluster": "c", "user": "u"}}
+    user = {"name": "u", "user": {"token": "t0ken"}}
+    files = [tmp_path / "one", tmp_path / "two"]
+    for file in files:
+        file.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "users": [user]}))
+    chosen = choose([str(file) for file in files], ["east"])
+    names = [f"east of {file}" for file in files]
+    assert [name for name, _, _ in chosen] == names
+    told = look(chosen).unreachable
+    assert list(told) == names
+    assert all("a server that is not https://HOST" in reason and "t0ken" not in reason for reason in told.values())

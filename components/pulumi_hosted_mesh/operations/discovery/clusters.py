@@ -10,7 +10,6 @@ from typing import Final
 
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
-from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
 from pulumi_hosted_mesh.operations.discovery.observed import Observed, observe
@@ -18,7 +17,8 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 AT_ONCE: Final = 16
 FIELD: Final = "--kubeconfig"
-Chosen = Sequence[tuple[str, Kubeconfig]]
+Chosen = Sequence[tuple[str, str, str]]
+"""Of each cluster: what it is called, its kubeconfig's file, its context there."""
 
 
 def choose(files: Sequence[str], contexts: Sequence[str]) -> Chosen:
@@ -35,10 +35,7 @@ def choose(files: Sequence[str], contexts: Sequence[str]) -> Chosen:
         problem = Problem(FIELD, "has no context", "Give a kubeconfig, or set KUBECONFIG")
         raise InvalidInputError([problem], "discover")
     repeated = Counter(context for _, context in wanted)
-    return [
-        (context if repeated[context] == 1 else f"{context} of {file}", _config(file, context))
-        for file, context in wanted
-    ]
+    return [(context if repeated[context] == 1 else f"{context} of {file}", file, context) for file, context in wanted]
 
 
 def look(chosen: Chosen) -> Discovery:
@@ -60,14 +57,14 @@ def watch(
         wait(every)
 
 
-def _config(file: str, context: str) -> Kubeconfig:
+def _observe(one: tuple[str, str, str]) -> Observed:
+    """One cluster. Its credential is fetched for each look, for what a program prints expires.
+
+    A context that cannot be used is no reason to say nothing of the others.
+    """
+    name, file, context = one
     asked = kubeconfig.Asked(context=context, field=FIELD, source=file)
-    return exec_credential.fetched(kubeconfig.from_file(file, asked), FIELD)
-
-
-def _observe(one: tuple[str, Kubeconfig]) -> Observed:
-    name, config = one
     try:
-        return observe(name, ApiServer(config))
-    except UnreachableError as error:
+        return observe(name, ApiServer(exec_credential.fetched(kubeconfig.from_file(file, asked), FIELD)))
+    except (InvalidInputError, UnreachableError) as error:
         return Observed(name, unreachable=str(error))
