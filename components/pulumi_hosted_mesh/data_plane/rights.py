@@ -44,6 +44,9 @@ def cluster_rules(mesh: str, features: Features) -> list[Rule]:
         Rule("", ("namespaces", "nodes", "pods", "services"), READ),
         Rule("discovery.k8s.io", ("endpointslices",), READ),
         *(Rule(group, kinds, READ) for group, kinds in ISTIO_KINDS.items()),
+        # pkg/kube/multicluster/cluster.go reads these in each cluster that has the kind, whatever is switched off, and
+        # istiod is not ready before it has: some clouds' clusters come with the Gateway API.
+        Rule("gateway.networking.k8s.io", ("gateways",), READ),
         # pilot/pkg/bootstrap/configcontroller.go waits for this one even with the Ingress controller off.
         Rule("networking.k8s.io", ("ingresses",), READ),
         # pkg/kube/kclient/crdwatcher.go: which of these kinds exist.
