@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
 from pulumi_hosted_mesh.spec.load import read_arguments
-from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE
+from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision
 
 
 class RemoteDataPlaneArgs(TypedDict):
@@ -80,9 +80,11 @@ class RemoteDataPlane(pulumi.ComponentResource):
         wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
         installed = [self._installed(name, cluster, one, webhooks_after) for one in wanted] if managed else []
+        # Gateways stay when another revision becomes the one that serves them, so their names are without it.
+        served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
         for gateway in settings.gateways:
             istio_chart(
-                f"{name}-gateway-{gateway.name}",
+                f"{served}-gateway-{gateway.name}",
                 mesh=endpoint.mesh,
                 charts=charts,
                 cluster=cluster,

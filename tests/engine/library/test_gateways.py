@@ -74,6 +74,30 @@ def test_life_of_two_gateways(project: Project, mesh: Config, user: Api) -> None
     stack.destroy()
 
 
+@pytest.mark.usefixtures("clean")
+def test_a_gateway_survives_a_change_of_the_first_revision(project: Project, mesh: Config, user: Api) -> None:
+    """It is the membership's: another revision serves it, in the Pods that it already has or in new ones."""
+
+    def stack(*revisions: Config) -> Stack:
+        return project.stack("served", {"stack": "all-in-one", "mesh": {**document, "revisions": list(revisions)}})
+
+    def uids() -> list[str]:
+        return [user.get(kind, "edge", "-n", NAMESPACE)["metadata"]["uid"] for kind in ("deployment", "service")]
+
+    document = with_gateways(mesh, {"name": "edge", "service": {"type": "ClusterIP"}})
+    (old,) = document["revisions"]
+    new = {**old, "name": "1-31", "host": "istiod-1-31.demo.sandbox.test"}
+    stack(old).up()
+    made = uids()
+    stack(new, old).up()
+    assert uids() == made
+    stack(new).up()
+    assert uids() == made
+    labels = user.get("deployment", "edge", "-n", NAMESPACE)["spec"]["template"]["metadata"]["labels"]
+    assert labels["istio.io/rev"] == "1-31"
+    stack(new).destroy()
+
+
 @pytest.mark.usefixtures("clean", "namespace")
 def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Project, mesh: Config, user: Api) -> None:
     """No webhook completes the Pod, and no node would run it: an `up` that waits for it ends in ten minutes."""
