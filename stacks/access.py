@@ -8,7 +8,6 @@ from pulumi_hosted_mesh import DataPlaneAccess
 from pulumi_hosted_mesh.assembly.document import data_plane_cluster
 from pulumi_hosted_mesh.spec.data_plane import DataPlane, TokenKind
 from pulumi_hosted_mesh.spec.stack import StackSettings
-from pulumi_hosted_mesh.vocabulary import cluster_id_of
 
 from stacks import configuration
 
@@ -25,8 +24,8 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "mesh": document.mesh,
             "cluster": data_plane_cluster(document.cluster, "dataPlane.cluster"),
             "access": access,
-            "cluster_id": cluster_id_of(document.mesh, document.name),
-            "network": cluster_id_of(document.mesh, document.name),
+            "cluster_id": document.cluster_id_in(document.mesh),
+            "network": document.network_in(document.mesh),
         },
     )
     facts: dict[str, Any] = {"kubeconfig": made.kubeconfig}

@@ -371,7 +371,7 @@ class MembershipArgs(TypedDict):
     chart_values: NotRequired[dict[str, Any]]
     """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
     name: NotRequired[str]
-    """What the cluster is called within the mesh; unique there."""
+    """What the control plane calls this cluster within the mesh; unique there."""
     cluster_id: NotRequired[str]
     """Istio's name of this cluster in telemetry and endpoints; by default `<mesh>`, and `<mesh>-<name>` if it has a
     name."""
@@ -430,10 +430,16 @@ class DataPlaneArgs(TypedDict):
     """Istio's custom resource definitions: whether to install and whether to keep them."""
     chart_values: NotRequired[dict[str, Any]]
     """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
+    name: NotRequired[str]
+    """What the control plane calls this cluster within the mesh; unique there."""
+    cluster_id: NotRequired[str]
+    """Istio's name of this cluster in telemetry and endpoints; by default `<mesh>`, and `<mesh>-<name>` if it has a
+    name."""
+    network: NotRequired[str]
+    """Istio's name of this cluster's network; by default the same as `clusterId`: Pods of clusters with one network
+    reach each other directly."""
     mesh: str
     """Name of the mesh, which also names its namespace, `mesh-<name>`."""
-    name: NotRequired[str]
-    """What the control plane calls this cluster within the mesh."""
     charts: NotRequired[ChartSourceArgs]
     """Where Istio's charts and images come from; their version is the control plane's."""
 

@@ -35,6 +35,12 @@ def _of_document(document: DataPlane, endpoints: Sequence[EndpointDocument]) -> 
         if one.membership != document.name:
             rule = f"is {one.membership}, but dataPlane.name is {document.name}"
             yield Problem(f"{at}: membership", rule, "Use the file that was made for this cluster")
+        # istiod finds a proxy's cluster, and its network, by the names that the stack access gave them.
+        names = {"clusterId": document.cluster_id_in(document.mesh), "network": document.network_in(document.mesh)}
+        for field, told in {"clusterId": one.cluster_id, "network": one.network}.items():
+            if (one.mesh, one.membership) == (document.mesh, document.name) and told != names[field]:
+                rule = f"is {told!r}, but dataPlane.{field} is {names[field]!r}"
+                yield Problem(f"{at}: {field}", rule, f"Set dataPlane.{field} to it, in the stack access first")
         if one.root_certificate is None:
             yield Problem(f"{at}: rootCertificate", "is missing", "Make the file anew, with `hosted-mesh endpoint`")
         if missing := not_granted(one.features, document.access.features):

@@ -7,7 +7,7 @@ from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
-from pulumi_hosted_mesh.vocabulary import cluster_id_of, namespace_of
+from pulumi_hosted_mesh.vocabulary import namespace_of
 
 ACCOUNT = "istiod"
 
@@ -32,6 +32,6 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
         raise UnreachableError(
             f"there is no ServiceAccount {ACCOUNT} of mesh {document.mesh}: run the stack access first"
         )
-    named = cluster_id_of(document.mesh, document.name)
     server = document.access.api_server or cluster.server
-    return kubeconfig.for_account(named, server, authority, str(answer["status"]["token"]))
+    cluster_id = document.cluster_id_in(document.mesh)
+    return kubeconfig.for_account(cluster_id, server, authority, str(answer["status"]["token"]))

@@ -25,7 +25,7 @@ from pulumi_hosted_mesh.spec.fields import (
 )
 from pulumi_hosted_mesh.spec.istiod import Scheduling
 from pulumi_hosted_mesh.spec.reserved import GatewayValues, RemoteValues
-from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, cluster_id_of
 
 LONGEST_RELEASE_NAME = 53
 
@@ -187,27 +187,38 @@ class DataPlaneSettings(Model):
         return self
 
 
-class Membership(DataPlaneSettings):
-    """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
+class Member(DataPlaneSettings):
+    """One data plane's cluster and what Istio calls it, which both sides' documents say alike."""
 
     name: DnsLabel = DEFAULT_MEMBERSHIP
-    """What the cluster is called within the mesh; unique there."""
+    """What the control plane calls this cluster within the mesh; unique there."""
     cluster_id: LabelValue | None = None
     """Istio's name of this cluster in telemetry and endpoints; by default `<mesh>`, and `<mesh>-<name>` if it has a
     name."""
     network: LabelValue | None = None
     """Istio's name of this cluster's network; by default the same as `clusterId`: Pods of clusters with one network
     reach each other directly."""
+
+    def cluster_id_in(self, mesh: str) -> str:
+        """Istio's name of the cluster. mesh: its name."""
+        return self.cluster_id or cluster_id_of(mesh, self.name)
+
+    def network_in(self, mesh: str) -> str:
+        """Istio's name of the network. mesh: its name."""
+        return self.cluster_id_in(mesh) if self.network is None else self.network
+
+
+class Membership(Member):
+    """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
+
     cluster_domain: Domain = "cluster.local"
     """DNS domain of the cluster."""
 
 
-class DataPlane(DataPlaneSettings):
+class DataPlane(Member):
     """The data plane's own document: all that its user decides, and nothing of the control plane's."""
 
     mesh: MeshName
     """Name of the mesh, which also names its namespace, `mesh-<name>`."""
-    name: DnsLabel = DEFAULT_MEMBERSHIP
-    """What the control plane calls this cluster within the mesh."""
     charts: ChartSource = ChartSource()
     """Where Istio's charts and images come from; their version is the control plane's."""

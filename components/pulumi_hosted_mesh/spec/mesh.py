@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, cluster_id_of, namespace_of
+from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of
 
 T = TypeVar("T")
 
@@ -59,11 +59,11 @@ class Mesh(Model):
 
     def cluster_id(self, membership: Membership) -> str:
         """Istio's name of a membership's cluster."""
-        return membership.cluster_id or cluster_id_of(self.name, membership.name)
+        return membership.cluster_id_in(self.name)
 
     def network(self, membership: Membership) -> str:
         """Istio's name of a membership's network."""
-        return self.cluster_id(membership) if membership.network is None else membership.network
+        return membership.network_in(self.name)
 
     def tags_of(self, revision: Revision) -> tuple[str, ...]:
         """The tags that name a revision."""

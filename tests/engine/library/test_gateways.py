@@ -115,6 +115,7 @@ def test_gateways_that_have_to_be_injected_later_are_not_waited_for(project: Pro
         "host": mesh["revisions"][0]["host"],
         "trustDomain": "demo.mesh.local",
         "clusterId": "demo",
+        "network": "demo",
         "istioVersion": "1.31.1",
         "rootCertificate": new_authority("the mesh's root").certificate.decode(),
     }

@@ -247,6 +247,8 @@ def test_crds_go_with_the_stack_only_if_that_is_said(project: Project, mesh: Con
 
 @pytest.mark.usefixtures("clean")
 def test_split_stacks_make_the_same_objects(project: Project, mesh: Config, provider: Api, user: Api) -> None:
+    """Istio's names of the cluster and its network too, which both sides write down."""
+    mesh = changed(mesh, memberships__0__clusterId="east-1", memberships__0__network="east")
     whole = project.stack("whole", {"stack": "all-in-one", "mesh": mesh})
     whole.up()
     expected = _comparable(provider), _comparable(user)
@@ -296,6 +298,9 @@ def test_the_data_plane_is_told_when_its_file_is_of_yesterday(project: Project, 
     other = {"stack": "data-plane", "dataPlane": {**_document(mesh), "mesh": "other"}, "endpoints": [facts]}
     refused = project.stack("data-plane", other).run("up", "--yes", "--skip-preview")
     assert "endpoint default: mesh: is demo, but dataPlane.mesh is other" in refused.text
+    other["dataPlane"] = {**_document(mesh), "clusterId": "east-1"}
+    refused = project.stack("data-plane", other).run("up", "--yes", "--skip-preview")
+    assert "endpoint default: clusterId: is 'demo', but dataPlane.clusterId is 'east-1'" in refused.text
     assert "Traceback" not in refused.text
     assert split(project, mesh, [facts])["data-plane"].up().summary().keys() == {"unchanged"}
     for stack in reversed(stacks.values()):

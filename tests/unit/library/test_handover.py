@@ -1,0 +1,52 @@
+"""What both sides' documents must say alike, and what the data plane's side is told where they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.boundary.handover import require_match
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
+
+from tests.unit.library.documents import document
+
+PEM = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n"
+
+
+def told(**membership: str) -> EndpointDocument:
+    mesh = read(Mesh, document({f"memberships.0.{field}": value for field, value in membership.items()}))
+    endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], PEM)
+    return endpoint.document.model_copy(update={"root_certificate": PEM})
+
+
+def data_plane(**fields: Any) -> DataPlane:
+    return read(DataPlane, {"mesh": "demo", **fields})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{}, {"name": "east"}, {"clusterId": "a"}, {"network": "b"}, {"network": ""}, {"clusterId": "a", "network": "b"}],
+    ids=str,
+)
+def test_both_sides_give_the_cluster_one_name(names: dict[str, str]) -> None:
+    require_match(data_plane(**names), [told(**names)])
+
+
+@pytest.mark.parametrize(
+    ("theirs", "words"),
+    [
+        ({"clusterId": "a"}, ["clusterId: is 'a', but dataPlane.clusterId is 'demo'", "network: is 'a'"]),
+        ({"network": "b"}, ["network: is 'b', but dataPlane.network is 'demo'"]),
+    ],
+)
+def test_another_name_is_refused(theirs: dict[str, str], words: list[str]) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        require_match(data_plane(), [told(**theirs)])
+    assert len(refused.value.problems) == len(words)
+    for word in words:
+        assert word in str(refused.value)
