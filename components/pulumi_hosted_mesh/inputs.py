@@ -199,7 +199,8 @@ class FeaturesArgs(TypedDict):
     proxy_status: NotRequired[bool]
     """`istioctl proxy-status` over xDS. It needs the identity check, and so `gatewayCertificates`."""
     certificate_revocation: NotRequired[bool]
-    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`)."""
+    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`), which somebody else makes: not with
+    `trust.management: own`."""
     workload_registration: NotRequired[bool]
     """Workloads outside Kubernetes register themselves by their WorkloadGroup."""
     address_allocation: NotRequired[bool]

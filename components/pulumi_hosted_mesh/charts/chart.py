@@ -22,12 +22,15 @@ from pulumi_hosted_mesh.vocabulary import PATCH_FORCE_ANNOTATION
 UNRELEASED = "1.0.0"
 """The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
 REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 SERVICE = "kubernetes:core/v1:Service"
 
 
 PodSpec = dict[str, Any]
 """`spec` of a Pod, by Kubernetes' own field names."""
+ConfigData = dict[str, str]
+"""`data` of a ConfigMap."""
 
 
 class Source(TypedDict):
@@ -53,6 +56,7 @@ def istio_chart(
     await_ready: bool = True,
     pod_annotations: Mapping[str, pulumi.Input[str]] | None = None,
     pod_spec: Callable[[PodSpec], PodSpec] | None = None,
+    config_data: Callable[[ConfigData], ConfigData] | None = None,
 ) -> helm.Chart:
     """One of Istio's charts for one mesh in one cluster, each of its objects with the mesh's ownership labels.
 
@@ -61,11 +65,12 @@ def istio_chart(
     namespace: by default the mesh's own.
     pod_annotations: for the Pods of its Deployments; these may be unknown, for they are added to rendered objects.
     pod_spec: makes of the `spec` of the Pods of its Deployments another one, where the chart has no value for it.
+    config_data: the same of the `data` of its ConfigMaps.
     """
     labels = vocabulary.labels(mesh, cluster.role)
 
     def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready, pod_spec)
+        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready, pod_spec, config_data)
         return pulumi.ResourceTransformResult(properties, args.opts)
 
     options = cluster.options(parent, depends_on=depends_on)
@@ -163,6 +168,7 @@ def marked(
     pod_annotations: Mapping[str, pulumi.Input[str]],
     await_ready: bool = True,
     pod_spec: Callable[[PodSpec], PodSpec] | None = None,
+    config_data: Callable[[ConfigData], ConfigData] | None = None,
 ) -> dict[str, Any]:
     """A rendered object with the labels added; a Deployment also with the annotations on its Pods, and their spec.
 
@@ -176,6 +182,8 @@ def marked(
         wait = service_wait(properties["spec"].get("type", "ClusterIP"), ready=await_ready)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **wait}
     result = {**properties, "metadata": metadata}
+    if type_token == CONFIG_MAP and config_data:
+        result["data"] = config_data(dict(properties["data"]))
     if type_token == DEPLOYMENT:
         template = dict(properties["spec"]["template"])
         if pod_annotations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pulumi
 from pulumi_kubernetes import core
@@ -38,6 +39,7 @@ class IstiodRevision(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__(TYPE_ISTIOD, name, {}, opts)
+        listed = revision.features.certificate_revocation
         istio_chart(
             f"{name}-istiod",
             mesh=mesh.name,
@@ -51,6 +53,7 @@ class IstiodRevision(pulumi.ComponentResource):
             await_ready=revision.istiod.wait_until_ready,
             pod_annotations=read_at_start,
             pod_spec=manifests.without_tokens,
+            config_data=partial(manifests.with_revocation_list, mesh) if listed else None,
         )
         # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them. A revision has
         # Services of its own, so no other revision's host ever leads to an istiod that does not answer yet.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,9 +22,12 @@ from pulumi_hosted_mesh.vocabulary import (
     REVISION_LABEL,
     WEBHOOK_PORT,
     XDS_PORT,
+    revocation_list_config_map,
     suffixed,
 )
 
+INJECTION_VALUES = "values"
+"""Where the chart's ConfigMap of injection, and no other, has the values that its templates read."""
 SUFFIXES = ("", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 Spec = Any
 """A part of a manifest, by Kubernetes' own field names, which Pulumi's typed arguments take as they are."""
@@ -48,6 +52,19 @@ def without_tokens(spec: Spec) -> Spec:
     for kind in result.keys() & {"containers", "initContainers"}:
         result[kind] = [_without_mounts(container, tokens) for container in spec[kind]]
     return result
+
+
+def with_revocation_list(mesh: Mesh, data: dict[str, str]) -> dict[str, str]:
+    """`data` of a ConfigMap of the chart; in that of injection the name of the mesh's list of revoked certificates.
+
+    Injected Pods mount it by `.Values.pilot.crlConfigMapName`, and do without it where it is not there; but of `pilot`
+    the chart hands on no more than `cni` and `env` (templates/istiod-injector-configmap.yaml).
+    """
+    if INJECTION_VALUES not in data:
+        return data
+    values = json.loads(data[INJECTION_VALUES])
+    values["pilot"] = {**(values.get("pilot") or {}), "crlConfigMapName": revocation_list_config_map(mesh.name)}
+    return {**data, INJECTION_VALUES: json.dumps(values, indent=2)}
 
 
 def quota_limits(mesh: Mesh) -> dict[str, str]:

@@ -42,7 +42,8 @@ class Features(Model):
     proxy_status: Switch = False
     """`istioctl proxy-status` over xDS. It needs the identity check, and so `gatewayCertificates`."""
     certificate_revocation: Switch = False
-    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`)."""
+    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`), which somebody else makes: not with
+    `trust.management: own`."""
     workload_registration: Switch = False
     """Workloads outside Kubernetes register themselves by their WorkloadGroup."""
     address_allocation: Switch = False

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.revision import Revision
-from pulumi_hosted_mesh.spec.trust import Trust
+from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of
 
 T = TypeVar("T")
@@ -111,6 +111,18 @@ class Mesh(Model):
                         f"{', '.join(missing)}"
                     )
                     raise RuleBrokenError(rule, "Set them in that membership's access.features too, or leave them out")
+        return self
+
+    @model_validator(mode="after")
+    def _a_revocation_list_is_brought(self) -> Self:
+        for revision in self.revisions:
+            if revision.features.certificate_revocation and self.trust.management is AuthorityManagement.OWN:
+                rule = (
+                    f"revision {revision.name} has certificateRevocation, but with trust.management: own nobody makes "
+                    "the list ca-crl.pem"
+                )
+                fix = "Set trust.management to brought, with ca-crl.pem in cacerts, or to unmanaged; or leave it out"
+                raise RuleBrokenError(rule, fix)
         return self
 
     @model_validator(mode="after")

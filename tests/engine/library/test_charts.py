@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import yaml
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
+from pulumi_hosted_mesh.control_plane.manifests import with_revocation_list
 from pulumi_hosted_mesh.data_plane.values import remote_values
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -105,3 +107,15 @@ def test_the_data_planes_chart_starts_nothing(tools: Tools, tmp_path: Path) -> N
         return set(rendered(remote_values(endpoint, mesh.memberships[0]), tools, tmp_path))
 
     assert not {kind for kind, _ in asyncio.run(objects())} & {"Deployment", "DaemonSet"}
+
+
+def test_the_chart_hands_no_name_of_a_revocation_list_to_its_injection(tools: Tools, tmp_path: Path) -> None:
+    """Why the library adds one to the rendered ConfigMap: its template reads it, and mounts nothing by another name."""
+    mesh = read(Mesh, document({"trust": {"management": "brought"}}))
+    config_map = rendered(istiod_of(document()), tools, tmp_path)["ConfigMap", "istio-sidecar-injector"]
+    asked = 'name: {{ .Values.pilot.crlConfigMapName | default "istio-ca-crl" }}'
+    assert asked in config_map["data"]["config"]
+    assert "crlConfigMapName" not in config_map["data"]["values"]
+    found = json.loads(with_revocation_list(mesh, config_map["data"])["values"])
+    assert found["pilot"].pop("crlConfigMapName") == "istio-ca-crl-demo"
+    assert found == json.loads(config_map["data"]["values"])

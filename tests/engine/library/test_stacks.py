@@ -377,12 +377,24 @@ def test_a_brought_authority_and_one_that_others_manage(project: Project, mesh: 
     authority = new_authority("brought")
     pems = (authority.certificate.decode(), authority.key.decode())
     files = {"ca-cert.pem": pems[0], "ca-key.pem": pems[1], "root-cert.pem": pems[0], "cert-chain.pem": pems[0]}
-    brought = changed(mesh, trust={"management": "brought"})
+    files["ca-crl.pem"] = "a list of revoked certificates"
+    listed = {"certificateRevocation": True}
+    brought = changed(
+        mesh,
+        trust={"management": "brought"},
+        revisions__0__features=listed,
+        memberships__0__access={**mesh["memberships"][0]["access"], "features": listed},
+    )
     stack = project.stack("brought", {"stack": "all-in-one", "mesh": brought, "cacerts": files})
     assert not [step for step in stack.preview() if "tls:" in step["urn"]]
     stack.up()
     stored = provider.get("secret", "cacerts", "-n", GROUPED)["data"]
     assert {name: base64.b64decode(value).decode() for name, value in stored.items()} == files
+    # What istiod writes into each namespace is what injected Pods mount.
+    (istiod,) = provider.get("deployment", "istiod", "-n", GROUPED)["spec"]["template"]["spec"]["containers"]
+    (written,) = [one["value"] for one in istiod["env"] if one["name"] == "PILOT_CRL_CONFIGMAP"]
+    injection = json.loads(provider.get("configmap", "istio-sidecar-injector", "-n", GROUPED)["data"]["values"])
+    assert injection["pilot"]["crlConfigMapName"] == written == "istio-ca-crl-demo"
     stack.destroy()
 
     unmanaged = changed(mesh, trust={"management": "unmanaged"})

@@ -294,6 +294,15 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "membership default does not grant: gatewayApi",
     ),
     (
+        "revocation list that nobody makes",
+        {
+            "revisions.0.features": {"certificateRevocation": True},
+            "memberships.0.access": {"features": {"certificateRevocation": True}},
+        },
+        "(document)",
+        "nobody makes the list ca-crl.pem",
+    ),
+    (
         "status of proxies without their identity",
         {"revisions.0.features": {"proxyStatus": True}},
         "revisions.0.features",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -405,7 +406,8 @@ def test_what_istiod_may_write_is_named() -> None:
 def test_a_feature_brings_its_environment_and_its_rights_and_no_other(row: Any) -> None:
     needed = {"gateway_certificates": True} if row.name == "proxy_status" else {}
     chosen = Features(**{row.name: True, **needed})
-    given = mesh(revisions__0__features=chosen.model_dump(by_alias=True), **granting(chosen))
+    trust = {"management": "brought"}
+    given = mesh(trust=trust, revisions__0__features=chosen.model_dump(by_alias=True), **granting(chosen))
     assert istiod_values(given)["env"].items() >= row.on.items()
     assert istiod_values(mesh())["env"].items() >= row.off.items()
     more = set(rights.cluster_rules("demo", chosen)) - set(rights.cluster_rules("demo", Features(**needed)))
@@ -415,6 +417,16 @@ def test_a_feature_brings_its_environment_and_its_rights_and_no_other(row: Any) 
 
 def granting(features: Features) -> dict[str, Any]:
     return {"memberships__0__access": {"features": features.model_dump(by_alias=True)}}
+
+
+def test_injected_pods_mount_the_list_of_revoked_certificates_that_istiod_writes() -> None:
+    given = mesh(trust={"management": "brought"})
+    rendered = {"values": json.dumps({"global": {"a": 1}, "pilot": {"env": {}}}), "config": "templates"}
+    found = manifests.with_revocation_list(given, rendered)
+    listed = istiod_values(given)["env"]["PILOT_CRL_CONFIGMAP"]
+    assert json.loads(found["values"]) == {"global": {"a": 1}, "pilot": {"env": {}, "crlConfigMapName": listed}}
+    assert found["config"] == "templates"
+    assert manifests.with_revocation_list(given, {"mesh": "x"}) == {"mesh": "x"}
 
 
 def test_gateways_get_no_right_to_secrets() -> None:
