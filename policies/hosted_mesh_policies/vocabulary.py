@@ -26,6 +26,8 @@ DECLASSIFY_ANNOTATION: Final = f"{PREFIX}/declassify"
 """On an object: `<property>: <reason>; ...`, values that are public although made from a secret."""
 USER_OWNED_ANNOTATION: Final = f"{PREFIX}/user-owned"
 """On an object: why the credentials in it are the data plane's own."""
+ACCEPT_ANNOTATION: Final = f"{PREFIX}/accept"
+"""On an object: `<policy>: <reason>; ...`, verdicts of those policies that somebody has decided to accept."""
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"
 """On a Service: why everybody may connect."""
 

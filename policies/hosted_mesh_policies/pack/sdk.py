@@ -54,7 +54,7 @@ def _stack_policy(rule: Rule, settings: Settings) -> StackValidationPolicy:
         )
         stack = Stack(resources[0].urn.split(":")[2] if resources else "", resources, marks=False)
         for finding in judge(rule, Context(stack, settings)):
-            report(f"{finding.message}\n{rule.cure}", finding.urn or None)
+            report(f"{finding.message}\n{rule.remedy}", finding.urn or None)
 
     return StackValidationPolicy(validate=validate, **_common(rule, ""))
 
@@ -64,7 +64,7 @@ def _resource_policy(rule: Rule, settings: Settings) -> ResourceValidationPolicy
         resource = _resource(args, {})
         context = Context(Stack("", (resource,), partial=True, marks=False), settings)
         for finding in judge_resource(rule, context, resource):
-            report(f"{finding.message}\n{rule.cure}", None)
+            report(f"{finding.message}\n{rule.remedy}", None)
 
     return ResourceValidationPolicy(validate=validate, **_common(rule, BEFORE_WRITE))
 
@@ -78,7 +78,7 @@ def _common(rule: Rule, suffix: str) -> dict[str, Any]:
         "severity": Severity(rule.severity.value),
         "enforcement_level": EnforcementLevel.MANDATORY if rule.mandatory else EnforcementLevel.ADVISORY,
         "config_schema": PolicyConfigSchema(schema) if schema and not suffix else None,
-        "remediation_steps": rule.cure,
+        "remediation_steps": rule.remedy,
         "url": rule.url,
     }
 

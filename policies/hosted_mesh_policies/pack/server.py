@@ -207,7 +207,7 @@ class Analyzer:
             policyPackName=PACK,
             policyPackVersion=VERSION,
             description=rule.description,
-            message=f"{finding.message}\n{rule.cure}",
+            message=f"{finding.message}\n{rule.remedy}",
             urn=finding.urn,
             enforcementLevel=cast(Any, self._level(finding.rule + suffix, rule)),
             severity=_SEVERITIES[rule.severity],
@@ -248,7 +248,7 @@ def _policy(rule: Rule, suffix: str, kind: Any) -> Any:
         enforcementLevel=analyzer_pb2.MANDATORY if rule.mandatory else analyzer_pb2.ADVISORY,
         policy_type=kind,
         severity=_SEVERITIES[rule.severity],
-        remediation_steps=rule.cure,
+        remediation_steps=rule.remedy,
         url=rule.url,
     )
     if rule.schema and not suffix:

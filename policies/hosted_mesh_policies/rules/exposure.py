@@ -138,5 +138,6 @@ EXPOSURE = Rule(
     f"(or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and minProtocolVersion TLSV1_2.",
     severity=Severity.HIGH,
     page="exposure",
+    acceptable=True,
     check=check,
 )

@@ -30,11 +30,20 @@ def is_annotated(resource: Resource, annotation: str) -> bool:
 def declassified(resource: Resource) -> tuple[str, ...]:
     """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An
     entry without a reason does not count."""
-    value = at(resource.body, "metadata", "annotations", vocabulary.DECLASSIFY_ANNOTATION)
+    return _with_reasons(resource, vocabulary.DECLASSIFY_ANNOTATION)
+
+
+def is_accepted(resource: Resource, policy: str) -> bool:
+    """True when the resource says why a policy's verdict on it is accepted."""
+    return policy in _with_reasons(resource, vocabulary.ACCEPT_ANNOTATION)
+
+
+def _with_reasons(resource: Resource, annotation: str) -> tuple[str, ...]:
+    value = at(resource.body, "metadata", "annotations", annotation)
     if not isinstance(value, str):
         return ()
     entries = [entry.partition(":") for entry in value.split(";")]
-    return tuple(path.strip() for path, _, reason in entries if path.strip() and len(reason.strip()) >= LEAST_REASON)
+    return tuple(what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON)
 
 
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:

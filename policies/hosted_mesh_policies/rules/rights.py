@@ -131,6 +131,7 @@ RIGHTS = Rule(
     "Namespaces and Istio's own kinds), and turn its remote-credentials controller off.",
     severity=Severity.CRITICAL,
     page="istiod",
+    acceptable=True,
     check=check,
     check_stack=check_stack,
     schema={

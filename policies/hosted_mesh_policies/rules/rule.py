@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import vocabulary
 from ..detect.unwrap import MOST_UNPACKED, TooMuchError
 from ..plan.model import Resource
 from .context import Context
 from .finding import Finding, Severity
+from .ownership import is_accepted
 
 Place = tuple[str, str]
 """(property path, what is wrong there)"""
@@ -34,6 +36,17 @@ class Rule:
     check: Callable[[Context, Resource], Iterable[Place]] | None = None
     check_stack: Callable[[Context], Iterable[tuple[Resource, str, str]]] | None = None
     schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    acceptable: bool = False
+    """True where a person may decide: an object that says why is passed over."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do, and how to say that it is meant to be so."""
+        said = f'annotation {vocabulary.ACCEPT_ANNOTATION}: "{self.name}: <reason>"'
+        return f"{self.cure} If it is meant to be so, say why on the object: {said}." if self.acceptable else self.cure
+
+    def passes_over(self, resource: Resource) -> bool:
+        return self.acceptable and is_accepted(resource, self.name)
 
     @property
     def url(self) -> str:
@@ -45,7 +58,13 @@ def judge(rule: Rule, context: Context) -> list[Finding]:
     found = [finding for resource in context.stack.resources for finding in judge_resource(rule, context, resource)]
     if rule.check_stack is not None:
         check = rule.check_stack
-        found += _guarded(rule, "", lambda: (Finding(rule.name, r.urn, path, what) for r, path, what in check(context)))
+
+        def said() -> Iterator[Finding]:
+            for resource, path, what in check(context):
+                if not rule.passes_over(resource):
+                    yield Finding(rule.name, resource.urn, path, what)
+
+        found += _guarded(rule, "", said)
     return found
 
 
@@ -54,11 +73,13 @@ def judge_resource(rule: Rule, context: Context, resource: Resource) -> list[Fin
     check = rule.check
     if check is None:
         return []
-    return _guarded(
-        rule,
-        resource.urn,
-        lambda: (Finding(rule.name, resource.urn, path, what) for path, what in check(context, resource)),
-    )
+
+    def said() -> Iterator[Finding]:
+        for path, what in check(context, resource):
+            if not rule.passes_over(resource):
+                yield Finding(rule.name, resource.urn, path, what)
+
+    return _guarded(rule, resource.urn, said)
 
 
 def _guarded(rule: Rule, urn: str, findings: Callable[[], Iterator[Finding]]) -> list[Finding]:

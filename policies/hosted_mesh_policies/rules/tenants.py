@@ -150,6 +150,7 @@ TENANTS = Rule(
     "meant to talk are joined by MeshFederation.",
     severity=Severity.HIGH,
     page="tenants",
+    acceptable=True,
     check_stack=check_stack,
     schema={
         "sharedNamespaces": strings(

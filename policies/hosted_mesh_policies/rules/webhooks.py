@@ -110,6 +110,7 @@ WEBHOOKS = Rule(
     "clientConfig.service.",
     severity=Severity.HIGH,
     page="webhooks",
+    acceptable=True,
     check=check,
     schema={
         "mostTimeoutSeconds": number("Longest time-out of a webhook, in seconds.", 10),

@@ -29,7 +29,7 @@ def as_text(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
         if found:
             lines.append(f"{'mandatory' if rule.mandatory else 'advisory'}  {rule.severity.value}  {rule.name}")
             lines += [f"  {finding.urn}\n    {finding.message}" for finding in found]
-            lines.append(f"  what to do: {rule.cure}\n")
+            lines.append(f"  what to do: {rule.remedy}\n")
     by_name = _by_name(rules)
     mandatory = sum(by_name[finding.rule].mandatory for finding in findings)
     lines.append(f"{mandatory} mandatory and {len(findings) - mandatory} advisory findings")
@@ -54,7 +54,7 @@ def _object(finding: Finding, rule: Rule) -> dict[str, Any]:
         "resource": finding.urn,
         "path": finding.path,
         "message": finding.what,
-        "cure": rule.cure,
+        "cure": rule.remedy,
         "url": rule.url,
     }
 
@@ -82,7 +82,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.description},
-        "help": {"text": rule.cure},
+        "help": {"text": rule.remedy},
         "helpUri": rule.url,
         "defaultConfiguration": {"level": SARIF_LEVELS[rule.severity]},
         "properties": {"security-severity": SCORES[rule.severity]},
