@@ -195,9 +195,8 @@ class FeaturesArgs(TypedDict):
     gateway_api: NotRequired[bool]
     """The Kubernetes Gateway API: gateways and waypoints that istiod deploys, and their status."""
     gateway_certificates: NotRequired[bool]
-    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on."""
-    proxy_status: NotRequired[bool]
-    """`istioctl proxy-status` over xDS. It needs the identity check, and so `gatewayCertificates`."""
+    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on, and
+    with it `istioctl proxy-status` gets an answer."""
     certificate_revocation: NotRequired[bool]
     """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`), which somebody else makes: not with
     `trust.management: own`."""

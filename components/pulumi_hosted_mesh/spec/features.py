@@ -7,12 +7,11 @@ from `FEATURES`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Final, Self
+from dataclasses import dataclass
+from typing import Annotated, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.fields import Model
 
 Switch = Annotated[bool, Field(strict=True)]
@@ -38,9 +37,8 @@ class Features(Model):
     gateway_api: Switch = False
     """The Kubernetes Gateway API: gateways and waypoints that istiod deploys, and their status."""
     gateway_certificates: Switch = False
-    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on."""
-    proxy_status: Switch = False
-    """`istioctl proxy-status` over xDS. It needs the identity check, and so `gatewayCertificates`."""
+    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on, and
+    with it `istioctl proxy-status` gets an answer."""
     certificate_revocation: Switch = False
     """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`), which somebody else makes: not with
     `trust.management: own`."""
@@ -48,16 +46,6 @@ class Features(Model):
     """Workloads outside Kubernetes register themselves by their WorkloadGroup."""
     address_allocation: Switch = False
     """ServiceEntries without addresses get some of 240.240.0.0/16."""
-
-    @model_validator(mode="after")
-    def _what_status_needs(self) -> Self:
-        if self.proxy_status and not self.gateway_certificates:
-            raise RuleBrokenError(
-                "proxyStatus needs gatewayCertificates: istiod tells who asks only with the identity check on, and "
-                "with it on it reads Secrets",
-                "Set gatewayCertificates: true beside it, or leave proxyStatus out",
-            )
-        return self
 
     def chosen(self) -> list[Feature]:
         """The rows of the table that are on."""
@@ -70,7 +58,6 @@ class Feature:
 
     name: the field of `Features`.
     on, off: istiod's environment with it and without it.
-    values: values of istiod's chart with it.
     cluster_rules, locks: rights on the data plane: in its ClusterRole, and ConfigMaps of leader elections in the mesh's
     namespace.
     cost: what granting it means.
@@ -83,7 +70,6 @@ class Feature:
     cluster_rules: tuple[Rule, ...] = ()
     namespace_rules: tuple[Rule, ...] = ()
     locks: tuple[str, ...] = ()
-    values: Mapping[str, object] = field(default_factory=dict)
 
 
 _GATEWAY_API = "gateway.networking.k8s.io"
@@ -138,12 +124,6 @@ FEATURES: Final = (
             # Whether a gateway's ServiceAccount may read the Secret that it names.
             Rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
         ),
-    ),
-    Feature(
-        "proxy_status",
-        off={},
-        on={},
-        cost="nothing beside what gatewayCertificates costs",
     ),
     Feature(
         "certificate_revocation",

@@ -302,12 +302,6 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "(document)",
         "nobody makes the list ca-crl.pem",
     ),
-    (
-        "status of proxies without their identity",
-        {"revisions.0.features": {"proxyStatus": True}},
-        "revisions.0.features",
-        "needs gatewayCertificates",
-    ),
     ("fewer Pods at most than at least", {f"{ISTIOD}.autoscaling": {"maxReplicas": 2}}, "istiod", "more than replicas"),
     *[
         (f"chart value that is a field: {path}", {"revisions.0.chartValues": values}, "chartValues", f"field {field}")

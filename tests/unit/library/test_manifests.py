@@ -404,13 +404,13 @@ def test_what_istiod_may_write_is_named() -> None:
 
 @pytest.mark.parametrize("row", FEATURES, ids=lambda row: row.name)
 def test_a_feature_brings_its_environment_and_its_rights_and_no_other(row: Any) -> None:
-    needed = {"gateway_certificates": True} if row.name == "proxy_status" else {}
-    chosen = Features(**{row.name: True, **needed})
+    chosen = Features(**{row.name: True})
     trust = {"management": "brought"}
     given = mesh(trust=trust, revisions__0__features=chosen.model_dump(by_alias=True), **granting(chosen))
     assert istiod_values(given)["env"].items() >= row.on.items()
     assert istiod_values(mesh())["env"].items() >= row.off.items()
-    more = set(rights.cluster_rules("demo", chosen)) - set(rights.cluster_rules("demo", Features(**needed)))
+    assert row.on != row.off
+    more = set(rights.cluster_rules("demo", chosen)) - set(rights.cluster_rules("demo", Features()))
     assert more >= set(row.cluster_rules) - set(rights.cluster_rules("demo", Features()))
     assert not any("*" in {*rule.resources, *rule.verbs, rule.group} for rule in more)
 
