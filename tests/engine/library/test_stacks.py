@@ -555,3 +555,47 @@ def test_unmanaged_webhooks_are_exactly_what_would_be_managed(
     assert hooks() == expected
     assert user.kubectl("delete", "-f", str(manifests)).code == 0
     stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_revision_leaves_separate_stacks_on_the_data_planes_side_first(
+    project: Project, mesh: Config, provider: Api, user: Api
+) -> None:
+    """As docs/components/stacks.md has it: at no step a webhook of an istiod that is gone."""
+
+    def step(revisions: list[Config], name: str, endpoints: list[Config] | None = None) -> Stack:
+        stack = split(project, changed(mesh, revisions=revisions), endpoints)[name]
+        stack.up()
+        hooks = user.get("mutatingwebhookconfigurations", "--selector=hosted-mesh.io/mesh=demo")["items"]
+        istiods = provider.get("deployments", "-n", GROUPED)["items"]
+        asked, there = ({one["metadata"]["labels"]["istio.io/rev"] for one in items} for items in (hooks, istiods))
+        assert asked <= there
+        seen.append((asked, there))
+        return stack
+
+    (old,) = mesh["revisions"]
+    new = {**copy.deepcopy(old), "name": "next", "host": "istiod-next.demo.sandbox.test"}
+    seen: list[tuple[set[str], set[str]]] = []
+    for stack in list(split(project, mesh).values())[:-2]:
+        stack.up()
+    for revisions in ([old], [old, new]):
+        step(revisions, "control-plane")
+        step(revisions, "data-plane")
+    facts = split(project, mesh)["control-plane"].outputs()["endpoints"]["default/next"]
+    step([old, new], "data-plane", [facts])
+    control_plane = step([new], "control-plane")
+    data_plane = step([new], "data-plane")
+    both = {"default", "next"}
+    assert seen == [
+        (set(), {"default"}),
+        ({"default"}, {"default"}),
+        ({"default"}, both),
+        (both, both),
+        ({"next"}, both),
+        ({"next"}, {"next"}),
+        ({"next"}, {"next"}),
+    ]
+    data_plane.destroy()
+    control_plane.destroy()
+    for stack in list(reversed(split(project, mesh).values()))[2:]:
+        stack.destroy()
