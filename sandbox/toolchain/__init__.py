@@ -18,7 +18,16 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import Cancelled, Job
 from sandbox.progress import Progress
 from sandbox.toolchain import on_path
-from sandbox.toolchain.catalogue import CHARTS, FITS, NAMES, PULUMI_FAMILY, SOURCES, WHEN_WANTED, Source
+from sandbox.toolchain.catalogue import (
+    CHARTS,
+    FITS,
+    GATEWAY_API_CRDS,
+    NAMES,
+    PULUMI_FAMILY,
+    SOURCES,
+    WHEN_WANTED,
+    Source,
+)
 from sandbox.toolchain.go_compiler import Go, find_go, needed_version
 from sandbox.toolchain.go_sets import GoSet
 
@@ -41,6 +50,11 @@ class Tools:
     charts: Path
     programs: Mapping[str, Path] = field(repr=False)
     origins: Mapping[str, str] = field(repr=False)
+
+    @property
+    def gateway_api_crds(self) -> Path:
+        """A folder with the Gateway API's custom resource definitions, of the version that Istio is built with."""
+        return self.charts.parent / GATEWAY_API_CRDS
 
     def __getitem__(self, name: str) -> Path:
         """The absolute path of a program. Raises SandboxError for a name that was not asked for."""

@@ -29,6 +29,7 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
 _EXTERNAL_DNS_VERSION = "sigs.k8s.io/external-dns/pkg/apis/externaldns.Version"
 ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
+GATEWAY_API_CRDS = "gateway-api"
 _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
 
 # In the order in which they are made: what `pulumi up` needs first.
@@ -83,6 +84,7 @@ SOURCES: tuple[Source, ...] = (
                 for source, name in _ISTIO_CHARTS.items()
             ),
             Copy("istio.io/istio", f"tools/packaging/common/{ENVOY_BOOTSTRAP}", f"bin/{ENVOY_BOOTSTRAP}"),
+            Copy("sigs.k8s.io/gateway-api", "config/crd/standard", GATEWAY_API_CRDS),
         ),
     ),
     GoSet(

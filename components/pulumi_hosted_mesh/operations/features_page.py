@@ -23,6 +23,10 @@ Without the feature gateways mount their certificates as files. The identity che
 on, compares the namespace and account that a proxy claims with its certificate. With it off a workload may ask for the
 configuration of another workload *of its own mesh*; keys are never served, other meshes have another authority and
 another istiod, and `istioctl proxy-status` gets no answer.
+
+HTTPS listeners of the Gateway API name Secrets too: beside `gatewayApi` they need `gatewayCertificates`. The policy
+pack's [istiod-rights-are-least](../policies/istiod.md#istiod-rights-are-least) refuses the rights of these two;
+who wants them makes it, and `istiod-rights-are-least-before-write`, `advisory` for that stack.
 """
 
 

@@ -90,22 +90,26 @@ FEATURES: Final = (
         "gateway_api",
         off={"PILOT_ENABLE_GATEWAY_API": "false"},
         on={"PILOT_ENABLE_GATEWAY_API": "true"},
-        cost="istiod writes Deployments, Services, ServiceAccounts, autoscalers and disruption budgets in every "
-        "namespace: whoever has its credential can run Pods there",
+        cost="istiod reads every Secret and ConfigMap of the cluster, and writes Deployments, Services, "
+        "ServiceAccounts, autoscalers and disruption budgets in every namespace: whoever has its credential can run "
+        "Pods there",
         cluster_rules=(
+            # pilot/pkg/config/kube/gateway/controller.go reads both everywhere, for what a Gateway or a policy names;
+            # istiod is not ready before it has.
+            Rule("", ("secrets", "configmaps"), READ),
             Rule(_GATEWAY_API, _GATEWAY_KINDS, READ),
             Rule(_GATEWAY_API, tuple(f"{kind}/status" for kind in _GATEWAY_KINDS), STATUS),
             Rule(_GATEWAY_API, ("gatewayclasses",), ("create", "update", "patch", "delete")),
             Rule("gateway.networking.x-k8s.io", ("xbackendtrafficpolicies",), READ),
             Rule("gateway.networking.x-k8s.io", ("xbackendtrafficpolicies/status",), STATUS),
-            # pilot/pkg/config/kube/gateway/deploymentcontroller.go
+            # pilot/pkg/config/kube/gatewaycommon/deploymentcontroller.go
             Rule("apps", ("deployments",), WRITE),
             Rule("autoscaling", ("horizontalpodautoscalers",), WRITE),
             Rule("policy", ("poddisruptionbudgets",), WRITE),
             Rule("", ("services", "serviceaccounts"), WRITE),
             Rule("", ("services/status",), STATUS),
         ),
-        # The deployment controller elects by a Lease, the others by a ConfigMap.
+        # Both controllers elect by a Lease; a ConfigMap of an older Istio's election is looked for first.
         namespace_rules=(Rule("coordination.k8s.io", ("leases",), ("get", "create", "update", "patch")),),
         locks=("istio-gateway-status-leader",),
     ),
