@@ -155,6 +155,16 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         token = made.output("data").apply(lambda data: (data or {}).get("token", "bm90LXlldA=="))
         world.secret("cp", "istio-kubeconfig", {"config": token.apply(lambda t: f"token: {t}")})
 
+    def dns_edge(world: World) -> None:
+        """The bridge's account on an edge: its token is made there, and goes to the bridge."""
+        edge, bridge = Box("north", "hosted-mesh:index:DnsEdge"), Box("names", "hosted-mesh:index:ExternalDNSBridge")
+        meta = {"annotations": {"kubernetes.io/service-account.name": "default"}}
+        body = {"type": "kubernetes.io/service-account-token", "metadata": meta}
+        made = world.object("dp", "v1:Secret", "dns-publisher-token-1", body, parent=edge)
+        token = made.output("data").apply(lambda data: (data or {}).get("token", "bm90LXlldA=="))
+        text = token.apply(lambda found: f"token: {found}")
+        world.object("cp", "v1:Secret", "dns-edge-north", {"stringData": {"kubeconfig": text}}, parent=bridge)
+
     def own_token_in_own_secret(world: World) -> None:
         meta = {"annotations": {"kubernetes.io/service-account.name": "default"}}
         made = world.object("dp", "v1:Secret", "t", {"type": "kubernetes.io/service-account-token", "metadata": meta})
@@ -193,6 +203,7 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
     yield "declared cloud credential", declared_cloud
     yield "service-account token Secret", token_secret
     yield "DataPlaneAccess: its token goes to the provider", access
+    yield "DnsEdge: its token goes to the bridge", dns_edge
     yield "its own cluster's token in its own Secret", own_token_in_own_secret
     yield "a data-plane component's secret", data_plane_component
     yield "database URL", database_url

@@ -250,6 +250,19 @@ def indirect() -> Iterator[Case]:
         spec = {"hosts": ["reviews.example.com"], "tls": found.output("privateKeyPem")}
         world.object("dp", "networking.istio.io/v1:ServiceEntry", "reviews", {"spec": spec}, parent=federation)
 
+    def dns_credential(world: World) -> None:
+        """What the bridge writes to the DNS with. Only the bridge above it says whose it is."""
+        bridge = Box("names", "hosted-mesh:index:ExternalDNSBridge")
+        made = password("dns", parent=bridge).output("result")
+        world.config_map("dp", "resolver", {"settings": made.apply(lambda text: f"sign-with {text}")})
+
+    def dns_account(world: World) -> None:
+        """What the bridge reads an edge with, out of its Secret on the control plane, in another user's cluster."""
+        bridge = Box("names", "hosted-mesh:index:ExternalDNSBridge")
+        held = world.object("cp", "v1:Secret", "dns-edge-north-publisher", {"type": "Opaque"}, parent=bridge)
+        config = held.output("data").apply(lambda data: (data or {}).get("kubeconfig", "bm90LXlldA=="))
+        world.object("dp", "v1:ConfigMap", "dns", {"data": {"config": config}})
+
     def root_key(world: World) -> None:
         root, mine = key("root"), key("intermediate")
         root_cert = self_signed("root", root, authority=True)
@@ -316,6 +329,8 @@ def indirect() -> Iterator[Case]:
         "key of the library's trust": library_component,
         "the root's key": root_key,
         "a federation's key": federation_key,
+        "the DNS bridge's credential": dns_credential,
+        "the DNS bridge's account on an edge": dns_account,
         "a Secret's own data": by_secret,
         "a whole JSON document": whole_document,
         "beside a user's own": two_sources,
@@ -375,7 +390,13 @@ def shapes() -> Iterator[Case]:
 
     yield Case("an authority's pair", "shape", authority, frozenset({SHAPE}))
     yield Case("istiod's cacerts", "shape", istio_secret, frozenset({SHAPE}))
+
+    def tsig_variable(world: World) -> None:
+        env = [{"name": "EXTERNAL_DNS_RFC2136_TSIG_SECRET", "value": secrets.token_urlsafe(30)}]
+        world.object("dp", "v1:Pod", "tsig", {"spec": {"containers": [{"name": "a", "image": "a:1", "env": env}]}})
+
     yield Case("a DNS token by its variable", "shape", dns_variable, frozenset({SHAPE}))
+    yield Case("a TSIG key by its variable", "shape", tsig_variable, frozenset({SHAPE}))
     yield Case("DER in JSON", "shape", der, frozenset({SHAPE}))
 
 
