@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
+from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.dns_fields import (
     NOT_EMPTY,
     Argument,
@@ -342,3 +343,29 @@ class DnsBridge(Model):
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise RuleBrokenError(f"{called} has two called {twice[0]}", "Give each a name of its own")
         return self
+
+
+class DnsCentre(Model):
+    """The DNS bridge on the control plane: the stack `dns`."""
+
+    cluster: ClusterReference
+    """The control plane's cluster."""
+    bridge: DnsBridge
+    """Edges and providers."""
+
+
+class DnsEdgeSide(Model):
+    """One edge's side of the DNS bridge: the stack `dns-edge`."""
+
+    cluster: ClusterReference
+    """The edge's cluster."""
+    edge: Edge
+    """The edge, as in the bridge's document."""
+    install_crd: Switch = True
+    """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost."""
+    keep_crd: Switch = True
+    """False removes the kind with the stack, and with it every DNSEndpoint."""
+    admission_zones: tuple[Domain, ...] = ()
+    """Domains in which users may write DNSEndpoints; none by default, so that only the centre refuses."""
+    token_generation: Annotated[int, Field(strict=True, ge=1)] = 1
+    """Raise it by one to replace both tokens, then run the stack `dns`."""

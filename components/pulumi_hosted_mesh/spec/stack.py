@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from pulumi_hosted_mesh.spec.fields import MeshName, Model, PemCertificate, PemRequest, Text
+from pulumi_hosted_mesh.spec.fields import DnsLabel, MeshName, Model, PemCertificate, PemRequest, Text
 from pulumi_hosted_mesh.spec.trust import Trust
 
 
@@ -20,6 +20,8 @@ class StackKind(StrEnum):
     ACCESS = "access"
     CONTROL_PLANE = "control-plane"
     DATA_PLANE = "data-plane"
+    DNS_EDGE = "dns-edge"
+    DNS = "dns"
     FEDERATION = "federation"
 
 
@@ -45,6 +47,8 @@ class References(Model):
     """The stack of kind `root`: for `control-plane`."""
     access: Text | dict[str, Text] | None = None
     """The stack of kind `access`, for `control-plane`; with several memberships one for each, by name."""
+    edges: dict[DnsLabel, Text] | None = None
+    """The stacks of kind `dns-edge`, by name of the edge: for `dns`."""
     control_plane: Text | None = None
     """The stack of kind `control-plane`: for `data-plane`."""
 
@@ -74,5 +78,7 @@ class StackSettings(Model):
     (`pulumi config set --secret`)."""
     kubeconfigs: dict[str, str] | None = None
     """With `access.token: bounded`, istiod's kubeconfigs by name of the membership: for `control-plane`. A secret."""
+    dns_credentials: dict[DnsLabel, dict[str, str]] | None = None
+    """Credentials of DNS providers, by id of the provider and by key: for `dns`. A secret."""
     token: Token | None = None
     """A rotation of istiod's token, for `access`; `hosted-mesh rotate` sets it."""

@@ -15,6 +15,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
+from tests.support.waiting import eventually
 
 EXAMPLE = CHECKOUT / "examples/dns_bridge"
 TSIG = "dHNpZy1vZi10aGUtdGVzdA=="
@@ -79,6 +80,48 @@ def test_life_of_a_bridge(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools,
     assert other.up().summary()["updated"] == 2
     assert provider.get(*deployment)["spec"]["template"]["metadata"]["annotations"] != before
     stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
+    """As they are committed; the credential that the centre holds comes from its own configuration."""
+    edge, centre = (
+        {
+            key.removeprefix("hosted-mesh:"): value
+            for key, value in yaml.safe_load((CHECKOUT / f"stacks/Pulumi.{name}.yaml").read_text())["config"].items()
+        }
+        for name in ("dns-edge", "dns")
+    )
+    edge["dnsEdge"] |= {"keepCrd": False, "admissionZones": ["north.shop.example.com"]}
+    centre["dns"]["bridge"]["waitUntilReady"] = False
+    there = project.stack("dns-edge", edge)
+    there.up()
+    refused = project.stack("dns", centre).run("preview")
+    assert refused.code != 0
+    assert "credentials.office: is required: provider office has authentication credentials" in refused.text
+    here = project.stack("dns", centre | {"dnsCredentials": {"office": {"tsig-secret": TSIG}}})
+    here.up()
+    assert here.outputs() == {"namespace": "hosted-mesh-dns", "zones": {"north": ["north.shop.example.com"]}}
+    kept = provider.get("secret", "dns-edge-north-publisher", "-n", "hosted-mesh-dns")["data"]["kubeconfig"]
+    assert base64.b64decode(kept).decode() == there.outputs()["publisher_kubeconfig"]
+    assert TSIG not in json.dumps(user.everything())
+
+    # Admission tells honest users at once.
+    def written(name: str) -> str:
+        record = {"dnsName": name, "recordType": "A", "targets": ["192.0.2.1"]}
+        found: dict[str, Any] = {"apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint"}
+        found |= {"metadata": {"name": "web", "namespace": "default"}, "spec": {"endpoints": [record]}}
+        path = project.directory / "endpoint.json"
+        path.write_text(json.dumps(found))
+        return user.kubectl("apply", "-f", str(path)).text
+
+    refusal = "every dnsName must lie within north.shop.example.com"
+    eventually(lambda: refusal in written("web.south.shop.example.com"), "the policy is in force")
+    assert refusal in written("web.evilnorth.shop.example.com")
+    assert "created" in written("web.north.shop.example.com")
+    user.kubectl("delete", "dnsendpoints", "web", "-n", "default")
+    here.destroy()
+    there.destroy()
 
 
 @pytest.mark.parametrize(
