@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMeshArgs
 from pulumi_hosted_mesh.clusters import kubeconfig
@@ -14,36 +15,57 @@ from pulumi_hosted_mesh.spec.load import read_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
+CONTROL_PLANE_FIELD: Final = "controlPlane.cluster"
+
 
 def read_mesh(path: str | Path) -> HostedMeshArgs:
     """The arguments of a HostedMesh from a mesh document, a YAML file. Raises: InvalidInputError."""
-    return arguments_of(read_file(Mesh, Path(path)))
+    mesh = read_file(Mesh, Path(path))
+    return _arguments(
+        mesh,
+        _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD),
+        [_from_file(one.cluster, _field(position)) for position, one in enumerate(mesh.memberships)],
+    )
 
 
 def arguments_of(mesh: Mesh) -> HostedMeshArgs:
-    """The arguments of a HostedMesh from a document that has been read. Raises: InvalidInputError."""
-    arguments: dict[str, Any] = mesh.model_dump(exclude_unset=True, exclude={"control_plane", "memberships"})
-    control_plane = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
-    arguments["control_plane"] = {**control_plane, "cluster": control_plane_cluster(mesh.control_plane.cluster)}
-    arguments["memberships"] = [
-        {
-            **one.model_dump(exclude_unset=True, exclude={"cluster"}),
-            "cluster": data_plane_cluster(
-                one.cluster,
-                f"memberships[{position}].cluster",
-                name=None if one.name == DEFAULT_MEMBERSHIP else one.name,
-            ),
-        }
+    """The arguments of a program's only HostedMesh, whose clusters' providers are named by their role alone.
+
+    Raises: InvalidInputError.
+    """
+    memberships = [
+        data_plane_cluster(one.cluster, _field(position), name=None if one.name == DEFAULT_MEMBERSHIP else one.name)
         for position, one in enumerate(mesh.memberships)
+    ]
+    return _arguments(mesh, control_plane_cluster(mesh.control_plane.cluster), memberships)
+
+
+def _arguments(mesh: Mesh, control_plane: object, memberships: Sequence[object]) -> HostedMeshArgs:
+    arguments: dict[str, Any] = mesh.model_dump(exclude_unset=True, exclude={"control_plane", "memberships"})
+    rest = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
+    arguments["control_plane"] = {**rest, "cluster": control_plane}
+    arguments["memberships"] = [
+        {**one.model_dump(exclude_unset=True, exclude={"cluster"}), "cluster": cluster}
+        for one, cluster in zip(mesh.memberships, memberships, strict=True)
     ]
     return cast(HostedMeshArgs, arguments)
 
 
+def _field(position: int) -> str:
+    return f"memberships[{position}].cluster"
+
+
+def _from_file(reference: ClusterReference | None, field: str) -> dict[str, Any]:
+    """A cluster as a mapping: the component makes its provider and names it, so a program may have several meshes."""
+    found = _required(reference, field)
+    config = kubeconfig.read(found, field)
+    return {"kubeconfig": config.text, "identity": config.identity, "client": found.client_settings}
+
+
 def control_plane_cluster(reference: ClusterReference | None) -> ControlPlaneCluster:
     """The control plane's cluster that a mesh document names. Raises: InvalidInputError."""
-    field = "controlPlane.cluster"
-    found = _required(reference, field)
-    return ControlPlaneCluster.from_config(kubeconfig.read(found, field), client=found.client_settings)
+    found = _required(reference, CONTROL_PLANE_FIELD)
+    return ControlPlaneCluster.from_config(kubeconfig.read(found, CONTROL_PLANE_FIELD), client=found.client_settings)
 
 
 def data_plane_cluster(

@@ -1,0 +1,86 @@
+"""HostedMesh as a program registers it: names are its own, whatever else the program has."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+import pytest
+import yaml
+from pulumi_kubernetes.helm import v4 as helm
+
+from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.program import Registered, run
+
+AUTHORITY = base64.b64encode(CERTIFICATE.encode()).decode()
+
+
+def kubeconfig(server: str) -> str:
+    """Of a cluster where nobody answers."""
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "it",
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+            "clusters": [{"name": "it", "cluster": {"server": server, "certificate-authority-data": AUTHORITY}}],
+            "users": [{"name": "it", "user": {"token": "t0k3n"}}],
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
+
+    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
+        opts.transforms = None
+        return made(name, args, opts)
+
+    made = helm.Chart
+    monkeypatch.setattr(helm, "Chart", untransformed)
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> list[dict[str, Any]]:
+    """Two clusters, as a document names them."""
+    for port in (1, 2):
+        (tmp_path / f"config-{port}").write_text(kubeconfig(f"https://127.0.0.1:{port}"))
+    return [{"kubeconfig": str(tmp_path / f"config-{port}"), "identity": f"it-{port}"} for port in (1, 2)]
+
+
+def mesh_file(path: Path, clusters: list[dict[str, Any]], changes: dict[str, Any]) -> Path:
+    here, there = clusters
+    places = {"controlPlane": {"cluster": here}, "memberships.0.cluster": there}
+    path.write_text(yaml.safe_dump(document(places | {"memberships.0.access": {}} | changes)))
+    return path
+
+
+def repeated(found: list[Registered]) -> list[tuple[str, str]]:
+    """Types and names that were registered more than once: the engine refuses the second."""
+    return [pair for pair, times in Counter((one.type, one.name) for one in found).items() if times > 1]
+
+
+def test_two_meshes_from_documents_in_one_program(tmp_path: Path, clusters: list[dict[str, Any]]) -> None:
+    names = ("shop", "bank")
+
+    def program() -> None:
+        for name in names:
+            file = mesh_file(
+                tmp_path / name, clusters, {"name": name, "revisions.0.host": f"istiod.{name}.example.com"}
+            )
+            hosted_mesh.HostedMesh(name, hosted_mesh.read_mesh(file))
+
+    found = run(program, preview=True)
+    assert repeated(found) == []
+    providers = {one.name: one for one in found if one.type == "pulumi:providers:kubernetes"}
+    ways = ("control-plane-cluster", "data-plane-cluster", "data-plane-cluster-adopting")
+    assert providers.keys() == {f"{name}-{way}" for name in names for way in ways}
+    assert {one.parent for one in providers.values()} == set(names)
+    # What the document says of the clusters arrives.
+    assert providers["shop-data-plane-cluster"].inputs["clusterIdentifier"] == "data-plane-it-2"
