@@ -23,7 +23,6 @@ from pulumi_hosted_mesh.vocabulary import (
     WEBHOOK_PORT,
     XDS_PORT,
     revocation_list_config_map,
-    suffixed,
 )
 
 INJECTION_VALUES = "values"
@@ -42,9 +41,9 @@ def without_tokens(spec: Spec) -> Spec:
     """`spec` of istiod's Pods with no token of their ServiceAccount, for which the chart has no value.
 
     istiod calls the data plane's API server alone: a token for its own cluster's would only be there to be stolen. The
-    chart
-    mounts a second one, `istio-token`, for the audience istio-ca, which some API servers take for their own. istiod
-    reads that only outside Kubernetes, to learn the issuer of its kind (RunCA in pilot/pkg/bootstrap/istio_ca.go).
+    chart mounts a second one, `istio-token`, for the audience istio-ca, which some API servers take for their own.
+    istiod reads that only outside Kubernetes, to learn the issuer of its kind (RunCA in
+    pilot/pkg/bootstrap/istio_ca.go).
     """
     tokens = {volume["name"] for volume in spec["volumes"] if _holds_token(volume)}
     result = {**spec, "automountServiceAccountToken": False}
@@ -167,12 +166,12 @@ def exposed_services(mesh: Mesh, revision: Revision) -> list[ExposedService]:
         return []
     xds = {"name": "tls-xds", "port": XDS_PORT, "targetPort": XDS_PORT, "protocol": "TCP"}
     hooks = {"name": "https-webhooks", "port": WEBHOOK_PORT, "targetPort": WEBHOOK_PORT, "protocol": "TCP"}
-    name = suffixed(f"istiod-exposed-{mesh.name}", revision.name)
+    name, *apart = mesh.exposed_services(revision)
     if exposure.webhooks is None:
         return [_exposed(name, revision, exposure, exposure, revision.host, [xds, hooks])]
     return [
         _exposed(name, revision, exposure, exposure, revision.host, [xds]),
-        _exposed(f"{name}-webhooks", revision, exposure, exposure.webhooks, exposure.webhooks.host, [hooks]),
+        _exposed(apart[0], revision, exposure, exposure.webhooks, exposure.webhooks.host, [hooks]),
     ]
 
 

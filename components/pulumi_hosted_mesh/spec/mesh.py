@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
-from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of
+from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of, suffixed
 
 T = TypeVar("T")
 
@@ -69,6 +69,13 @@ class Mesh(Model):
         """The tags that name a revision."""
         return tuple(sorted(tag for tag, name in self.tags.items() if name == revision.name))
 
+    def exposed_services(self, revision: Revision) -> tuple[str, ...]:
+        """Names of a revision's Services for data planes: none, one, or that of the webhooks beside it."""
+        if not isinstance(revision.exposure, LoadBalancerExposure):
+            return ()
+        name = suffixed(f"istiod-exposed-{self.name}", revision.name)
+        return (name, f"{name}-webhooks") if revision.exposure.webhooks else (name,)
+
     @property
     def api_server_ports(self) -> set[int]:
         """Ports of the data planes' API servers, as far as the document tells their addresses."""
@@ -88,6 +95,32 @@ class Mesh(Model):
         _refuse_repeated("memberships", "name", (one.name for one in self.memberships))
         _refuse_repeated("memberships", "clusterId", map(self.cluster_id, self.memberships))
         return self
+
+    @model_validator(mode="after")
+    def _names_made_of_names_are_unique(self) -> Self:
+        owners: dict[tuple[str, str], str] = {}
+        for kind, name, owner in (*self._objects(), *self._data_planes()):
+            if (kind, name) in owners:
+                rule = f"{owners[kind, name]} and {owner} would have a {kind} of one name"
+                raise RuleBrokenError(rule, "Rename one of them")
+            owners[kind, name] = owner
+        return self
+
+    def _objects(self) -> Iterable[tuple[str, str, str]]:
+        """What revisions have in the mesh's namespace: kind, name made of the revision's, and which revision."""
+        for position, revision in enumerate(self.revisions):
+            owner = f"revisions[{position}]"
+            for name in (suffixed("istiod", revision.name), *self.exposed_services(revision)):
+                yield "Service", name, owner
+            for begin in ("istio", "istio-sidecar-injector"):
+                yield "ConfigMap", suffixed(begin, revision.name), owner
+
+    def _data_planes(self) -> Iterable[tuple[str, str, str]]:
+        """What Pulumi calls each revision's part of each data plane."""
+        for place, membership in enumerate(self.memberships):
+            for position, revision in enumerate(self.revisions):
+                name = suffixed(suffixed(self.name, membership.name), revision.name)
+                yield "RemoteDataPlane", name, f"memberships[{place}] with revisions[{position}]"
 
     @model_validator(mode="after")
     def _tags_name_revisions(self) -> Self:

@@ -26,7 +26,10 @@ SMALLEST: dict[str, Any] = {
 
 
 def document(changes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The smallest document with values set, or removed where None is given: `{"memberships.0.network": "east"}`."""
+    """The smallest document with values set, or removed where None is given: `{"memberships.0.network": "east"}`.
+
+    In a list the next position adds one.
+    """
     result = copy.deepcopy(SMALLEST)
     for path, value in (changes or {}).items():
         *parents, last = path.split(".")
@@ -35,6 +38,8 @@ def document(changes: dict[str, Any] | None = None) -> dict[str, Any]:
             part = part[int(step)] if isinstance(part, list) else part.setdefault(step, {})
         if value is None:
             part.pop(last)
+        elif isinstance(part, list):
+            part[int(last) :] = [value, *part[int(last) + 1 :]]
         else:
             part[last] = value
     return result

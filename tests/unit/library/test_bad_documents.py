@@ -21,6 +21,8 @@ EXPOSURE = "revisions.0.exposure"
 RANGES = f"{EXPOSURE}.sourceRanges"
 ACCESS = "memberships.0.access"
 REVISION = {"host": "istiod.demo.example.com", "exposure": {"openToAll": True}}
+CANARY = {"name": "canary", "host": "canary.demo.example.com", "exposure": {"openToAll": True}}
+HOOKS = {"host": "hooks.demo.example.com", "openToAll": True}
 PEM = "-----BEGIN CERTIFICATE-----\n"
 GARBAGE = f"{PEM}czNjcjN0LXMzY3IzdA==\n-----END CERTIFICATE-----\n"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
@@ -286,6 +288,30 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         {"memberships": [{"clusterId": "a"}, {"name": "b", "clusterId": "a"}]},
         "(document)",
         "memberships has two with one clusterId",
+    ),
+    (
+        "membership and revision of one name, beside those without",
+        {"revisions": [REVISION, CANARY], "memberships": [{}, {"name": "canary"}]},
+        "(document)",
+        "memberships[0] with revisions[1] and memberships[1] with revisions[0] would have a RemoteDataPlane of one name",
+    ),
+    (
+        "revision that is named like the other's Service for webhooks",
+        {f"{EXPOSURE}.webhooks": HOOKS, "revisions.1": {**CANARY, "name": "webhooks"}},
+        "(document)",
+        "revisions[0] and revisions[1] would have a Service of one name",
+    ),
+    (
+        "revision that is named like the other's Service for data planes",
+        {"revisions.1": {**CANARY, "name": "exposed-demo"}},
+        "(document)",
+        "revisions[0] and revisions[1] would have a Service of one name",
+    ),
+    (
+        "revision that is named like the other's injection templates",
+        {"revisions.1": {**CANARY, "name": "sidecar-injector"}},
+        "(document)",
+        "revisions[0] and revisions[1] would have a ConfigMap of one name",
     ),
     (
         "feature that the data plane does not grant",
