@@ -159,6 +159,13 @@ class Mesh(Model):
         return self
 
     @model_validator(mode="after")
+    def _clusters_have_one_domain(self) -> Self:
+        if len({one.cluster_domain for one in self.memberships}) > 1:
+            rule = "memberships have different clusterDomains, but istiod tells all proxies of a mesh the same one"
+            raise RuleBrokenError(rule, "Give all the same, or put the cluster into a mesh of its own")
+        return self
+
+    @model_validator(mode="after")
     def _ranges_limit_something(self) -> Self:
         policy = self.control_plane.network_policy
         if policy.api_server_ranges and policy.fetch_jwks and self.api_server_ports == {HTTPS_PORT}:

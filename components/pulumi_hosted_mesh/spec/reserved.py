@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.features import Features, environment
+from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL
 
 CHARTS_ENVIRONMENT: Final = frozenset(
     {
@@ -59,6 +60,7 @@ TYPED: Final[Mapping[str, str]] = {
     "meshConfig.accessLogEncoding": "proxies.accessLog.encoding",
     "meshConfig.accessLogFormat": "proxies.accessLog.format",
     "meshConfig.outboundTrafficPolicy": "proxies.outboundTraffic",
+    "meshConfig.defaultConfig.proxyMetadata.SECRET_TTL": "trust.workloadLifetimeHours",
     "meshConfig.defaultConfig.holdApplicationUntilProxyStarts": "proxies.holdApplication",
     "global.proxy.resources": "proxies.resources",
     "global.proxy.clusterDomain": "memberships[].clusterDomain",
@@ -104,6 +106,7 @@ OF_THE_REMOTE_SPLIT: Final = frozenset(
 TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "name": "name",
     "replicaCount": "replicas",
+    "autoscaling.enabled": "replicas",
     "service.type": "service.type",
     "service.annotations": "service.annotations",
     "service.ports": "service.ports",
@@ -116,7 +119,7 @@ TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "imagePullSecrets": "imagePullSecrets",
 }
 """Values of the gateway chart that are typed fields of the document."""
-OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled"})
+OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled", f"labels.{NETWORK_LABEL}"})
 """Values of the gateway chart that the split decides."""
 LISTS: Final = frozenset({"volumes", "volumeMounts", "extraContainerArgs", "envVarFrom", "topologySpreadConstraints"})
 """Values of the istiod chart where the document's and the split's are joined."""
@@ -129,22 +132,18 @@ def unreserved(name: str) -> str:
     return name
 
 
-def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Each path in nested values, `global` and `global.hub`."""
+def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Each path in nested values, `global` and `global.hub`, with what is there."""
     for key, value in values.items():
         path = f"{prefix}{key}"
-        yield path
+        yield path, value
         if isinstance(value, Mapping):
             yield from paths_of(value, f"{path}.")
 
 
 def free_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
-    for path in paths_of(values):
-        if path in TYPED:
-            raise RuleBrokenError(f"sets {path}, which the split sets from the field {TYPED[path]}", "Use that field")
-        if path in OF_THE_SPLIT:
-            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    _refuse_reserved(values, {path: f"the field {field}" for path, field in TYPED.items()}, OF_THE_SPLIT)
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
     if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT)):
@@ -157,21 +156,26 @@ def free_values(values: dict[str, object]) -> dict[str, object]:
 
 def free_remote_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart with the remote profile. Raises RuleBrokenError for what the split decides."""
-    for path in paths_of(values):
-        if path in OF_THE_SPLIT | OF_THE_REMOTE_SPLIT:
-            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    _refuse_reserved(values, {}, OF_THE_SPLIT | OF_THE_REMOTE_SPLIT)
     return values
 
 
 def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the gateway chart that nothing overrides. Raises RuleBrokenError."""
-    for path in paths_of(values):
-        if path in TYPED_OF_GATEWAYS:
-            field = TYPED_OF_GATEWAYS[path]
-            raise RuleBrokenError(f"sets {path}, which is the field {field} of the gateway", "Use that field")
-        if path in OF_GATEWAYS:
-            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+    fields = {path: f"the field {field} of the gateway" for path, field in TYPED_OF_GATEWAYS.items()}
+    _refuse_reserved(values, fields, OF_GATEWAYS)
     return values
+
+
+def _refuse_reserved(values: Mapping[str, Any], fields: Mapping[str, str], decided: Collection[str]) -> None:
+    """Raises RuleBrokenError for the first value that is a field, that the split decides, or that has such in it."""
+    for path, value in paths_of(values):
+        if path in fields:
+            raise RuleBrokenError(f"sets {path}, which is {fields[path]}", "Use that field")
+        if path in decided:
+            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+        if not isinstance(value, Mapping) and any(one.startswith(f"{path}.") for one in (*fields, *decided)):
+            raise RuleBrokenError(f"sets {path} as a whole, part of which is set already", "Give a mapping")
 
 
 IstiodValues = Annotated[dict[str, object], AfterValidator(free_values)]

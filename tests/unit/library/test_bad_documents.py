@@ -293,7 +293,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "membership and revision of one name, beside those without",
         {"revisions": [REVISION, CANARY], "memberships": [{}, {"name": "canary"}]},
         "(document)",
-        "memberships[0] with revisions[1] and memberships[1] with revisions[0] would have a RemoteDataPlane of one name",
+        "memberships[0] with revisions[1] and memberships[1] with revisions[0] would have a RemoteDataPlane",
     ),
     (
         "revision that is named like the other's Service for webhooks",
@@ -356,6 +356,18 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         {"memberships.0.gateways": [{"name": "a", "chartValues": {"service": {"type": "ClusterIP"}}}]},
         "gateways.0.chartValues",
         "the field service.type",
+    ),
+    (
+        "gateway's chart value that another field switches",
+        {"memberships.0.gateways": [{"name": "a", "chartValues": {"autoscaling": {"enabled": True}}}]},
+        "gateways.0.chartValues",
+        "the field replicas",
+    ),
+    (
+        "domain of one cluster of several",
+        {"memberships": [{}, {"name": "b", "clusterDomain": "other.local"}]},
+        "(document)",
+        "memberships have different clusterDomains",
     ),
     (
         "gateway that may read Secrets",

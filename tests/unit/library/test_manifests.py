@@ -16,10 +16,11 @@ from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values as valu
 from pulumi_hosted_mesh.data_plane import garbage, rights, webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values
 from pulumi_hosted_mesh.data_plane.values import remote_values as values_on_data_plane
+from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import FEATURES, Features
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.reserved import LISTS, OF_THE_SPLIT, SPLITS_ENVIRONMENT, TYPED, paths_of
+from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ENVIRONMENT
 
 from tests.unit.library.documents import document
 
@@ -67,20 +68,71 @@ def test_lists_of_the_escape_hatch_are_joined_with_those_of_the_split() -> None:
     assert values["global"]["externalIstiod"] is True
 
 
-def test_what_is_set_is_refused_in_the_escape_hatch() -> None:
-    """Each value that the library sets is known to the document, which so refuses it; or it is a joined list."""
-    everything = {"autoscaling": {"maxReplicas": 5}, "scheduling": {"priorityClass": "high"}}
-    proxies = {"accessLog": {"format": "x"}, "resources": {"cpuLimit": "1"}, "imagePullSecrets": ["a"]}
-    full = mesh(
-        revisions__0__istiod=everything,
-        revisions__0__proxies=proxies,
-        revisions__0__charts={"hub": "a", "tag": "b"},
-    )
-    known = TYPED.keys() | OF_THE_SPLIT | LISTS
-    for path in paths_of(istiod_values(full)):
-        parents = {path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)}
-        is_part = any(one.startswith(f"{path}.") for one in known)
-        assert parents & known or is_part or path.startswith("meshConfig.defaultConfig.proxyMetadata"), path
+def leaves(values: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The way to each value that is no mapping, or an empty one."""
+    return [
+        (key, *rest)
+        for key, value in values.items()
+        for rest in (leaves(value) if isinstance(value, dict) and value else [()])
+    ]
+
+
+def only(way: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Values with nothing but this one."""
+    return {way[0]: only(way[1:], value) if way[1:] else value}
+
+
+GATEWAY: dict[str, Any] = {
+    "name": "edge",
+    "replicas": 2,
+    "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "affinity": {"nodeAffinity": {"a": {}}}},
+    "service": {
+        "type": "LoadBalancer",
+        "ports": [{"name": "https", "port": 443}],
+        "annotations": {"a": "b"},
+        "loadBalancerClass": "a/b",
+        "sourceRanges": ["203.0.113.0/24"],
+    },
+    "imagePullSecrets": ["a"],
+}
+GATEWAY["scheduling"]["priorityClass"] = "high"
+FULL = {
+    "revisions.0.istiod": {"autoscaling": {"maxReplicas": 5}, "scheduling": GATEWAY["scheduling"]},
+    "revisions.0.proxies": {"accessLog": {"format": "x"}, "resources": {"cpuLimit": "1"}, "imagePullSecrets": ["a"]},
+    "revisions.0.charts": {"hub": "a", "tag": "b"},
+    "memberships.0.gateways": [GATEWAY],
+}
+
+
+def set_by_the_library() -> list[Any]:
+    """Each value of each chart that the library sets, and where the document's own values for that chart stand."""
+    full = read(Mesh, document(FULL))
+    gateway = gateway_values(endpoint(full), full.memberships[0].gateways[0])
+    fixed = read(Mesh, document(FULL | {"revisions.0.istiod": {}}))
+    charts = [
+        ("revisions.0", istiod_values(full)),
+        ("revisions.0", istiod_values(fixed)),
+        ("memberships.0", remote_values(full)),
+        ("memberships.0.gateways.0", gateway),
+    ]
+    found = {(where, way) for where, values in charts for way in leaves(values) if way[0] not in LISTS}
+    return [pytest.param(*one, id=f"{one[0]}: {'.'.join(one[1])}") for one in sorted(found)]
+
+
+@pytest.mark.parametrize(("where", "way"), set_by_the_library())
+def test_what_is_set_is_refused_in_the_escape_hatch(where: str, way: tuple[str, ...]) -> None:
+    """Nothing that a document says is dropped: what the library sets as well is refused by its name."""
+    with pytest.raises(InvalidInputError) as refused:
+        read(Mesh, document(FULL | {f"{where}.chartValues": only(way, "x")}))
+    assert "chartValues: sets " in str(refused.value)
+
+
+@pytest.mark.parametrize("whole", [None, "x", []])
+@pytest.mark.parametrize("part", ["global", "meshConfig"])
+def test_a_part_with_settings_of_the_split_is_not_dropped_as_a_whole(part: str, whole: Any) -> None:
+    for where in ("revisions.0", "memberships.0"):
+        with pytest.raises(InvalidInputError, match=f"sets {part} as a whole"):
+            read(Mesh, document({f"{where}.chartValues": {part: whole}}))
 
 
 def test_the_environment_is_joined_and_the_splits_own_is_known() -> None:
