@@ -79,7 +79,8 @@ def _documents(role: str, mesh: dict[str, Any]) -> dict[str, Any]:
         return {"root": {"name": mesh["name"], "trust": mesh["trust"], "stacks": {mesh["name"]: _reference("trust")}}}
     if role in ("access", "data-plane"):
         charts = {key: value for key, value in mesh["revisions"][0]["charts"].items() if key != "version"}
-        return {"dataPlane": {**mesh["memberships"][0], "mesh": mesh["name"], "charts": charts}}
+        membership = {key: value for key, value in mesh["memberships"][0].items() if key != "crds"}
+        return {"dataPlane": {**membership, "mesh": mesh["name"], "charts": charts}}
     return {"mesh": mesh}
 
 

@@ -366,8 +366,6 @@ class MembershipArgs(TypedDict):
     """Injection and validation."""
     gateways: NotRequired[list[GatewayArgs]]
     """Gateways to run there."""
-    crds: NotRequired[CrdsArgs]
-    """Istio's custom resource definitions: whether to install and whether to keep them."""
     chart_values: NotRequired[dict[str, Any]]
     """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
     name: NotRequired[str]
@@ -379,7 +377,10 @@ class MembershipArgs(TypedDict):
     """Istio's name of this cluster's network; by default the same as `clusterId`: Pods of clusters with one network
     reach each other directly."""
     cluster_domain: NotRequired[str]
-    """DNS domain of the cluster."""
+    """DNS domain of the cluster; the same for all clusters of a mesh."""
+    crds: NotRequired[CrdsArgs]
+    """Istio's custom resource definitions, where one program makes the whole mesh: whether to install and whether to
+    keep them. With separate stacks they are the stack `cluster`'s."""
 
 
 class MeshArgs(TypedDict):
@@ -426,8 +427,6 @@ class DataPlaneArgs(TypedDict):
     """Injection and validation."""
     gateways: NotRequired[list[GatewayArgs]]
     """Gateways to run there."""
-    crds: NotRequired[CrdsArgs]
-    """Istio's custom resource definitions: whether to install and whether to keep them."""
     chart_values: NotRequired[dict[str, Any]]
     """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
     name: NotRequired[str]

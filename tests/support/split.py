@@ -16,6 +16,7 @@ def split_configs(mesh: dict[str, Any], endpoints: list[dict[str, Any]] | None =
     """
     control_plane, membership = copy.deepcopy(mesh), copy.deepcopy(mesh["memberships"][0])
     del control_plane["memberships"][0]["cluster"]
+    membership.pop("crds", None)  # the stack `cluster`'s
     document = {**membership, "mesh": mesh["name"], "charts": mesh["revisions"][0]["charts"]}
     told = {"endpoints": endpoints} if endpoints else {"references": {"controlPlane": f"{HERE}/control-plane"}}
     references = {name: f"{HERE}/{name}" for name in ("trust", "root", "access")}

@@ -174,8 +174,6 @@ class DataPlaneSettings(Model):
     """Injection and validation."""
     gateways: tuple[Gateway, ...] = ()
     """Gateways to run there."""
-    crds: Crds = Crds()
-    """Istio's custom resource definitions: whether to install and whether to keep them."""
     chart_values: RemoteValues = {}
     """More values for the istiod chart with the remote profile; an escape hatch. What the split sets is refused."""
 
@@ -212,7 +210,10 @@ class Membership(Member):
     """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
 
     cluster_domain: Domain = "cluster.local"
-    """DNS domain of the cluster."""
+    """DNS domain of the cluster; the same for all clusters of a mesh."""
+    crds: Crds = Crds()
+    """Istio's custom resource definitions, where one program makes the whole mesh: whether to install and whether to
+    keep them. With separate stacks they are the stack `cluster`'s."""
 
 
 class DataPlane(Member):

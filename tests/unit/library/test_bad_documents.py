@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pulumi_hosted_mesh.charts.chart import source
 from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.load import read, read_file, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -631,3 +632,9 @@ def test_the_version_of_charts_in_a_directory(version: str, words: str | None, t
     else:
         with pytest.raises(InvalidInputError, match=words):
             source(charts, "base")
+
+
+def test_a_data_planes_document_has_no_definitions_to_install() -> None:
+    """The stacks that read it install none: the stack `cluster` does."""
+    with pytest.raises(InvalidInputError, match="crds: is not a field"):
+        read(DataPlane, {"mesh": "demo", "crds": {"keepOnDestroy": False}})
