@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
@@ -71,7 +72,12 @@ class ControlPlaneEndpoint:
             given.pop("rootCertificate", None)
             return cls(read_arguments(EndpointDocument, given, SOURCE), certificate)
         document = read_arguments(EndpointDocument, given, SOURCE)
-        return cls(document, pulumi.Output.from_input(document.root_certificate or ""))
+        if not document.root_certificate:
+            # As an empty CA bundle it would make the API server trust every authority of its own system.
+            rule = "is required: by it the API server and proxies know istiod"
+            fix = "Give the mesh's root certificate, PEM; `hosted-mesh endpoint` writes it"
+            raise InvalidInputError([Problem("rootCertificate", rule, fix)], SOURCE)
+        return cls(document, pulumi.Output.from_input(document.root_certificate))
 
     @property
     def mesh(self) -> str:

@@ -511,6 +511,13 @@ def test_merge_goes_down_mappings_and_replaces_lists() -> None:
     }
 
 
+@pytest.mark.parametrize("certificate", [{}, {"rootCertificate": None}, {"root_certificate": None}])
+def test_an_endpoint_without_root_certificate_is_refused(certificate: dict[str, None]) -> None:
+    facts = endpoint(mesh()).document.model_dump(mode="json", exclude_none=True)
+    with pytest.raises(InvalidInputError, match="rootCertificate: is required"):
+        ControlPlaneEndpoint.from_facts(facts | certificate)
+
+
 def test_endpoint_has_no_room_for_a_secret() -> None:
     facts = endpoint(mesh(revisions__0__name="canary", memberships__0__network="east"))
     assert set(facts.as_output()) == {
