@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.features import Features
-from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.spec.load import OUTPUT, read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, DEFAULT_TAG, INJECTION_LABEL, REVISION_LABEL, namespace_of
@@ -65,6 +65,9 @@ class ControlPlaneEndpoint:
 
         `root_certificate` may be an Output in it; all else is plain.
         """
+        if isinstance(facts, pulumi.Output):
+            fix = "Give its facts, of `read_endpoint` for one; only its root certificate may be an Output"
+            raise InvalidInputError([Problem("endpoint", OUTPUT[0], fix)], SOURCE)
         given = dict(facts)
         certificate = given.get("root_certificate", given.get("rootCertificate"))
         if isinstance(certificate, pulumi.Output):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import yaml
+from pulumi import Output
 from pydantic import BaseModel, ValidationError
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
@@ -29,6 +30,10 @@ TYPES = {
     "model_type": "must be a mapping of fields to values",
     "model_attributes_type": "must be a mapping of fields to values",
 }
+OUTPUT = (
+    "is an Output, but names of objects, rules and what a preview shows depend on it",
+    "Give the value itself, from configuration for one; docs/components/hosted-mesh.md lists what may be an Output",
+)
 
 
 class RepeatedKeyError(yaml.MarkedYAMLError):
@@ -86,7 +91,24 @@ def read_arguments(model: type[M], arguments: object, source: str = "the compone
 
     A model that has been read already is taken as it is. Raises: InvalidInputError.
     """
-    return arguments if isinstance(arguments, model) else _validated(model, _given(arguments), source, by_name=True)
+    if isinstance(arguments, model):
+        return arguments
+    if found := [Problem(path_of(location), *OUTPUT) for location in _outputs_in(arguments)]:
+        raise InvalidInputError(found, source)
+    return _validated(model, _given(arguments), source, by_name=True)
+
+
+def _outputs_in(arguments: Any) -> Iterator[Location]:
+    """Where Outputs are in arguments."""
+    if isinstance(arguments, Output):
+        yield ()
+    inner: Any = ()
+    if isinstance(arguments, Mapping):
+        inner = arguments.items()
+    elif isinstance(arguments, list | tuple):
+        inner = enumerate(arguments)
+    for step, value in inner:
+        yield from ((step, *rest) for rest in _outputs_in(value))
 
 
 def _given(arguments: Any) -> Any:

@@ -12,9 +12,12 @@ import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
+from pulumi_hosted_mesh.boundary.arguments import mesh_of
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_kubernetes.helm import v4 as helm
 
-from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.documents import CERTIFICATE, as_field, document
 from tests.unit.library.program import Registered, run
 
 AUTHORITY = base64.b64encode(CERTIFICATE.encode()).decode()
@@ -84,3 +87,45 @@ def test_two_meshes_from_documents_in_one_program(tmp_path: Path, clusters: list
     assert {one.parent for one in providers.values()} == set(names)
     # What the document says of the clusters arrives.
     assert providers["shop-data-plane-cluster"].inputs["clusterIdentifier"] == "data-plane-it-2"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "name",
+        "revisions.0.host",
+        "revisions.0.exposure",
+        "revisions.0.exposure.source_ranges",
+        "revisions.0.exposure.kind",
+        "revisions.0.istiod.replicas",
+        "revisions.0.istiod.environment.TOKEN_AUDIENCE",
+        "memberships",
+        "memberships.0.webhooks.management",
+        "trust.root.protect",
+    ],
+)
+def test_an_output_where_the_value_is_needed_is_named_as_one(path: str) -> None:
+    arguments: dict[str, Any] = {
+        "name": "demo",
+        "revisions": [{"host": "istiod.demo.example.com", "exposure": {"source_ranges": ["203.0.113.0/24"]}}],
+        "memberships": [{}],
+    }
+    part: Any = arguments
+    *parents, last = path.split(".")
+    for step in parents:
+        part = part[int(step)] if isinstance(part, list) else part.setdefault(step, {})
+
+    def program() -> None:
+        part[last] = pulumi.Output.from_input("a value")
+        mesh_of(arguments)
+
+    with pytest.raises(InvalidInputError) as refused:
+        run(program)
+    (problem,) = refused.value.problems
+    assert problem.field == as_field(path)
+    assert problem.rule.startswith("is an Output")
+
+
+def test_an_endpoint_that_is_an_output_is_named_as_one() -> None:
+    with pytest.raises(InvalidInputError, match="endpoint: is an Output"):
+        run(lambda: print(ControlPlaneEndpoint.from_facts(pulumi.Output.from_input({}))))
