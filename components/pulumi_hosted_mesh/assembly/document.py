@@ -1,4 +1,4 @@
-"""From a document to a component's arguments: the clusters that it names by file become wrappers."""
+"""From a document to a component's arguments: clusters that it names by file become wrappers, or mappings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any, Final, cast
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMeshArgs
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.inputs import EndpointArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
@@ -26,6 +28,12 @@ def read_mesh(path: str | Path) -> HostedMeshArgs:
         _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD),
         [_from_file(one.cluster, _field(position)) for position, one in enumerate(mesh.memberships)],
     )
+
+
+def read_endpoint(path: str | Path) -> EndpointArgs:
+    """The `endpoint` of a RemoteDataPlane from the YAML file that its user was handed. Raises: InvalidInputError."""
+    facts = read_file(EndpointDocument, Path(path)).model_dump(exclude_none=True)
+    return cast(EndpointArgs, facts)
 
 
 def arguments_of(mesh: Mesh) -> HostedMeshArgs:

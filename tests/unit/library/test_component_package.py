@@ -6,11 +6,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 import grpc
+import pulumi_hosted_mesh as hosted_mesh
 import pytest
+import yaml
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+from pulumi_hosted_mesh import inputs
+
+from tests.unit.library.documents import CERTIFICATE
+from tests.unit.library.program import run
 
 COMPONENTS = Path(__file__).parents[3] / "components"
 
@@ -75,3 +81,34 @@ def test_a_secret_has_no_place_in_what_crosses_to_the_data_plane(served: dict[st
     inputs = served["resources"]["hosted-mesh:index:RemoteDataPlane"]["inputProperties"]
     assert inputs["endpoint"]["$ref"] == "#/types/hosted-mesh:index:EndpointArgs"
     assert not any(name == "mesh" or "kubeconfig" in name for name in inputs)
+
+
+def test_every_type_of_arguments_is_a_public_name() -> None:
+    typed = {
+        name for name, value in vars(inputs).items() if is_typeddict(value) and value.__module__ == inputs.__name__
+    }
+    assert len(typed) > 40
+    assert typed <= set(hosted_mesh.__all__)
+    for name in hosted_mesh.__all__:
+        assert getattr(hosted_mesh, name).__name__ == name
+
+
+def test_an_endpoint_file_is_read_and_checked(tmp_path: Path) -> None:
+    facts = {
+        "mesh": "demo",
+        "host": "istiod.demo.example.com",
+        "trustDomain": "demo.mesh.local",
+        "clusterId": "demo",
+        "istioVersion": "1.31.0",
+        "rootCertificate": CERTIFICATE,
+    }
+    file = tmp_path / "endpoint.yaml"
+    file.write_text(yaml.safe_dump(facts))
+    arguments = hosted_mesh.read_endpoint(file)
+    assert (arguments["host"], arguments["root_certificate"]) == (facts["host"], CERTIFICATE)
+    made: list[str] = []
+    run(lambda: made.append(hosted_mesh.ControlPlaneEndpoint.from_facts(arguments).injection_url))
+    assert made == ["https://istiod.demo.example.com:15017/inject/cluster/demo"]
+    file.write_text(yaml.safe_dump({**facts, "host": "192.0.2.1"}))
+    with pytest.raises(hosted_mesh.InvalidInputError, match="host: is an IP address"):
+        hosted_mesh.read_endpoint(file)
