@@ -10,6 +10,7 @@ import pulumi
 
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import mesh_of, outputs_of
+from pulumi_hosted_mesh.charts.chart import newest
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
@@ -87,7 +88,7 @@ class HostedMesh(pulumi.ComponentResource):
                 child,
             )
             if membership.crds.install:
-                charts = mesh.revisions[-1].charts.arguments()
+                charts = newest(one.charts for one in mesh.revisions).arguments()
                 keep = membership.crds.keep_on_destroy
                 crds.append(
                     DataPlaneCrds(member, {"cluster": cluster, "charts": charts, "keep_on_destroy": keep}, child)

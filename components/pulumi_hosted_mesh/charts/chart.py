@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -150,6 +150,21 @@ def source(charts: Charts, name: str) -> Source:
             fix = "Use the charts of Istio 1.31 or later"
             raise InvalidInputError([Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)]) from None
     return {"chart": str(directory / name)}
+
+
+def newest(charts: Iterable[Charts]) -> Charts:
+    """Those of the newest version; a release comes after what went before it, and Istio's source tree after all.
+
+    Two revisions of one mesh need one set of definitions, and an older set lacks what the newer istiod reads.
+    """
+    return max(charts, key=_age)
+
+
+def _age(charts: Charts) -> tuple[bool, list[int], bool, str]:
+    directory = Path(os.path.expandvars(charts.path)).expanduser() if charts.path else None
+    version = _version(directory / "base/Chart.yaml") if directory else charts.version
+    numbers, _, before = version.partition("+")[0].partition("-")
+    return version == UNRELEASED, [int(one) for one in numbers.split(".") if one.isdigit()], not before, before
 
 
 def _version(file: Path) -> str:

@@ -89,6 +89,21 @@ def test_two_meshes_from_documents_in_one_program(tmp_path: Path, clusters: list
     assert providers["shop-data-plane-cluster"].inputs["clusterIdentifier"] == "data-plane-it-2"
 
 
+@pytest.mark.parametrize("versions", [("1.31.2", "1.31.10"), ("1.31.10", "1.31.2"), ("1.32.0", "1.32.0-beta.1")])
+def test_definitions_are_those_of_the_newest_revision_wherever_it_stands(
+    versions: tuple[str, str], tmp_path: Path, clusters: list[dict[str, Any]]
+) -> None:
+    canary = {"name": "canary", "host": "canary.demo.example.com", "exposure": {"openToAll": True}}
+    first, second = ({"version": version} for version in versions)
+    changes = {"revisions.0.charts": first, "revisions.1": {**canary, "charts": second}}
+
+    def program() -> None:
+        hosted_mesh.HostedMesh("demo", hosted_mesh.read_mesh(mesh_file(tmp_path / "mesh", clusters, changes)))
+
+    (chart,) = [one for one in run(program, preview=True) if one.inputs.get("chart") == "base"]
+    assert chart.inputs["version"] == ("1.31.10" if "1.31.10" in versions else "1.32.0")
+
+
 @pytest.mark.parametrize(
     "path",
     [
