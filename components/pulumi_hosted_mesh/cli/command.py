@@ -8,7 +8,7 @@ import sys
 from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 import yaml
@@ -243,9 +243,15 @@ def _cluster_of(data_plane: DataPlane) -> kubeconfig.Kubeconfig:
     return exec_credential.fetched(kubeconfig.read(reference, "cluster"), "cluster.kubeconfig")
 
 
-def _scan_is_elsewhere() -> None:
-    """Look for control-plane credentials in a state file, a preview's JSON or manifests (a package of its own)."""
-    print("scan comes with the policies. Install pulumi-hosted-mesh-policies beside this package", file=sys.stderr)
+OF_THE_POLICIES: Final = {
+    "prove": "Run a program with other secrets, and compare what data planes are sent (a package of its own).",
+    "scan": "Look for control-plane credentials in a state file, a preview's JSON or manifests (a package of its own).",
+}
+
+
+def _is_elsewhere(context: typer.Context) -> None:
+    name = context.info_name
+    print(f"{name} comes with the policies. Install pulumi-hosted-mesh-policies beside this package", file=sys.stderr)
     raise typer.Exit(2)
 
 
@@ -253,8 +259,8 @@ def _add_commands_of_other_packages() -> None:
     """The policies know no more of the library than its vocabulary, nor the library of them: they meet by name."""
     found = {entry.name: entry for entry in entry_points(group="hosted_mesh.commands")}
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
-    if "scan" not in found:
-        app.command(name="scan", context_settings=anything)(_scan_is_elsewhere)
+    for name in OF_THE_POLICIES.keys() - found.keys():
+        app.command(name=name, help=OF_THE_POLICIES[name], context_settings=anything)(_is_elsewhere)
     for name, entry in sorted(found.items()):
         app.command(name=name)(entry.load())
 

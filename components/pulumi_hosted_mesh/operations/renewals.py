@@ -14,18 +14,21 @@ from pulumi_hosted_mesh.boundary.ownership import CERTIFICATE_TYPES
 class Renewal:
     """One certificate of an authority.
 
-    name: of the resource. ends: when it is no longer valid, UTC. due: whether the next `pulumi up` renews it.
+    name: of the resource. ends: when it is no longer valid, UTC. due: whether the next `pulumi up` renews it. of_root:
+    whether it is a root's own, which more than the control plane knows.
     """
 
     name: str
     ends: datetime
     due: bool
+    of_root: bool = False
 
     def __str__(self) -> str:
-        when = f"ends {self.ends:%Y-%m-%d}"
-        return (
-            f"{self.name}: {when}; {'RENEWAL IS DUE, run `pulumi up` of its stack' if self.due else 'no renewal due'}"
-        )
+        said = f"{self.name}: ends {self.ends:%Y-%m-%d}; "
+        if not self.due:
+            return f"{said}no renewal due"
+        said += "RENEWAL IS DUE, run `pulumi up` of its stack, then of each control-plane that it signs for"
+        return f"{said}, then of each data-plane, with its endpoint file written anew" if self.of_root else said
 
 
 def renewals(resources: Iterable[Mapping[str, Any]], now: datetime | None = None) -> list[Renewal]:
@@ -39,5 +42,6 @@ def renewals(resources: Iterable[Mapping[str, Any]], now: datetime | None = None
         ends = datetime.fromisoformat(str(outputs["validityEndTime"])).astimezone(UTC)
         early = float(outputs.get("earlyRenewalHours") or 0) * 3600
         due = (ends - moment).total_seconds() <= early
-        found.append(Renewal(str(resource["urn"]).rpartition("::")[2], ends, due))
+        of_root = str(resource["type"]).endswith(":SelfSignedCert")
+        found.append(Renewal(str(resource["urn"]).rpartition("::")[2], ends, due, of_root))
     return sorted(found, key=lambda one: one.ends)

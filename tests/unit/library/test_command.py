@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
+from pulumi_hosted_mesh.cli import command
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.operations import rotation
 from pulumi_hosted_mesh.operations.features_page import page
@@ -73,6 +75,24 @@ def test_a_renewal_is_due_inside_its_window(days: int, due: bool) -> None:
     (one,) = renewals([state, {"urn": "x", "type": "y"}], now)
     assert (one.name, one.due) == ("demo-signs-demo", due)
     assert ("RENEWAL IS DUE" in str(one)) == due
+    assert ("then of each control-plane" in str(one)) == due
+    assert "data-plane" not in str(one)
+    root = {**state, "type": "tls:index/selfSignedCert:SelfSignedCert"}
+    (one,) = renewals([root], now)
+    assert ("then of each data-plane, with its endpoint file written anew" in str(one)) == due
+
+
+@pytest.mark.parametrize("name", ["prove", "scan"])
+def test_a_command_of_the_policies_says_where_it_is_without_them(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "app", typer.Typer())
+    monkeypatch.setattr(command, "entry_points", lambda group: ())
+    command._add_commands_of_other_packages()
+    with pytest.raises(SystemExit) as ended:
+        command.app([name, "examples/two_clusters", "--rounds", "1"])
+    assert ended.value.code == 2
+    assert f"{name} comes with the policies" in capsys.readouterr().err
 
 
 class Died(Exception):
