@@ -12,7 +12,7 @@ from pulumi import RunError
 class Problem:
     """One thing wrong with one field.
 
-    field: path in the document as it is written there, `controlPlane.host` or `dataPlane.gateways[0].name`.
+    field: path in the document as it is written there, `revisions[0].host` or `memberships[0].gateways[0].name`.
     rule: what the field must be, and in what way it is not. Says nothing of the value: it may hold a secret.
     fix: what to do.
     """
