@@ -369,6 +369,15 @@ class Flow:
                 minted.setdefault(str(place), []).append(resource.urn)
         return {place: self._spread(urns) for place, urns in minted.items()}
 
+    @cached_property
+    def _neighbours_of(self) -> Mapping[str, list[str]]:
+        """Per resource, the data planes whose credentials it holds or may hold."""
+        found: dict[str, list[str]] = {}
+        for owner, tainted in self.neighbours.items():
+            for urn in tainted:
+                found.setdefault(urn, []).append(owner)
+        return found
+
     def _spread(self, sources: Iterable[str]) -> dict[str, Hop | None]:
         found: dict[str, Hop | None] = dict.fromkeys(sources)
         todo = deque(found)
@@ -430,10 +439,10 @@ class Flow:
         for resource in self.stack.resources:
             if self.owners.is_given_away(resource):
                 place = self.owners.place(resource)
-                others = [(owner, tainted) for owner, tainted in self.neighbours.items() if owner != place]
                 for name, urns in resource.sources.items():
-                    found = (self._leak(resource, name, urns, *one) for one in ((CONTROL_PLANE, self.tainted), *others))
-                    if leak := next(filter(None, found), None):
+                    others = {owner for urn in urns for owner in self._neighbours_of.get(urn, ()) if owner != place}
+                    holders = [(CONTROL_PLANE, self.tainted), *((one, self.neighbours[one]) for one in sorted(others))]
+                    if leak := next(filter(None, (self._leak(resource, name, urns, *one) for one in holders)), None):
                         yield leak
 
     def _leak(
