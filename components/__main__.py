@@ -1,13 +1,11 @@
 """Serves the components to programs in other languages: `pulumi package add <this directory>`."""
 
 import pulumi_hosted_mesh as hosted_mesh
-from pulumi.provider.experimental import component_provider_host
-from pulumi_hosted_mesh.vocabulary import PACKAGE
+from pulumi_hosted_mesh.assembly.package import serve
 
 if __name__ == "__main__":
-    component_provider_host(
-        name=PACKAGE,
-        components=[
+    serve(
+        [
             hosted_mesh.DataPlaneAccess,
             hosted_mesh.DataPlaneCrds,
             hosted_mesh.DnsEdge,
@@ -18,5 +16,5 @@ if __name__ == "__main__":
             hosted_mesh.MeshRoot,
             hosted_mesh.MeshTrust,
             hosted_mesh.RemoteDataPlane,
-        ],
+        ]
     )
