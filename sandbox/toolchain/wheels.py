@@ -1,4 +1,4 @@
-"""Programs that are published on PyPI as wheels: Envoy and, where PATH has none, the Go compiler."""
+"""Programs that are published on PyPI as wheels: Envoy, Node.js and, where PATH has none, the Go compiler."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""Node.js and the packages from the npm registry that a TypeScript program of Pulumi needs, in one folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.cache import content_key
+from sandbox.jobs import Job
+from sandbox.toolchain.wheels import Wheel
+
+NPM = Path(__file__).parent / "npm"
+_PINS = ("package.json", "package-lock.json")
+_LIMIT, _STALL = 900.0, 120.0  # seconds
+
+
+@dataclass(frozen=True)
+class NodePackages:
+    """Node.js out of a wheel, as `bin/node`, and the packages of npm/package-lock.json, as `node_modules`.
+
+    The wheel's `lib/npm/` is npm, which only installs: it is no tool.
+    """
+
+    name: str
+    provides: tuple[str, ...]
+    wheel: Wheel
+    root: Path = NPM
+
+    def key(self) -> str:
+        """Changes with Node's pin and with any package's."""
+        return content_key(self.wheel.key(), *((self.root / name).read_bytes() for name in _PINS))
+
+    def describe(self) -> str:
+        """What is used, for people: name and version."""
+        return f"{self.wheel.describe()}, packages from npm"
+
+    def build(self, into: Path, job: Job) -> None:
+        """Downloads Node.js, then the packages, each by its hash, into the directory `into`. Raises SandboxError."""
+        self.wheel.build(into, job)
+        for name in _PINS:
+            (into / name).write_bytes((self.root / name).read_bytes())
+        job.note("downloading packages from npm")
+        job.run(
+            # No package's own script runs: none of these needs one.
+            [str(into / "bin/node"), str(into / "lib/npm/bin/npm-cli.js"), "ci", "--ignore-scripts", "--no-audit"],
+            cwd=into,
+            env=os.environ | {"PATH": f"{into / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},
+            limit=_LIMIT,
+            stall=_STALL,
+            fix="check that the npm registry (or the one that your npm configuration names) can be reached.",
+        )
