@@ -24,7 +24,7 @@ KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 a name
 
 DECLASSIFY_ANNOTATION: Final = f"{PREFIX}/declassify"
 """On an object: `<property>: <reason>; ...`, values that are public although made from a secret."""
-USER_OWNED_ANNOTATION: Final = f"{PREFIX}/user-owned"
+DATA_PLANE_OWNED_ANNOTATION: Final = f"{PREFIX}/data-plane-owned"
 """On an object: why the credentials in it are the data plane's own."""
 ACCEPT_ANNOTATION: Final = f"{PREFIX}/accept"
 """On an object: `<policy>: <reason>; ...`, verdicts of those policies that somebody has decided to accept."""

@@ -28,7 +28,7 @@ from tests.corpus.world import (
 )
 
 DECLASSIFY = "hosted-mesh.io/declassify"
-USER_OWNED = "hosted-mesh.io/user-owned"
+DATA_PLANE_OWNED = "hosted-mesh.io/data-plane-owned"
 
 
 def _with_secrets(world: World) -> tuple[Object, Object]:
@@ -140,7 +140,7 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
 
     def declared_cloud(world: World) -> None:
         text = literals.credentials()["AWS key"]
-        reason = {USER_OWNED: "the user's backup bucket, given by the user"}
+        reason = {DATA_PLANE_OWNED: "the user's backup bucket, given by the user"}
         world.secret("dp", "backup", {"credentials": text}, annotations=reason)
 
     def token_secret(world: World) -> None:

@@ -83,7 +83,7 @@ def users_own(world: World) -> None:
 def users_own_declared(world: World) -> None:
     """Clean, and says so: needed only by an update without preview."""
     world.secret("cp", "admin", {"password": password("admin").output("result")})
-    reason = {"hosted-mesh.io/user-owned": "the password of the user's own database"}
+    reason = {"hosted-mesh.io/data-plane-owned": "the password of the user's own database"}
     world.secret("dp", "own", {"password": password("users").output("result")}, annotations=reason)
 
 

@@ -23,13 +23,13 @@ def _run(sandbox: Sandbox, tools: Tools, leak: str, operation: str, *how: str) -
     return ready.run(operation, *options, cwd=LEAKY, limit=300, more={"LEAK": leak})
 
 
-@pytest.mark.parametrize("leak", ["provider", "options"])
+@pytest.mark.parametrize("leak", ["control-plane", "options"])
 @pytest.mark.parametrize("how", [("preview",), ("up", "--yes"), ("up", "--yes", "--skip-preview")], ids=" ".join)
 def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbox: Sandbox, tools: Tools) -> None:
     done = _run(live_sandbox, tools, leak, *how)
     told = done.stdout + done.stderr
     assert done.returncode != 0, told
-    assert ("no-credentials-on-data-plane" if leak == "provider" else "is a control-plane secret") in told
+    assert ("no-credentials-on-data-plane" if leak == "control-plane" else "is a control-plane secret") in told
     assert "PRIVATE KEY-----" not in told
     assert "unhandled exception" not in told
     keys = [key for key, _ in live_sandbox.data_plane.etcd_items()]
@@ -38,7 +38,7 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
 
 def test_the_readme_shows_what_is_printed(live_sandbox: Sandbox, tools: Tools) -> None:
     shown = (CHECKOUT / "README.md").read_text().partition("```text\nPolicies:\n")[2].partition("```")[0]
-    done = _run(live_sandbox, tools, "provider", "preview")
+    done = _run(live_sandbox, tools, "control-plane", "preview")
     printed = [line.strip() for line in done.stdout.splitlines()]
     wanted = [line.strip() for line in shown.splitlines() if "hosted-mesh@" not in line]
     assert [line for line in wanted if line not in printed] == []

@@ -40,9 +40,9 @@ def prove(
             help="STACK=FILE: what `pulumi stack output --json` prints of a stack that is referred to.",
         ),
     ] = None,
-    user_owned: Annotated[
+    data_plane_owned: Annotated[
         list[str] | None,
-        typer.Option("--user-owned", help="Name of a secret, as the table has it, that is a data plane's own."),
+        typer.Option("--data-plane-owned", help="Name of a secret, as the table has it, that is a data plane's own."),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=64, help="How many sets of fresh secrets.")] = 3,
     python: Annotated[str | None, typer.Option("--python", help="The program's Python.")] = None,
@@ -80,7 +80,7 @@ def prove(
         folder=program,
         stack=stack,
         config_file=config_file,
-        sources=Sources(tuple(secret or ()), tuple(stack_outputs or ()), tuple(user_owned or ())),
+        sources=Sources(tuple(secret or ()), tuple(stack_outputs or ()), tuple(data_plane_owned or ())),
         control_plane=tuple(control_plane or ()),
         data_plane=tuple(data_plane or ()),
         policy_config=policy_config,

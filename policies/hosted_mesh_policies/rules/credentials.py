@@ -31,7 +31,7 @@ CURE_VALUE: Final = (
 CURE_SHAPE: Final = (
     "Remove the credential, or keep it in a Secret of the data plane's own. If it is the data plane's and not the "
     "control plane's, say so: "
-    f'annotation {vocabulary.USER_OWNED_ANNOTATION}: "<reason>".'
+    f'annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".'
 )
 
 
@@ -83,7 +83,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if context.clusters.role(resource) is None:
         return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
-    said_own = is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION)
+    said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     for path, shape in shapes_in_tree(resource.body):
         if problem := _problem(context, resource, path, shape, said_own):
             yield context.show(path), f"{shape.kind.value}{problem}"
@@ -161,7 +161,7 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
         for leaf in leaves(resource.body):
             if leaf.path[:1] in {("data",), ("stringData",)} and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
                 yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
-    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+    if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
     for leaf in leaves(resource.body):
         if str(leaf.path[-1] if leaf.path else "") in CREDENTIALS and _is_literal(leaf.value):
@@ -194,7 +194,7 @@ FLOW = Rule(
     page="credentials",
     check_stack=flows,
     schema={
-        "userSideStacks": strings(
+        "dataPlaneStacks": strings(
             "Full names of stacks of the data plane's side (* matches anything).", ("*/data-plane",)
         )
     },

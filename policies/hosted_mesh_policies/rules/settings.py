@@ -52,7 +52,7 @@ class Settings:
 
         return cls(
             clusters=ClusterConfig.read(merged),
-            data_plane_stacks=texts("userSideStacks", plain.data_plane_stacks),
+            data_plane_stacks=texts("dataPlaneStacks", plain.data_plane_stacks),
             control_plane_config_keys=texts("controlPlaneConfigKeys", plain.control_plane_config_keys),
             without_preview=str(merged.get("withoutPreview", plain.without_preview)),
             most_timeout_seconds=int(merged.get("mostTimeoutSeconds", plain.most_timeout_seconds)),

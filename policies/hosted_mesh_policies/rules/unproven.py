@@ -31,7 +31,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         yield "", "is written without a preview"
     if evidence is None and mode != REFUSE_SECRETS:
         return
-    if is_annotated(resource, vocabulary.USER_OWNED_ANNOTATION):
+    if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
     allowed = (*declassified(resource), *(evidence.paths.get(resource.urn, ()) if evidence else ()))
     why = "this run had no preview that could show whose" if evidence is None else "its preview could not show whose"
@@ -62,7 +62,7 @@ UNPROVEN = Rule(
     "not show only if it is public by its form. Without a preview a secret must be said to be the data plane's own.",
     cure="Run the update with its preview, or with the evidence of an earlier one. Make objects outside of "
     "apply. If the secret is the data plane's, say so on the resource: annotation "
-    f'{vocabulary.USER_OWNED_ANNOTATION}: "<reason>".',
+    f'{vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".',
     severity=Severity.CRITICAL,
     page="timing",
     check=check,

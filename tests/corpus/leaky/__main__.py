@@ -40,7 +40,7 @@ async def build_and_leak(settings: StackSettings) -> dict[str, Any]:
     outputs = await build(settings)
     leak = os.environ["LEAK"]
     options = made["cluster"].options(made["trust"])
-    if leak == "provider":
+    if leak == "control-plane":
         options = pulumi.ResourceOptions(provider=options.provider)
     inputs = {
         "apiVersion": "v1",

@@ -163,7 +163,7 @@ def _(scene: Scene) -> None:
 @clean(OWN, "own-authority-with-a-reason", "The user's own authority, said to be the user's with a reason.")
 def _(scene: Scene) -> None:
     scene.held()
-    notes = {"hosted-mesh.io/user-owned": "the shop's own authority for its internal names"}
+    notes = {"hosted-mesh.io/data-plane-owned": "the shop's own authority for its internal names"}
     data = {
         "tls.crt": scene.dp.certificate("shop-ca", authority=True),
         "tls.key": pulumi.Output.secret(scene.dp.key("shop-ca")),
@@ -175,7 +175,7 @@ def _(scene: Scene) -> None:
     OWN, "own-unseen-with-a-reason", "Run without a preview, and said to be the user's own with a reason.", unseen=True
 )
 def _(scene: Scene) -> None:
-    notes = {"hosted-mesh.io/user-owned": "the password of the shop's own database"}
+    notes = {"hosted-mesh.io/data-plane-owned": "the password of the shop's own database"}
     scene.secret("dp", "shop", {"password": scene.password("dp", "shop").output("result")}, annotations=notes)
 
 

@@ -170,12 +170,12 @@ def _(scene: Scene) -> None:
 @leak(
     NEIGHBOURS,
     "annotated-for-its-neighbour",
-    "The annotation user-owned is meant for the user's password; the provider's stands in the same Secret.",
+    "The annotation data-plane-owned is meant for the user's password; the provider's stands in the same Secret.",
     "Secret data with one harmless neighbour",
 )
 def _(scene: Scene) -> None:
     value = scene.password("cp", "admin").output("result")
     scene.secret("cp", "admin", {"password": value})
     own = scene.password("dp", "shop").output("result")
-    notes = {"hosted-mesh.io/user-owned": "the password of the shop's own database"}
+    notes = {"hosted-mesh.io/data-plane-owned": "the password of the shop's own database"}
     scene.secret("dp", "app", {"password": own, "upstream": value}, annotations=notes)

@@ -178,7 +178,7 @@ def _(scene: Scene) -> None:
     unseen=True,
 )
 def _(scene: Scene) -> None:
-    notes = {"hosted-mesh.io/user-owned": "the user's own, honestly"}
+    notes = {"hosted-mesh.io/data-plane-owned": "the user's own, honestly"}
     value = scene.password("cp", "admin").output("result")
     first = scene.secret("cp", "admin", {"password": value})
     scene.secret("dp", "app", {"auth": value}, depends_on=[first], annotations=notes)

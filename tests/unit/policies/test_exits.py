@@ -30,8 +30,8 @@ from tests.corpus.world import World
 
 OWN_EXITS = {
     FLOW: vocabulary.DECLASSIFY_ANNOTATION,
-    SHAPE: vocabulary.USER_OWNED_ANNOTATION,
-    UNPROVEN: vocabulary.USER_OWNED_ANNOTATION,
+    SHAPE: vocabulary.DATA_PLANE_OWNED_ANNOTATION,
+    UNPROVEN: vocabulary.DATA_PLANE_OWNED_ANNOTATION,
     VALUE: "Nothing declassifies",
     PROVIDERS: "classify",
     TRUST: "authoritiesElsewhere",
