@@ -57,6 +57,7 @@ HTTPS_PORT: Final = 443
 NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 TAG_LABEL: Final = "istio.io/tag"
 NETWORK_LABEL: Final = "topology.istio.io/network"
+CONTROL_PLANE_CLUSTERS_ANNOTATION: Final = "topology.istio.io/controlPlaneClusters"
 
 # Secrets on the control plane, by the names that the istiod chart mounts.
 CACERTS_SECRET: Final = "cacerts"  # noqa: S105 (a name)

@@ -28,7 +28,16 @@ def in_mesh(
 
 
 def cluster_wide(
-    mesh: str, cluster: Cluster, name: str, *, labels: Mapping[str, str] | None = None
+    mesh: str,
+    cluster: Cluster,
+    name: str,
+    *,
+    annotations: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> meta.v1.ObjectMetaArgs:
     """Metadata of an object that belongs to no namespace. mesh: its name."""
-    return meta.v1.ObjectMetaArgs(name=name, labels={**vocabulary.labels(mesh, cluster.role), **(labels or {})})
+    return meta.v1.ObjectMetaArgs(
+        name=name,
+        labels={**vocabulary.labels(mesh, cluster.role), **(labels or {})},
+        annotations=dict(annotations) if annotations else None,
+    )

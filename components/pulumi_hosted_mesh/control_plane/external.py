@@ -151,8 +151,8 @@ def _secrets(
     if cacerts is not None:
         secrets[CACERTS_SECRET] = cacerts
     if others:
-        # istiod takes the cluster's name out of each file.
-        secrets[REMOTE_CLUSTERS_SECRET] = {one.name: kubeconfigs[one.name] for one in others}
+        # istiod reads what ends in .yaml or .yml alone (pkg/kube/krt/files), and takes the cluster's name out of it.
+        secrets[REMOTE_CLUSTERS_SECRET] = {f"{one.name}.yaml": kubeconfigs[one.name] for one in others}
     return secrets
 
 

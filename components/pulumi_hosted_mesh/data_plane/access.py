@@ -17,6 +17,7 @@ from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.inputs import AccessArgs
 from pulumi_hosted_mesh.spec.data_plane import Access, TokenKind
 from pulumi_hosted_mesh.vocabulary import (
+    CONTROL_PLANE_CLUSTERS_ANNOTATION,
     NETWORK_LABEL,
     TYPE_DATA_PLANE_ACCESS,
     labels,
@@ -55,7 +56,14 @@ class DataPlaneAccess(pulumi.ComponentResource):
         super().__init__(TYPE_DATA_PLANE_ACCESS, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         network = args.get("network")
-        metadata = cluster_wide(mesh, cluster, namespace_of(mesh), labels={NETWORK_LABEL: network} if network else None)
+        metadata = cluster_wide(
+            mesh,
+            cluster,
+            namespace_of(mesh),
+            # The mesh's istiods, and nobody else's, write their root certificate here (see `rights`).
+            annotations={CONTROL_PLANE_CLUSTERS_ANNOTATION: "*"},
+            labels={NETWORK_LABEL: network} if network else None,
+        )
         self.namespace = core.v1.Namespace(f"{name}-data-plane", metadata=metadata, opts=cluster.options(self))
         """The Namespace, for the mesh's other objects there to wait for."""
         account = _account(name, mesh, access, cluster)

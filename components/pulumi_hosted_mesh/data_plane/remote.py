@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
+from pulumi_kubernetes import core
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.chart import istio_chart
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.data_plane import webhooks
-from pulumi_hosted_mesh.data_plane.values import gateway_values, remote_values
+from pulumi_hosted_mesh.data_plane.values import gateway_values, mesh_config, remote_values
 from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs, WebhooksArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
 from pulumi_hosted_mesh.spec.load import read_arguments
-from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision
+from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision, suffixed
 
 
 class RemoteDataPlaneArgs(TypedDict):
@@ -76,6 +78,12 @@ class RemoteDataPlane(pulumi.ComponentResource):
             values=remote_values(endpoint, settings),
             parent=self,
             depends_on=after,
+        )
+        core.v1.ConfigMap(
+            f"{name}-mesh-config",
+            metadata=in_mesh(endpoint.mesh, cluster, suffixed("istio", endpoint.revision)),
+            data={"mesh": mesh_config(endpoint)},
+            opts=cluster.options(self, depends_on=after),
         )
         wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED

@@ -10,7 +10,7 @@ Pure data, tested against istiod. Each rule names who in istiod needs it. What i
 from __future__ import annotations
 
 from pulumi_hosted_mesh.spec.features import READ, Features, Rule
-from pulumi_hosted_mesh.vocabulary import revocation_list_config_map, root_certificate_config_map
+from pulumi_hosted_mesh.vocabulary import namespace_of, revocation_list_config_map, root_certificate_config_map
 
 LOCKS = ("istio-namespace-controller-election",)
 
@@ -42,6 +42,8 @@ def cluster_rules(mesh: str, features: Features) -> list[Rule]:
     return [
         # pilot/pkg/serviceregistry/kube: endpoints of services, and where Pods run (locality).
         Rule("", ("namespaces", "nodes", "pods", "services"), READ),
+        # multicluster.go: by an annotation of this namespace a further cluster says whose root certificate it wants.
+        Rule("", ("namespaces",), ("get",), (namespace_of(mesh),)),
         Rule("discovery.k8s.io", ("endpointslices",), READ),
         *(Rule(group, kinds, READ) for group, kinds in ISTIO_KINDS.items()),
         # pkg/kube/multicluster/cluster.go reads these in each cluster that has the kind, whatever is switched off, and
@@ -68,5 +70,8 @@ def namespace_rules(features: Features) -> list[Rule]:
     locks = (*LOCKS, *(lock for row in chosen for lock in row.locks))
     return [
         Rule("", ("configmaps",), ("get", "update"), locks),
+        # multicluster.go: the trust domain of a further cluster, of the ConfigMap `istio` or `istio-<revision>` there.
+        # Without this right the cluster never becomes one of the mesh's.
+        Rule("", ("configmaps",), READ),
         *(rule for row in chosen for rule in row.namespace_rules),
     ]

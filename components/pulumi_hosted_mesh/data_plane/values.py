@@ -35,6 +35,12 @@ def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -
     return merged(settings.chart_values, required)
 
 
+def mesh_config(endpoint: ControlPlaneEndpoint) -> str:
+    """What istiod reads of each data plane but the first (pilot/pkg/serviceregistry/kube/controller/multicluster.go):
+    the trust domain of its workloads, without which it takes `cluster.local`. All else it has from its own files."""
+    return f"trustDomain: {endpoint.document.trust_domain}\n"
+
+
 def crds_values() -> dict[str, Any]:
     """The base chart with the remote profile, reduced to the custom resource definitions."""
     return {
