@@ -20,7 +20,7 @@ from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
 from pulumi_hosted_mesh.spec.load import read_arguments
-from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision, suffixed
+from pulumi_hosted_mesh.vocabulary import TAG_LABEL, TYPE_REMOTE_DATA_PLANE, chart_revision, suffixed
 
 
 class RemoteDataPlaneArgs(TypedDict):
@@ -87,9 +87,12 @@ class RemoteDataPlane(pulumi.ComponentResource):
         )
         wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
-        installed = [self._installed(name, cluster, one, webhooks_after) for one in wanted] if managed else []
-        # Gateways stay when another revision becomes the one that serves them, so their names are without it.
+        # Gateways and tags stay when another revision serves them, so their names are without it.
         served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
+        installed = []
+        for one in wanted if managed else []:
+            of = served if TAG_LABEL in one["metadata"]["labels"] else name
+            installed.append(self._installed(of, cluster, one, webhooks_after))
         for gateway in settings.gateways:
             istio_chart(
                 f"{served}-gateway-{gateway.name}",

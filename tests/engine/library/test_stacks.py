@@ -313,7 +313,9 @@ def _document(mesh: Config) -> Config:
 
 
 @pytest.mark.usefixtures("clean")
-def test_two_revisions_side_by_side(project: Project, mesh: Config, provider: Api) -> None:
+def test_two_revisions_side_by_side_and_a_tag_that_moves(
+    project: Project, mesh: Config, provider: Api, user: Api
+) -> None:
     stack = project.stack("revisions", {"stack": "all-in-one", "mesh": mesh})
     stack.up()
     canary = {**copy.deepcopy(mesh["revisions"][0]), "name": "canary", "host": "istiod-canary.demo.sandbox.test"}
@@ -321,7 +323,19 @@ def test_two_revisions_side_by_side(project: Project, mesh: Config, provider: Ap
     project.stack("revisions", {"stack": "all-in-one", "mesh": both}).up()
     names = {one["metadata"]["name"] for one in provider.get("deployments", "-n", GROUPED)["items"]}
     assert names == {"istiod", "istiod-canary"}
-    stack.destroy()
+
+    def tagged() -> tuple[str, set[str]]:
+        """The tag's webhooks: which object, and whom they call."""
+        found = user.get("mutatingwebhookconfiguration", f"istio-revision-tag-prod-{GROUPED}")
+        return found["metadata"]["uid"], {str(one["clientConfig"]["url"]).split("/")[2] for one in found["webhooks"]}
+
+    uid, called = tagged()
+    assert called == {"istiod-canary.demo.sandbox.test:15017"}
+    moved = {"stack": "all-in-one", "mesh": {**both, "tags": {"prod": "default"}}}
+    assert {step["op"] for step in project.stack("revisions", moved).preview()} <= {"same", "update"}
+    project.stack("revisions", moved).up()
+    assert tagged() == (uid, {"istiod.demo.sandbox.test:15017"})
+    project.stack("revisions", moved).destroy()
 
 
 @pytest.mark.usefixtures("clean")
