@@ -24,7 +24,7 @@ const mesh = new hostedMesh.HostedMesh("shop", {
     memberships: [
         {
             cluster: { kubeconfig, context: "data-plane" },
-            access: { apiServer: "https://api.user.example.com:6443" },
+            access: { apiServer: "https://api.data-plane.example.com:6443" },
             ...membership,
         },
     ],

@@ -118,13 +118,13 @@ class MeshTrust(pulumi.ComponentResource):
 
 def cacerts(
     certificate: pulumi.Input[str], key: pulumi.Input[str], root_certificate: pulumi.Input[str]
-) -> pulumi.Output[Mapping[str, str]]:
+) -> pulumi.Output[dict[str, str]]:
     """The files of the Secret `cacerts`, as one secret output: an intermediate, its key, and the root above it.
 
     Only the key is confidential, but the files travel together and so the whole is secret.
     """
     pems = pulumi.Output.all(certificate, key, root_certificate)
-    files: pulumi.Output[Mapping[str, str]] = pulumi.Output.secret(pems.apply(lambda found: cacerts_files(*found)))
+    files: pulumi.Output[dict[str, str]] = pulumi.Output.secret(pems.apply(lambda found: cacerts_files(*found)))
     return files
 
 

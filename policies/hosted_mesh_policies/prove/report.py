@@ -31,7 +31,7 @@ def as_table(verdict: Verdict, console: Console) -> None:
         console.print(_table(verdict))
     for name, side in verdict.sides.items():
         console.print(f"place: {name} ({side})", highlight=False, soft_wrap=True)
-    for text in dict.fromkeys(verdict.remarks):
+    for text in sorted(set(verdict.remarks)):
         console.print(f"note: {text}", highlight=False, markup=False, soft_wrap=True)
     for text in dict.fromkeys([*verdict.problems, *verdict.unsure]):
         console.print(f"could not run: {text}", highlight=False, markup=False, soft_wrap=True)

@@ -1,5 +1,7 @@
 """The two meshes of the TypeScript programs, by the same components in Python."""
 
+from typing import Any
+
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 
@@ -8,13 +10,13 @@ kubeconfig = config.require_secret("kubeconfig")
 trust = config.require_object("trust")
 settings = config.require_object("revision")
 charts = settings["charts"]
-control_plane_cluster = {"kubeconfig": kubeconfig, "context": "control-plane"}
-data_plane_cluster = {"kubeconfig": kubeconfig, "context": "data-plane"}
+control_plane_cluster: Any = {"kubeconfig": kubeconfig, "context": "control-plane"}
+data_plane_cluster: Any = {"kubeconfig": kubeconfig, "context": "data-plane"}
 exposure = {"source_ranges": ["203.0.113.0/24"]}
 istiod = {"wait_until_ready": settings["istiod"]["waitUntilReady"]}
 
 
-def revision(host: str) -> dict[str, object]:
+def revision(host: str) -> Any:
     return {"host": host, "exposure": exposure, "charts": charts, "istiod": istiod}
 
 
@@ -27,7 +29,7 @@ shop = hosted_mesh.HostedMesh(
         "memberships": [
             {
                 "cluster": data_plane_cluster,
-                "access": {"api_server": "https://api.user.example.com:6443"},
+                "access": {"api_server": "https://api.data-plane.example.com:6443"},
                 "crds": {"install": False},
             }
         ],
@@ -41,7 +43,7 @@ certificate = root.certificates["books"]
 access = hosted_mesh.DataPlaneAccess(
     "books", {"mesh": "books", "cluster": data_plane_cluster, "cluster_id": "books", "network": "books"}
 )
-mesh = {"name": "books", "revisions": [revision("istiod.books.example.com")], "memberships": [{}]}
+mesh: Any = {"name": "books", "revisions": [revision("istiod.books.example.com")], "memberships": [{}]}
 control_plane = hosted_mesh.ExternalControlPlane(
     "books",
     {
