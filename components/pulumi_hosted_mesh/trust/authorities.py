@@ -3,7 +3,6 @@
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
-from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 import pulumi

@@ -50,6 +50,28 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, pro
     stack.destroy()
 
 
+@pytest.mark.usefixtures("clean")
+def test_clusters_from_outputs(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api) -> None:
+    """Their kubeconfigs are known only while the program runs, and are encrypted wherever the engine keeps them."""
+    kubeconfig = engine_sandbox.kubeconfig.read_text()
+    revision = {"charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
+    config = {
+        "controlPlane": kubeconfig,
+        "dataPlane": kubeconfig,
+        "revision": revision,
+        "membership": {"crds": {"keepOnDestroy": False}},
+        "trust": {"root": {"protect": False}},
+    }
+    program = EXAMPLE.with_name("clusters_from_outputs")
+    stack = Project.make(tmp_path / "project", engine_sandbox, tools, program).stack("shop", config)
+    stack.up()
+    assert stack.outputs()["label your namespaces with"] == {"istio-injection": "enabled"}
+    assert provider.get("deployment", "istiod", "-n", "mesh-shop")["spec"]["replicas"] == 2
+    assert "client-key-data" not in json.dumps(stack.resources())
+    assert stack.up().summary().keys() == {"unchanged"}
+    stack.destroy()
+
+
 def test_crds_of_somebody_else_s(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
     stack = example(
         tmp_path, engine_sandbox, tools, lambda mesh: mesh["memberships"][0].update(crds={"install": False})

@@ -1,0 +1,46 @@
+"""A mesh across clusters that are known only while the program runs: their kubeconfigs are Outputs.
+
+Here they are secrets of the stack's configuration:
+
+    pulumi config set --secret --path hosted-mesh:controlPlane < control-plane.kubeconfig
+    pulumi config set --secret --path hosted-mesh:dataPlane < data-plane.kubeconfig
+
+In their place may stand `eks.Cluster("hub").kubeconfig_json`, or
+`pulumi.StackReference("organization/clusters/prod").require_output("kubeconfig")`. What cannot be checked before it is
+known is checked then, before the first write.
+"""
+
+from typing import Any
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+
+config = pulumi.Config("hosted-mesh")
+control_plane: Any = {"kubeconfig": config.require_secret("controlPlane"), "context": "control-plane"}
+data_plane: Any = {"kubeconfig": config.require_secret("dataPlane"), "context": "data-plane"}
+
+revision: Any = {
+    "host": "istiod.shop.example.com",
+    "exposure": {"source_ranges": ["203.0.113.0/24"]},
+    # More settings, of the stack's configuration: {istiod: {replicas: 1}}.
+    **(config.get_object("revision") or {}),
+}
+membership: Any = {
+    "cluster": data_plane,
+    "access": {"api_server": "https://api.data-plane.example.com:6443"},
+    **(config.get_object("membership") or {}),
+}
+trust: Any = config.get_object("trust") or {}
+
+mesh = hosted_mesh.HostedMesh(
+    "shop",
+    {
+        "name": "shop",
+        "control_plane": {"cluster": control_plane},
+        "revisions": [revision],
+        "memberships": [membership],
+        "trust": trust,
+    },
+)
+
+pulumi.export("label your namespaces with", mesh.injection_labels)
