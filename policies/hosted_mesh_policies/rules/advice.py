@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from cryptography import x509
 
 from .. import vocabulary
 from ..detect.flow import CERTIFICATE_TYPES
-from ..plan.model import Resource
+from ..detect.own_secrets import from_base64
+from ..detect.places import as_bytes
+from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, at
 from .context import Context
 from .finding import Severity
@@ -19,6 +25,8 @@ HOURS: Final = 24
 
 
 def certificates(context: Context, resource: Resource) -> Iterator[Place]:
+    if resource.kind == "Secret" and resource.object_name == vocabulary.CACERTS_SECRET:
+        yield from _ending(resource, timedelta(days=context.settings.renewal_due_days))
     if resource.type not in CERTIFICATE_TYPES or resource.type.endswith("CertRequest"):
         return
     hours, renewal = at(resource.body, "validityPeriodHours"), at(resource.body, "earlyRenewalHours")
@@ -30,6 +38,21 @@ def certificates(context: Context, resource: Resource) -> Iterator[Place]:
         yield "earlyRenewalHours", "is not set: the certificate expires before anything renews it"
     elif isinstance(hours, int | float) and isinstance(renewal, int | float) and renewal >= hours:
         yield "earlyRenewalHours", "is not shorter than the certificate's life: every update would replace it"
+
+
+def _ending(resource: Resource, due: timedelta) -> Iterator[Place]:
+    """Certificates of istiod's authority whose renewal is due, whoever makes them."""
+    for field in SECRET_DATA:
+        values = at(resource.body, field, default=None)
+        for key, value in values.items() if isinstance(values, dict) else ():
+            text = as_bytes(value) or b""
+            text = (from_base64(text) or b"") if field == "data" else text
+            if b"BEGIN CERTIFICATE" not in text:
+                continue
+            with suppress(ValueError):
+                ends = min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(text))
+                if ends - datetime.now(UTC) < due:
+                    yield f"{field}.{key}", f"ends {ends:%Y-%m-%d}: its renewal is due"
 
 
 def quotas(context: Context) -> Iterator[tuple[Resource, str, str]]:
@@ -86,7 +109,8 @@ CERTIFICATES = Rule(
     name="certificates-are-renewed-in-time",
     title="Certificates live reasonably and are renewed",
     description="Certificates live no longer than needed and are renewed before they expire.",
-    cure="Set validityPeriodHours and earlyRenewalHours.",
+    cure="Set validityPeriodHours and earlyRenewalHours. Where a renewal is due, run `pulumi up` of the stack that "
+    "signs it, or bring another one, then of the stacks that read it.",
     severity=Severity.LOW,
     page="advice",
     mandatory=False,
@@ -94,6 +118,7 @@ CERTIFICATES = Rule(
     schema={
         "mostAuthorityDays": number("Longest life of a certificate authority, in days.", 3653),
         "mostLeafDays": number("Longest life of any other certificate, in days.", 398),
+        "renewalDueDays": number("Before its end, when the renewal of a certificate in `cacerts` is due, in days.", 30),
     },
 )
 QUOTAS = Rule(

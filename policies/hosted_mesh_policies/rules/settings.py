@@ -34,6 +34,7 @@ class Settings:
     shared_namespaces: tuple[str, ...] = ("kube-system", "default", "istio-system")
     most_authority_days: int = 3653
     most_leaf_days: int = 398
+    renewal_due_days: int = 30
 
     @classmethod
     def read(cls, by_policy: Mapping[str, Mapping[str, Any]]) -> Settings:
@@ -62,6 +63,7 @@ class Settings:
             shared_namespaces=texts("sharedNamespaces", plain.shared_namespaces),
             most_authority_days=int(merged.get("mostAuthorityDays", plain.most_authority_days)),
             most_leaf_days=int(merged.get("mostLeafDays", plain.most_leaf_days)),
+            renewal_due_days=int(merged.get("renewalDueDays", plain.renewal_due_days)),
         )
 
 

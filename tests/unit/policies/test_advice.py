@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from hosted_mesh_policies.rules.advice import CERTIFICATES, CHART_VERSIONS, DISR
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.rule import Rule, judge
 from hosted_mesh_policies.rules.settings import Settings
+
+from tests.support.authorities import DAY, NOW, Authority, pem
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",)))
@@ -42,6 +45,21 @@ def _istiod(replicas: int, image: str = "a/pilot:1") -> tuple[str, dict[str, Any
 )
 def test_certificates(inputs: dict[str, Any], paths: list[str]) -> None:
     assert _said(CERTIFICATES, (CERTIFICATE, inputs)) == paths
+
+
+@pytest.mark.parametrize(("days", "paths"), [(29, ["stringData.ca-cert.pem"]), (31, [])])
+def test_a_renewal_that_is_due(days: int, paths: list[str]) -> None:
+    """Of a certificate that was brought, too; the root above it has its own life."""
+    root = Authority("root", ends=NOW + 400 * DAY)
+    brought = Authority("brought", by=root, ends=NOW + days * DAY)
+    files = {"ca-cert.pem": pem(brought.certificate).decode(), "root-cert.pem": pem(root.certificate).decode()}
+    secret = {"metadata": {"name": "cacerts", "namespace": "m"}, "stringData": files}
+    assert _said(CERTIFICATES, ("kubernetes:core/v1:Secret", secret)) == paths
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in files.items()}
+    stored = {"metadata": secret["metadata"], "data": encoded}
+    assert _said(CERTIFICATES, ("kubernetes:core/v1:Secret", stored)) == [
+        one.replace("stringData", "data") for one in paths
+    ]
 
 
 def test_quota() -> None:
