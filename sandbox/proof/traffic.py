@@ -27,14 +27,14 @@ def observe(scene: Scene) -> str:
     spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
 
     def answers(status: int) -> dict[str, str]:
-        got, headers = _request(scene, caller)
+        got, headers = request(scene, caller)
         if got != status:
             raise NotObserved(f"the request answered {got}, not {status}")
         return headers
 
     headers = eventually(lambda: answers(200), seconds=20)
     arrived_from(headers, spiffe)
-    with _denied(scene, spiffe):
+    with denied(scene, spiffe):
         eventually(lambda: answers(403), seconds=45)
     eventually(lambda: answers(200), seconds=30)
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
@@ -51,7 +51,7 @@ def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
         raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
 
 
-def _request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
+def request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
     """Status of frontend's request to backend, and the headers that backend received (lower-case names)."""
     target = f"http://{workloads.CALLED}.{workloads.NAMESPACE}:{workloads.PORT}/"
     own = f"http://127.0.0.1:{workloads.PORT}/fetch?url={target}"
@@ -67,7 +67,8 @@ def _request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
 
 
 @contextmanager
-def _denied(scene: Scene, spiffe: str) -> Iterator[None]:
+def denied(scene: Scene, spiffe: str) -> Iterator[None]:
+    """The caller's requests to the other sample workload refused, by an AuthorizationPolicy in the data plane."""
     principal = spiffe.removeprefix("spiffe://")
     policy = AuthorizationPolicy.from_dict(
         {

@@ -1,0 +1,204 @@
+"""A mesh with two data planes and two revisions: live proxies in both clusters, and a tag that moves a namespace."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.resources.core_v1 import Pod, Service
+from pulumi_hosted_mesh.cli.command import app
+from typer.testing import CliRunner
+
+from sandbox import clusters, deployment
+from sandbox.clusters import Cluster, Sandbox, Topology
+from sandbox.progress import Progress
+from sandbox.proof import identity, traffic, workloads
+from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
+from sandbox.surroundings import STACK
+from sandbox.toolchain import Tools
+
+TAG, CANARY, DEFAULT = "prod", "canary", "default"
+FIRST, SECOND = MEMBERS = ("default", "second")
+CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second"}
+HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
+OK, FORBIDDEN = 200, 403
+LABELS = {"istio.io/rev": TAG}
+
+
+def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str) -> dict[str, Any]:
+    """The sandbox's own document with a cluster more, a revision more, and a tag that names one of the two."""
+    config = copy.deepcopy(dict(committed))
+    mesh = config["config"]["hosted-mesh:mesh"]
+    (revision,), (first,) = mesh["revisions"], mesh["memberships"]
+    revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
+    canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
+    second = copy.deepcopy(first) | {"name": SECOND}
+    second["cluster"]["context"] = clusters[1].context
+    second["access"]["apiServer"] = clusters[1].wan_server
+    mesh |= {"revisions": [revision, canary], "memberships": [first, second], "tags": {TAG: tag}}
+    return config
+
+
+@dataclasses.dataclass
+class Lab:
+    """The sandbox, its engine, and the outputs of the last update."""
+
+    sandbox: Sandbox
+    tools: Tools
+    directory: Path
+    outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def up(self, tag: str) -> None:
+        """The policies on."""
+        ready = deployment.engine(self.sandbox, self.tools)
+        config = yaml.safe_load(deployment.config_file(self.sandbox.state).read_text())
+        file = self.directory / "stack.yaml"
+        file.write_text(yaml.safe_dump(document(config, self.sandbox.data_planes, tag)))
+        options = ["--stack", STACK, "--config-file", str(file), "--policy-pack", str(deployment.POLICY_PACK)]
+        done = ready.run("up", "--yes", "--skip-preview", *options, limit=400)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.outputs = deployment.outputs(self.sandbox, self.tools)
+
+    def scene(self, membership: str, revision: str) -> Scene:
+        """One data plane as it is told of one revision; its namespaces choose that by the tag."""
+        endpoints = {"one": self.outputs["endpoints"][f"{membership}/{revision}"]}
+        facts = MeshFacts.of({**self.outputs, "endpoints": endpoints, "injection_labels": LABELS})
+        made = Scene(self.sandbox, self.tools, facts, engine_states=list, gateways=list)
+        cluster = self.sandbox.data_planes[MEMBERS.index(membership)]
+        made.__dict__["data_plane"] = client_of(cluster)  # instead of the first one's
+        return made
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Lab]:
+    state = tmp_path_factory.mktemp("live")
+    try:
+        sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
+        made = Lab(sandbox, tools, tmp_path_factory.mktemp("several"))
+        made.up(DEFAULT)
+        yield made
+    finally:
+        clusters.down(state)
+
+
+def exposed(scene: Scene) -> set[str]:
+    """Addresses of the one istiod whose host this is."""
+    return {
+        str(ingress.ip)
+        for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace)
+        if (service.metadata.annotations or {}).get(HOSTNAME) == scene.mesh.host and service.status.loadBalancer
+        for ingress in service.status.loadBalancer.ingress or []
+    }
+
+
+def spiffe(scene: Scene, name: str) -> str:
+    return f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
+
+
+def served(scene: Scene, name: str, pod: PodModel, revision: str, cluster_id: str) -> None:
+    """The proxy is this revision's and this cluster's: by its injection, its certificate, its connection, its node."""
+    status = (pod.metadata.annotations or {})["sidecar.istio.io/status"]
+    assert json.loads(status)["revision"] == revision
+    process = scene.program_of(pod, identity.AGENT)
+    dump = json.loads(scene.in_network_of(process, "http_get.py", f"{identity.ADMIN}/config_dump")["body"])
+    assert identity.seen_in(dump, spiffe(scene, name), scene.mesh.root_certificate) > 0
+    (node,) = [one["bootstrap"]["node"] for one in dump["configs"] if one["@type"].endswith("BootstrapConfigDump")]
+    assert (node["metadata"]["CLUSTER_ID"], node["metadata"]["NETWORK"]) == (cluster_id, cluster_id)
+    addresses = exposed(scene)
+
+    def connected() -> None:
+        if not any((address, scene.mesh.xds_port) in process.established() for address in addresses):
+            raise NotObserved(f"{name} is not connected to {scene.mesh.host} at {addresses}")
+
+    eventually(connected, seconds=45)
+
+
+def endpoints_of_called(scene: Scene, caller: PodModel) -> set[str]:
+    """Where the caller's proxy would send a request for the other workload, of what istiod told it."""
+    process = scene.program_of(caller, identity.AGENT)
+    answer = scene.in_network_of(process, "http_get.py", f"{identity.ADMIN}/clusters?format=json")
+    name = f"outbound|{workloads.PORT}||{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
+    return {
+        host["address"]["socket_address"]["address"]
+        for one in json.loads(answer["body"])["cluster_statuses"]
+        if one["name"] == name
+        for host in one.get("host_statuses", [])
+    }
+
+
+def answers(scene: Scene, status: int) -> None:
+    """A request from one workload to the other in this cluster, with the caller's identity if it arrives."""
+    caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), identity.AGENT)
+
+    def look() -> None:
+        got, headers = traffic.request(scene, caller)
+        if got != status:
+            raise NotObserved(f"the request answered {got}, not {status}")
+        if status == OK:
+            traffic.arrived_from(headers, spiffe(scene, workloads.CALLER))
+
+    eventually(look, seconds=45)
+
+
+def uids(pods: Mapping[str, PodModel]) -> dict[str, str]:
+    return {name: str(pod.metadata.uid) for name, pod in pods.items()}
+
+
+def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
+    """`hosted-mesh check-webhooks`, for the revision and the tag if it names that."""
+    cluster = lab.sandbox.data_planes[MEMBERS.index(membership)]
+    config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", cluster.context]
+    facts = yaml.safe_dump(lab.outputs["endpoints"][f"{membership}/{revision}"])
+    done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
+    assert done.exit_code == 0, done.output
+
+
+def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
+    """Each cluster's proxies have its own services, all have one trust, and Istio's objects are the first's."""
+    scenes = {member: lab.scene(member, DEFAULT) for member in MEMBERS}
+    pods = {}
+    for member, scene in scenes.items():
+        for revision in (DEFAULT, CANARY):
+            webhooks_answer(lab, member, revision)
+        pods[member] = workloads.deploy(scene)
+        for name, pod in pods[member].items():
+            served(scene, name, pod, DEFAULT, CLUSTER_IDS[member])
+        answers(scene, OK)
+        # The other cluster has a Service of this name too, on a network that nothing leads to.
+        assert endpoints_of_called(scene, pods[member][workloads.CALLER]) == {
+            pods[member][workloads.CALLED].status.podIP
+        }
+    with traffic.denied(scenes[FIRST], spiffe(scenes[FIRST], workloads.CALLER)):
+        for scene in scenes.values():
+            answers(scene, FORBIDDEN)
+    for scene in scenes.values():
+        answers(scene, OK)
+
+    lab.up(CANARY)
+    moved = lab.scene(FIRST, CANARY)
+    for member, scene in scenes.items():
+        webhooks_answer(lab, member, CANARY)
+        assert uids(workloads.deploy(scene)) == uids(pods[member])
+        answers(scene, OK)
+    # A restart is what moves a Pod: the caller goes to the canary, what it calls stays.
+    old = pods[FIRST][workloads.CALLER]
+    scenes[FIRST].data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
+    now = workloads.deploy(moved)
+    assert {name for name in now if uids(now)[name] != uids(pods[FIRST])[name]} == {workloads.CALLER}
+    served(moved, workloads.CALLER, now[workloads.CALLER], CANARY, CLUSTER_IDS[FIRST])
+    served(scenes[FIRST], workloads.CALLED, now[workloads.CALLED], DEFAULT, CLUSTER_IDS[FIRST])
+    answers(moved, OK)
+    with traffic.denied(moved, spiffe(moved, workloads.CALLER)):
+        answers(moved, FORBIDDEN)
+    # The other cluster's proxies are the old revision's, and go on.
+    for name, pod in workloads.deploy(scenes[SECOND]).items():
+        assert uids({name: pod}) == uids({name: pods[SECOND][name]})
+        served(scenes[SECOND], name, pod, DEFAULT, CLUSTER_IDS[SECOND])
+    answers(scenes[SECOND], OK)
