@@ -7,7 +7,6 @@ advisory one. Here each message is decoded once, marks and unknowns are kept, an
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -265,8 +264,6 @@ def serve() -> None:
     # The engine ends the pack by SIGINT, which a script's `pulumi up &` starts it with ignored.
     ended = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: ended.set())
-    # Next to nothing of what is kept until the end is garbage, and looking for some takes a tenth of the time.
-    gc.disable()
     analyzer = Analyzer(dict(os.environ))
     empty = empty_pb2.Empty.FromString
     methods: dict[str, tuple[Any, Any]] = {
