@@ -162,15 +162,18 @@ def operator(world: World, side: str) -> Object:
     return world.object(side, "operators.coreos.com/v1alpha1:ClusterServiceVersion", "widgets.v1", {"spec": spec})
 
 
-def widgets(world: World) -> Object:
-    """The definition of the corpus's own custom resource."""
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
-    spec = {
-        "group": "example.com",
-        "names": {"kind": "Widget", "plural": "widgets"},
-        "scope": "Namespaced",
-        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-    }
-    body = {"spec": spec, "metadata": {"name": "widgets.example.com"}}
-    return world.object("dp", "apiextensions.k8s.io/v1:CustomResourceDefinition", "widgets", body)
+def definitions(world: World) -> None:
+    """The definitions of the custom resources that clean programs write: the corpus's own, and Istio's."""
+    istio = "networking.istio.io"
+    kinds = (("example.com", "Widget", "widgets"), (istio, "ServiceEntry", "serviceentries"))
+    for group, kind, plural in (*kinds, (istio, "DestinationRule", "destinationrules")):
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
+        spec = {
+            "group": group,
+            "names": {"kind": kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        }
+        body = {"spec": spec, "metadata": {"name": f"{plural}.{group}"}}
+        world.object("dp", "apiextensions.k8s.io/v1:CustomResourceDefinition", plural, body)

@@ -20,10 +20,10 @@ world = World(
 if name == "producer":
     pulumi.export("token", pulumi.Output.secret(os.environ["CORPUS_TOKEN"]))
     pulumi.export("host", "istiod.example.com")
-elif name == "widgets":
+elif name == "definitions":
     from tests.corpus import objects
 
-    objects.widgets(world)
+    objects.definitions(world)
 elif name.startswith("mode:"):
     from tests.corpus import programs_for_modes
 

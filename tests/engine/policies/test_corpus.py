@@ -26,13 +26,18 @@ Judged = Callable[[str], frozenset[str]]
 
 
 @pytest.fixture(scope="module")
-def judged(corpus_engine: Engine) -> Judged:
+def producer(corpus_engine: Engine) -> None:
+    """The stack whose outputs some programs read."""
+    produced = corpus_engine.run("up", "producer", stack="producer", policies=False)
+    assert produced.code == 0, produced.output
+
+
+@pytest.fixture(scope="module")
+def judged(corpus_engine: Engine, producer: None) -> Judged:
     """Per case, the mandatory policies that spoke at the moment that the case is about.
 
     Each preview runs for the first test that asks for one of its cases.
     """
-    produced = corpus_engine.run("up", "producer", stack="producer", policies=False)
-    assert produced.code == 0, produced.output
     together = cache(lambda number: _previewed(corpus_engine, number, BATCHES[number]))
     alone = cache(lambda name: _alone(corpus_engine, name))
     return lambda name: alone(name) if CASES[name].alone else together(BATCH_OF[name])[name]
@@ -104,12 +109,13 @@ UPDATED = [
 ]
 
 
+@pytest.mark.usefixtures("producer")
 def test_clean_programs_are_written_too(corpus_engine: Engine) -> None:
     """An update with its preview, then one without changes: nobody stops them."""
-    assert corpus_engine.run("up", "widgets", stack="widgets", policies=False).code == 0
+    assert corpus_engine.run("up", "definitions", stack="definitions", policies=False).code == 0
     first = corpus_engine.run("up", "|".join(UPDATED), stack="clean")
     assert (first.code, first.refused) == (0, ()), first.output
     second = corpus_engine.run("up", "|".join(UPDATED), stack="clean")
     assert (second.code, second.refused) == (0, ()), second.output
     assert corpus_engine.run("destroy", "|".join(UPDATED), stack="clean", policies=False).code == 0
-    assert corpus_engine.run("destroy", "widgets", stack="widgets", policies=False).code == 0
+    assert corpus_engine.run("destroy", "definitions", stack="definitions", policies=False).code == 0
