@@ -31,6 +31,8 @@ class Level(IntEnum):
 LEAST_SECRET: Final = 8
 """A shorter value cannot be told from chance: "admin", "5432"."""
 LEAST_RANDOM: Final = 10
+LEAST_MIXED: Final = 16
+"""A run this long with digits between its letters twice is no word."""
 LONGEST_WORD: Final = 24
 """A run of letters longer than this is not a word."""
 
@@ -88,7 +90,10 @@ def _is_random_run(run: str) -> bool:
         return bool(_CONSONANTS.search(run)) or len(run) < 2.6 * len(segments) or max(map(len, segments)) > LONGEST_WORD
     if len(run) >= 20 and _HEX.fullmatch(run):
         return True
-    return len(segments) >= 5 and len(run) < 5 * len(segments)
+    if any(_CONSONANTS.search(segment) for segment in segments):
+        return True
+    between = sum(segment.isdigit() for segment in segments[1:-1])
+    return len(segments) >= 5 and (len(run) < 5 * len(segments) or (between >= 2 and len(run) >= LEAST_MIXED))
 
 
 _WORD_RUN: Final = re.compile(r"[A-Za-z]+\d{0,4}|\d+[A-Za-z]{0,3}|[A-Za-z0-9]{1,10}")

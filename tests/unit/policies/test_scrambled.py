@@ -6,7 +6,7 @@ import random
 import string
 
 import pytest
-from hosted_mesh_policies.detect.leaves import is_public
+from hosted_mesh_policies.detect.leaves import is_public, is_random
 
 # The default alphabet of random.RandomPassword.
 ALPHABET = string.ascii_letters + string.digits + "!@#$%&*()-_=+[]{}<>:?"
@@ -34,3 +34,16 @@ def test_hardly_a_generated_password_looks_public(length: int, most: float) -> N
 )
 def test_what_people_write_stays_public(text: str) -> None:
     assert is_public(text.encode())
+
+
+@pytest.mark.parametrize(("length", "most"), [(20, 0.03), (28, 0.003), (40, 0.001)])
+def test_hardly_a_token_of_small_letters_and_digits_looks_like_a_word(length: int, most: float) -> None:
+    chance = random.Random(length)
+    alphabet = string.ascii_lowercase + string.digits
+    tokens = ["".join(chance.choices(alphabet, k=length)) for _ in range(5000)]
+    assert sum(not is_random(one) for one in tokens) <= most * len(tokens)
+
+
+@pytest.mark.parametrize("name", ["istio-ingressgateway", "x86kubernetes64", "http2protocol3", "k8s"])
+def test_names_with_digits_stay_words(name: str) -> None:
+    assert not is_random(name)
