@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .tree import Tree, at, plain
+from .tree import Tree, at, is_marked, plain
 
 PROVIDER_PREFIX = "pulumi:providers:"
 SECRET_DATA = ("data", "stringData")
@@ -141,13 +141,14 @@ class Stack:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names and namespaces of the Kubernetes objects: they are no secrets, wherever else they stand."""
-        kubernetes = [resource for resource in self.resources if resource.is_kubernetes]
+        """Names and namespaces of the Kubernetes objects: they are no secrets, wherever else they stand. One that was
+        made from a secret stays a secret."""
         return frozenset(
             name
-            for resource in kubernetes
-            for name in (resource.object_name, resource.namespace)
-            if name and len(name) <= LONGEST_NAME
+            for resource in self.resources
+            if resource.is_kubernetes
+            for key, name in (("name", resource.object_name), ("namespace", resource.namespace))
+            if name and len(name) <= LONGEST_NAME and not is_marked(resource.asked, "metadata", key)
         )
 
     def ancestor_types(self, resource: Resource) -> tuple[str, ...]:

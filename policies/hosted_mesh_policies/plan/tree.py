@@ -96,6 +96,15 @@ def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
     return default if tree is None else tree
 
 
+def is_marked(tree: Tree, *keys: str) -> bool:
+    """True where the value under these keys of nested mappings, or anything above it, is marked as secret."""
+    for key in keys:
+        if not isinstance(tree, dict):
+            break
+        tree = tree.get(key)
+    return isinstance(tree, Secret)
+
+
 def _bare(tree: Tree) -> Tree:
     while isinstance(tree, Secret):
         tree = tree.value

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, covers
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, covers
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import VALUE
@@ -97,3 +97,12 @@ def test_a_cluster_without_an_address_yet_is_classified_by_its_providers_name(na
     urn = f"urn:pulumi:s::p::pulumi:providers:kubernetes::{name}"
     new = Provider(urn, "pulumi:providers:kubernetes", name, {"kubeconfig": UNKNOWN})
     assert len(_said(PROVIDERS, _object("kubernetes:core/v1:ConfigMap", "x", {}, new))) == said
+
+
+@pytest.mark.parametrize(("marked", "said"), [(False, 0), (True, 1)])
+def test_an_objects_name_is_public_unless_it_was_made_from_a_secret(marked: bool, said: int) -> None:
+    name = "correcthorse"
+    kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": name}})
+    named = {"metadata": {"name": Secret(name) if marked else name}}
+    written = _object("kubernetes:core/v1:ConfigMap", "x", named, USERS)
+    assert len(_said(VALUE, kept, written)) == said
