@@ -408,8 +408,15 @@ def timed() -> Iterator[Case]:
 
     def only_when_updating(world: World) -> None:
         text = literals.opaque("late")
-        world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
-        world.config_map("dp", "app", {"x": "nothing" if pulumi.runtime.is_dry_run() else text})
+        known = world.secret("cp", "x", {"x": pulumi.Output.secret(text)})
+        shown = "nothing" if pulumi.runtime.is_dry_run() else text
+        world.config_map("dp", "app", {"x": shown}, depends_on=[known])
+
+    def before_it_is_known(world: World) -> None:
+        text = literals.opaque("late")
+        shown = "nothing" if pulumi.runtime.is_dry_run() else text
+        written = world.config_map("dp", "app", {"x": shown})
+        world.secret("cp", "x", {"x": pulumi.Output.secret(text)}, depends_on=[written])
 
     def users_object(world: World) -> None:
         world.config_map("dp", "app", {"x": "clean"})
@@ -427,6 +434,7 @@ def timed() -> Iterator[Case]:
 
     yield Case("key without its mark", "timing", unmarked_key, frozenset({FLOW}))
     yield Case("program differs in the update", "timing", only_when_updating, frozenset({VALUE}), "update")
+    yield Case("program differs before it is known", "timing", before_it_is_known, frozenset({UNPROVEN}), "update")
     yield Case("second update", "timing", then_leaks, frozenset({FLOW, VALUE}), before=users_object)
     yield Case("replacement", "timing", then_replaces, frozenset({VALUE, SHAPE}), before=users_secret)
 
