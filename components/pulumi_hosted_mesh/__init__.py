@@ -94,63 +94,9 @@ _HOMES: Final = {
     "dns.bridge": ("ExternalDNSBridge", "ExternalDNSBridgeArgs"),
     "dns.document": ("read_dns_bridge",),
     "dns.edge": ("DnsEdge", "DnsEdgeArgs"),
-    "inputs": (
-        "AccessArgs",
-        "AccessLogArgs",
-        "AudienceArgs",
-        "AutoscalingArgs",
-        "AzureArgs",
-        "ChartSourceArgs",
-        "ChartsArgs",
-        "CloudflareArgs",
-        "ControlPlaneArgs",
-        "CoreDnsArgs",
-        "CrdsArgs",
-        "DataPlaneArgs",
-        "DnsBridgeArgs",
-        "DnsProviderArgs",
-        "EastWestGatewayArgs",
-        "EdgeArgs",
-        "EndpointArgs",
-        "ExportArgs",
-        "ExposureArgs",
-        "FeaturesArgs",
-        "FederationArgs",
-        "GatewayArgs",
-        "GatewayPortArgs",
-        "GatewayServiceArgs",
-        "GoogleArgs",
-        "GroupArgs",
-        "ImagesArgs",
-        "ImportArgs",
-        "IntermediateArgs",
-        "IstiodArgs",
-        "MembershipArgs",
-        "MeshArgs",
-        "NetworkPolicyArgs",
-        "OfferArgs",
-        "OfferedServiceArgs",
-        "OtherArgs",
-        "PeerArgs",
-        "ProxiesArgs",
-        "ProxyResourcesArgs",
-        "ResourcesArgs",
-        "RevisionArgs",
-        "Rfc2136Args",
-        "RootArgs",
-        "Route53Args",
-        "SchedulingArgs",
-        "TolerationArgs",
-        "TrustArgs",
-        "WebhookArgs",
-        "WebhookExposureArgs",
-        "WebhooksArgs",
-        "ZoneArgs",
-    ),
     "problems": ("InvalidInputError",),
     "trust.authorities": ("MeshRoot", "MeshRootArgs", "MeshTrust", "MeshTrustArgs", "cacerts"),
 }
-_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AccessArgs",
@@ -235,6 +181,9 @@ __all__ = [
     "read_endpoint",
     "read_mesh",
 ]
+
+# The inputs' shapes, which are most of the names, are all in one module.
+_HOME_OF: Final = dict.fromkeys(__all__, "inputs") | {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
