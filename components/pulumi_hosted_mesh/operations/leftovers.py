@@ -27,7 +27,7 @@ def find(mesh: str, data_plane: Kubeconfig) -> list[tuple[str, str]]:
     found = []
     for name in (root_certificate_config_map(mesh), revocation_list_config_map(mesh)):
         selector = urlencode({"fieldSelector": f"metadata.name={name}"})
-        items = (api.get(f"/api/v1/configmaps?{selector}") or {"items": []})["items"]
+        items = api.list(f"/api/v1/configmaps?{selector}", metadata_only=True)
         found += [(item["metadata"]["namespace"], name) for item in items]
     return sorted(found)
 
