@@ -130,26 +130,23 @@ class Account:
     ) -> pulumi.Resource:
         """A role and its binding; the binding."""
         name = f"{self.prefix}-{grant.does}"
-        subjects = [rbac.v1.SubjectArgs(kind="ServiceAccount", name=self.name, namespace=self.namespace)]
-        rules = [_args(rule) for rule in grant.rules]
+        metadata = self._metadata(grant.role)
+        role_kind, binding_kind, after = rbac.v1.Role, rbac.v1.RoleBinding, [namespace]
         if grant.everywhere:
             metadata = meta.v1.ObjectMetaArgs(name=grant.role, labels=dict(self.labels))
-            wide = rbac.v1.ClusterRole(name, metadata=metadata, rules=rules, opts=cluster.options(parent))
-            return rbac.v1.ClusterRoleBinding(  # type: ignore[no-any-return]
-                name,
-                metadata=metadata,
-                role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="ClusterRole", name=grant.role),
-                subjects=subjects,
-                opts=cluster.options(parent, depends_on=[wide, account]),
-            )
-        metadata = self._metadata(grant.role)
-        inner = rbac.v1.Role(name, metadata=metadata, rules=rules, opts=cluster.options(parent, depends_on=[namespace]))
-        return rbac.v1.RoleBinding(  # type: ignore[no-any-return]
+            role_kind, binding_kind, after = rbac.v1.ClusterRole, rbac.v1.ClusterRoleBinding, []
+        role = role_kind(
             name,
             metadata=metadata,
-            role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind="Role", name=grant.role),
-            subjects=subjects,
-            opts=cluster.options(parent, depends_on=[inner, account]),
+            rules=[_args(rule) for rule in grant.rules],
+            opts=cluster.options(parent, depends_on=after),
+        )
+        return binding_kind(  # type: ignore[no-any-return]
+            name,
+            metadata=metadata,
+            role_ref=rbac.v1.RoleRefArgs(api_group=RBAC_GROUP, kind=role_kind.__name__, name=grant.role),
+            subjects=[rbac.v1.SubjectArgs(kind="ServiceAccount", name=self.name, namespace=self.namespace)],
+            opts=cluster.options(parent, depends_on=[role, account]),
         )
 
 
