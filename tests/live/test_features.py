@@ -6,7 +6,6 @@ import copy
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,8 @@ from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.proof import istiod, workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
-from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
+from tests.support.updates import update
 
 # Not gatewayCertificates, whose rights gatewayApi must not need.
 FEATURES = {"gatewayApi": True, "addressAllocation": True, "workloadRegistration": True}
@@ -50,10 +49,11 @@ def features(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     crds = f"--filename={scene.tools.gateway_api_crds}"
     _kubectl(scene, "apply", "--server-side", crds)
     try:
-        _up(scene, file)
+        # The policies refuse such rights until the pack's configuration allows them.
+        update(scene.sandbox, scene.tools, file, policies=False)
         yield
     finally:
-        _up(scene, committed)
+        update(scene.sandbox, scene.tools, committed, policies=False)
         _kubectl(scene, "delete", "--ignore-not-found", crds)
 
 
@@ -125,10 +125,3 @@ def _kubectl(scene: Scene, *arguments: str, text: str | None = None) -> str:
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def _up(scene: Scene, config: Path) -> None:
-    """Without the policies, which refuse such rights until the pack's configuration allows them."""
-    ready = deployment.engine(scene.sandbox, scene.tools)
-    done = ready.run("up", "--yes", "--skip-preview", "--stack", STACK, "--config-file", str(config), limit=300)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,6 @@ import copy
 import json
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
@@ -21,9 +20,9 @@ from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
-from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
 from tests.live.breaking.webhooks import without_webhooks_of
+from tests.support.updates import update
 
 NAME = "edge"
 PORT = 80
@@ -50,19 +49,12 @@ def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     file = tmp_path_factory.mktemp("gateways") / "stack.yaml"
     file.write_text(yaml.safe_dump(config))
     try:
-        _up(scene, file)
+        update(scene.sandbox, scene.tools, file)
         yield
     finally:
-        _up(scene, committed)
+        update(scene.sandbox, scene.tools, committed)
     with pytest.raises(ApiError, match="not found"):
         scene.data_plane.get(Deployment, NAME, namespace=scene.mesh.namespace)
-
-
-def _up(scene: Scene, config: Path) -> None:
-    ready = deployment.engine(scene.sandbox, scene.tools)
-    options = ["--stack", STACK, "--config-file", str(config), "--policy-pack", str(deployment.POLICY_PACK)]
-    done = ready.run("up", "--yes", "--skip-preview", *options, limit=300)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

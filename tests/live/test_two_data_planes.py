@@ -21,8 +21,8 @@ from sandbox.clusters import Cluster, Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
-from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
+from tests.support.updates import update
 
 TAG, CANARY, DEFAULT = "prod", "canary", "default"
 FIRST, SECOND = MEMBERS = ("default", "second")
@@ -57,13 +57,11 @@ class Lab:
 
     def up(self, tag: str) -> None:
         """The policies on."""
-        ready = deployment.engine(self.sandbox, self.tools)
+        deployment.engine(self.sandbox, self.tools)  # writes the configuration that `make up` would use
         config = yaml.safe_load(deployment.config_file(self.sandbox.state).read_text())
         file = self.directory / "stack.yaml"
         file.write_text(yaml.safe_dump(document(config, self.sandbox.data_planes, tag)))
-        options = ["--stack", STACK, "--config-file", str(file), "--policy-pack", str(deployment.POLICY_PACK)]
-        done = ready.run("up", "--yes", "--skip-preview", *options, limit=400)
-        assert done.returncode == 0, done.stdout + done.stderr
+        update(self.sandbox, self.tools, file)
         self.outputs = deployment.outputs(self.sandbox, self.tools)
 
     def scene(self, membership: str, revision: str) -> Scene:
