@@ -124,6 +124,12 @@ def _authorization(federation: Federation, peer: Peer, offer: Offer) -> Manifest
 
 
 def _entry(one: Imported) -> Manifest:
+    """Where the gateways are and who they are, in one object: a proxy never has the one without the other.
+
+    Identities in the DestinationRule would arrive at another moment than the addresses, and a gateway that comes or
+    goes would for that moment be called without being believed. Istio takes those of the entry where the rule has none
+    (pilot/pkg/networking/core/cluster_tls.go, buildUpstreamTLSSettings).
+    """
     name = one.offered.protocol.value.lower()
     endpoints = [
         {
@@ -139,17 +145,12 @@ def _entry(one: Imported) -> Manifest:
         "resolution": "STATIC" if is_address(one.peers[0].gateway.address) else "DNS",
         "ports": [{"number": one.offered.port, "name": name, "protocol": one.offered.protocol.value}],
         "endpoints": endpoints,
+        "subjectAltNames": [peer.gateway_identity for peer in one.peers],
     }
 
 
 def _destination(one: Imported) -> Manifest:
-    policy: Manifest = {
-        "tls": {
-            "mode": "ISTIO_MUTUAL",
-            "sni": one.offered.host,
-            "subjectAltNames": [peer.gateway_identity for peer in one.peers],
-        }
-    }
+    policy: Manifest = {"tls": {"mode": "ISTIO_MUTUAL", "sni": one.offered.host}}
     if len(one.peers) > 1:
         # A gateway that fails is left for a while. Where there is one alone there is nothing better than to try it.
         policy["outlierDetection"] = {

@@ -131,13 +131,14 @@ OLD = NOW - DAY
             ENTRY,
             "wrong-address",
         ),
+        (edited("ServiceEntry", lambda one: one["spec"].pop("subjectAltNames")), ENTRY, "changed-service-entry"),
         (
             edited("AuthorizationPolicy", lambda one: one["spec"]["rules"].append({})),
             "AuthorizationPolicy shops in namespace mesh-east",
             "changed-authorization-policy",
         ),
         (
-            edited("DestinationRule", lambda one: one["spec"]["trafficPolicy"]["tls"].pop("subjectAltNames")),
+            edited("DestinationRule", lambda one: one["spec"]["trafficPolicy"]["tls"].pop("sni")),
             f"DestinationRule shops-{HOST} in namespace mesh-east",
             "changed-destination-rule",
         ),

@@ -70,11 +70,9 @@ def test_the_importer_calls_the_peer_s_gateway_and_verifies_its_identity() -> No
     assert entry["hosts"] == [HOST]
     assert entry["endpoints"] == [{"address": "eastwest.west.example.com", "ports": {"http": 15443}}]
     assert (entry["resolution"], entry["location"]) == ("DNS", "MESH_INTERNAL")
-    assert rule["trafficPolicy"]["tls"] == {
-        "mode": "ISTIO_MUTUAL",
-        "sni": HOST,
-        "subjectAltNames": ["spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"],
-    }
+    assert entry["subjectAltNames"] == ["spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"]
+    # Istio takes the entry's identities only where the rule has none.
+    assert rule["trafficPolicy"]["tls"] == {"mode": "ISTIO_MUTUAL", "sni": HOST}
 
 
 def test_a_mesh_that_exports_nothing_lets_nobody_in() -> None:
@@ -187,6 +185,18 @@ def test_a_renamed_import_is_asked_for_by_the_name_that_it_is_exported_as() -> N
     assert route["http"][0]["rewrite"] == {"authority": HOST}
 
 
+def test_what_changes_when_a_mesh_comes_or_goes_is_one_object() -> None:
+    """Who a gateway is and where it is arrive together, or a caller would refuse the one that it is sent to."""
+    both = document(peer("north", exports=[REVIEWS]))
+    both["peers"][0]["imports"] = [{**WISH, "meshes": ["north", "west"]}]
+    after = copy.deepcopy(both)
+    after["peers"][0]["imports"] = [{**WISH, "meshes": ["north"]}]
+    old, new = ({one["kind"]: json.dumps(one["spec"]) for one in made(given, "east")} for given in (both, after))
+    for of_west in ("eastwest.west.example.com", "spiffe://west.mesh.local/"):
+        assert [kind for kind in old if of_west in old[kind]] == ["ServiceEntry"]
+        assert not [kind for kind in new if of_west in new[kind]]
+
+
 def test_several_meshes_serve_one_import_by_locality() -> None:
     given = document(peer("north", exports=[REVIEWS], locality="eu-north/b"))
     given["peers"][1]["locality"] = "eu-west/a"
@@ -195,7 +205,7 @@ def test_several_meshes_serve_one_import_by_locality() -> None:
     (entry,), (rule,) = by_kind(east, "ServiceEntry"), by_kind(east, "DestinationRule")
     assert [one["locality"] for one in entry["endpoints"]] == ["eu-north/b", "eu-west/a"]
     policy = rule["trafficPolicy"]
-    assert len(policy["tls"]["subjectAltNames"]) == 2
+    assert len(entry["subjectAltNames"]) == 2
     assert policy["loadBalancer"]["localityLbSetting"] == {"enabled": True}
     assert policy["outlierDetection"]["maxEjectionPercent"] == 100
     (alone,) = by_kind(made(document(), "east"), "DestinationRule")
