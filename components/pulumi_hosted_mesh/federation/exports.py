@@ -108,6 +108,9 @@ def _offered(federation: Federation, export: Export, services: list[Manifest]) -
         labels = metadata.get("labels") or {}
         if metadata["namespace"] != export.namespace or not export.labels.items() <= labels.items():
             continue
+        if one["spec"].get("type") == "ExternalName":
+            # Another name for something elsewhere, for an import too: an export of that could lead in a circle.
+            continue
         for port in ports:
             if port.get("protocol", "TCP") != "TCP":
                 continue

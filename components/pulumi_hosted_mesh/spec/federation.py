@@ -23,6 +23,7 @@ from pulumi_hosted_mesh.spec.fields import (
     PemCertificate,
     QualifiedName,
     Text,
+    domain,
     host_name,
     is_address,
 )
@@ -30,6 +31,9 @@ from pulumi_hosted_mesh.spec.mesh import at_least_one
 from pulumi_hosted_mesh.vocabulary import namespace_of
 
 EAST_WEST_PORT = 15443
+# pilot/pkg/security/trustdomain/bundle.go in Istio: in a principal it stands for the reader's own trust domain.
+LOCAL_TRUST_DOMAIN = "cluster.local"
+CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 IDENTITY = re.compile(rf"{DNS_LABEL.pattern}/({DNS_LABEL.pattern}|\*)")
 LOCALITY = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?){0,2}")
 
@@ -62,9 +66,20 @@ def locality(value: str) -> str:
     return value
 
 
+def foreign_trust_domain(value: str) -> str:
+    domain(value)
+    if value == LOCAL_TRUST_DOMAIN:
+        raise RuleBrokenError(
+            "is Istio's word for the trust domain of whoever reads it: a gateway would take its own mesh for this one",
+            "Give the mesh another (meshConfig.trustDomain in Istio, with cluster.local among trustDomainAliases)",
+        )
+    return value
+
+
 Address = Annotated[Text, AfterValidator(gateway_address)]
 Identity = Annotated[Text, AfterValidator(identity)]
 Locality = Annotated[Text, AfterValidator(locality)]
+TrustDomain = Annotated[Text, AfterValidator(foreign_trust_domain), Field(json_schema_extra={"format": "hostname"})]
 
 
 class TrustType(StrEnum):
@@ -163,7 +178,7 @@ class Peer(Model):
 
     mesh: MeshName
     """Its name."""
-    trust_domain: Domain | None = None
+    trust_domain: TrustDomain | None = None
     """Its trust domain; by default `<mesh>.mesh.local`."""
     network: LabelValue | None = None
     """Istio's name of its network; by default the mesh's name."""
@@ -261,10 +276,31 @@ class Federation(Model):
             raise RuleBrokenError(rule, "Add both to a group, or leave it out")
 
     @model_validator(mode="after")
-    def _roots_are_one(self) -> Self:
-        roots = {"".join(one.root_certificate.split()): one.mesh for one in self.peers if one.root_certificate}
-        if len(roots) > 1:
-            rule = f"trust is complete, but {' and '.join(sorted(roots.values()))} have different roots"
+    def _hosts_are_no_gateways(self) -> Self:
+        """Proxies look gateways up by name; one that is an imported service too would lead them to itself."""
+        gateways = {one.gateway.address: one.mesh for one in self.peers}
+        for peer in self.peers:
+            named = [(f"exports[{at}].host", one.host) for at, one in enumerate(peer.exports)]
+            named += [(f"imports[{at}].host", one.host) for at, one in enumerate(peer.imports)]
+            for field, host in named:
+                if host in gateways:
+                    rule = f"{field} of {peer.mesh} is {host}, the address of the gateway of {gateways[host]}"
+                    raise RuleBrokenError(rule, "Give the service a name of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _a_root_is_shared(self) -> Self:
+        """Some root is everybody's. While meshes move from one root to another, each has both."""
+        roots = {
+            one.mesh: {"".join(found.split()) for found in CERTIFICATE.findall(one.root_certificate)}
+            for one in self.peers
+            if one.root_certificate
+        }
+        if roots and not set.intersection(*roots.values()):
+            first, *others = sorted(roots)
+            other = next((one for one in others if not roots[first] & roots[one]), None)
+            named = f"{first} and {other}" if other else ", ".join(sorted(roots))
+            rule = f"trust is complete, but {named} have different roots"
             fix = (
                 "Move one to the other's root first: give both a root certificate that holds both roots, renew the "
                 "intermediate of one under the other root, then drop the old root; traffic goes on all the while"

@@ -130,6 +130,8 @@ def test_labels_select_services_and_each_port_has_a_name() -> None:
         service("one", "books", {"export": "yes"}, plain),
         service("two", "books", {"export": "yes"}, grpc, plain, {"name": "dns", "port": 53, "protocol": "UDP"}),
         service("hidden", "books", {}, plain),
+        # Were it exported, and led to what is imported, a request could go in a circle.
+        {"metadata": {**SERVICE["metadata"], "name": "elsewhere"}, "spec": {"type": "ExternalName", "ports": [plain]}},
         service("three", "else", {"export": "yes"}, plain),
     ]
     offered = offer(federation(given), "west", services)
@@ -235,6 +237,18 @@ def test_several_meshes_serve_one_import_by_locality() -> None:
             document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "identities": ["*/page"]}]}])),
             "must be a namespace and a service account",
         ),
+        (
+            document(peer("north", trustDomain="cluster.local")),
+            "peers[2].trustDomain: is Istio's word for the trust domain of whoever reads it",
+        ),
+        (
+            document(peer("north", imports=[{**WISH, "host": "eastwest.west.example.com"}])),
+            "imports[0].host of north is eastwest.west.example.com, the address of the gateway of west",
+        ),
+        (
+            document(peer("north", exports=[{**REVIEWS, "host": "eastwest.east.example.com"}])),
+            "exports[0].host of north is eastwest.east.example.com, the address of the gateway of east",
+        ),
         (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster knows"),
         (document(peer("north", kubeconfig="~/.kube/config")), "kubeconfig: is not a field"),
     ],
@@ -277,6 +291,23 @@ def test_roots_that_differ_are_said_with_the_way_to_one_root() -> None:
     assert "BEGIN" not in str(error.value)
     given["peers"][1]["rootCertificate"] = CERTIFICATE + "\n"
     assert federation(given)
+
+
+def test_meshes_on_the_way_to_one_root_have_both() -> None:
+    """In whichever order they stand: what counts is that some root is everybody's."""
+    other, third = (new_authority(name).certificate.decode() for name in ("another", "a third"))
+    given = document(peer("north"))
+
+    def roots(*texts: str) -> Federation:
+        for one, text in zip(given["peers"], texts, strict=True):
+            one["rootCertificate"] = text
+        return federation(given)
+
+    assert roots(CERTIFICATE + other, other + CERTIFICATE, other)
+    with pytest.raises(InvalidInputError, match="east and north have different roots"):
+        roots(CERTIFICATE, CERTIFICATE + other, other)
+    with pytest.raises(InvalidInputError, match="east, north, west have different roots"):
+        roots(CERTIFICATE + other, other + third, third + CERTIFICATE)
 
 
 def test_an_exported_name_may_have_a_suffix_of_its_own() -> None:
