@@ -6,7 +6,7 @@ another edge below one's own is cut out. So no name can be claimed by two edges 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -46,7 +46,7 @@ def pairs(bridge: DnsBridge) -> list[Pair]:
     for position, provider in enumerate(bridge.providers):
         edges = [edge for edge in bridge.edges if edge.publishes and selects(provider.selector, edge.labels)]
         zones = {edge.name: zones_of(provider, edge) for edge in edges}
-        problems += _claimed_twice(f"providers[{position}]", provider, edges)
+        problems += _claimed_twice(f"providers[{position}]", provider, zones)
         for edge in edges:
             own = zones[edge.name]
             others = {zone for name, theirs in zones.items() if name != edge.name for zone in theirs} - set(own)
@@ -94,14 +94,14 @@ def pattern(domains: Iterable[str]) -> str:
     return rf"^(\*\.)?({_LABEL}\.)*({written})$"
 
 
-def _claimed_twice(where: str, provider: DnsProvider, edges: list[Edge]) -> list[Problem]:
-    """A zone of two edges where one of the document's zones behind it is not shared."""
+def _claimed_twice(where: str, provider: DnsProvider, zones: Mapping[str, Sequence[str]]) -> list[Problem]:
+    """A zone of two edges where one of the document's zones behind it is not shared. zones: by name of the edge."""
     problems = []
     for position, zone in enumerate(provider.zones):
         if zone.shared:
             continue
-        for name in dict.fromkeys(zone.name.replace(EDGE, edge.name) for edge in edges):
-            claimed = [edge.name for edge in edges if name in zones_of(provider, edge)]
+        for name in dict.fromkeys(zone.name.replace(EDGE, edge) for edge in zones):
+            claimed = [edge for edge, own in zones.items() if name in own]
             if len(claimed) > 1:
                 rule = f"{name} would be written by the edges {' and '.join(claimed)}, so its names had no one owner"
                 fix = f"Select one edge, give each a zone of its own ({EDGE}.<domain>), or set shared: true"
