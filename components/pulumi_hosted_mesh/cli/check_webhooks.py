@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
-from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
-from pulumi_hosted_mesh.operations.verdict import report
+from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
 from pulumi_hosted_mesh.operations.webhooks import observation
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read_text
-
-
-class Output(StrEnum):
-    """Forms of a report."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def check_webhooks(
@@ -35,7 +26,7 @@ def check_webhooks(
     namespace: Annotated[
         str | None, typer.Option(help="Send the Pod to this namespace, without a label of its own: its labels decide.")
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")] = Output.TEXT,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Have the data plane's API server call istiod's webhooks, and say what is wrong and what to do.
 
@@ -51,13 +42,6 @@ def check_webhooks(
     """
     with plain_errors():
         told = read_text(EndpointDocument, endpoint.read(), endpoint.name)
-        asked = kubeconfig.Asked(context, field="--kubeconfig", source="the command line")
-        cluster = exec_credential.fetched(kubeconfig.from_file(kubeconfig_file, asked), "--kubeconfig")
+        cluster = cluster_of(kubeconfig_file, context)
         found = verdicts(told, observation.observe(told, cluster, namespace))
-    if output is Output.JSON:
-        print(json.dumps({"mesh": told.mesh, "revision": told.revision, **report(found)}, indent=2))
-    else:
-        for one in found:
-            print(one)
-    if not all(one.ok for one in found):
-        raise typer.Exit(3)
+    print_report(found, output, mesh=told.mesh, revision=told.revision)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pulumi_hosted_mesh.cli.check_webhooks import Output
+from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
-from pulumi_hosted_mesh.clusters import exec_credential
-from pulumi_hosted_mesh.clusters import kubeconfig as kubeconfigs
+from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.exports import require_peer
-from pulumi_hosted_mesh.operations.verdict import report
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
 from pulumi_hosted_mesh.spec.load import read_file
 
@@ -34,7 +31,7 @@ def doctor(
     offers: Annotated[
         list[Path] | None, typer.Option("--offer", help="What a peer exports, as its stack has it; several times.")
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")] = Output.TEXT,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Say what is wrong with a mesh's part of a federation, where, and what to do. Reads only.
 
@@ -45,20 +42,10 @@ def doctor(
         federation = read_file(Federation, document)
         require_peer(federation, mesh)
         given = with_declared(federation, [read_file(Offer, one) for one in offers or []])
-        data_plane = _api(kubeconfig, context, "--kubeconfig")
+        data_plane = ApiServer(cluster_of(kubeconfig, context))
         control_plane = None
         if control_plane_kubeconfig is not None:
-            control_plane = _api(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
+            option = "--control-plane-kubeconfig"
+            control_plane = ApiServer(cluster_of(control_plane_kubeconfig, control_plane_context, option))
         found = verdicts(federation, mesh, given, observe(federation, mesh, data_plane, control_plane))
-    if output is Output.JSON:
-        print(json.dumps({"federation": federation.name, "mesh": mesh, **report(found)}, indent=2))
-    else:
-        for one in found:
-            print(one)
-    if not all(one.ok for one in found):
-        raise typer.Exit(3)
-
-
-def _api(file: str, context: str | None, field: str) -> ApiServer:
-    asked = kubeconfigs.Asked(context=context, field=field, source="the command line")
-    return ApiServer(exec_credential.fetched(kubeconfigs.from_file(file, asked), field))
+    print_report(found, output, federation=federation.name, mesh=mesh)

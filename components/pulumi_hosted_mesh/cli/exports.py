@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 import yaml
 
+from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
-from pulumi_hosted_mesh.clusters import exec_credential
-from pulumi_hosted_mesh.clusters import kubeconfig as kubeconfigs
 from pulumi_hosted_mesh.operations.exports import read_offer
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read_file
@@ -27,9 +26,6 @@ def exports(
     Public facts. Peers name the file under hosted-mesh:offers of the stack federation.
     """
     with plain_errors():
-        cluster = None
-        if kubeconfig is not None:
-            asked = kubeconfigs.Asked(context=context, field="--kubeconfig", source="the command line")
-            cluster = exec_credential.fetched(kubeconfigs.from_file(kubeconfig, asked), "--kubeconfig")
+        cluster = None if kubeconfig is None else cluster_of(kubeconfig, context)
         offered = read_offer(read_file(Federation, document), mesh, cluster)
     print(yaml.safe_dump(offered.model_dump(mode="json", by_alias=True), sort_keys=False, width=1000), end="")

@@ -1,0 +1,36 @@
+"""How a report of checks is printed, for people and for machines, and the exit code that it ends with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from pulumi_hosted_mesh.operations import verdict
+from pulumi_hosted_mesh.operations.verdict import Verdict
+
+FAILED: Final = 3
+
+
+class Output(StrEnum):
+    """Forms of a report."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")]
+
+
+def print_report(verdicts: Sequence[Verdict], output: Output, **about: str) -> None:
+    """Prints the verdicts. about: what was looked at, put before them in JSON. Raises: typer.Exit(3) if one failed."""
+    if output is Output.JSON:
+        print(json.dumps({**about, **verdict.report(verdicts)}, indent=2))
+    else:
+        for one in verdicts:
+            print(one)
+    if not all(one.ok for one in verdicts):
+        raise typer.Exit(FAILED)
