@@ -23,6 +23,7 @@ class Bench(StrEnum):
     MESH = "mesh"
     POLICIES = "policies"
     CLUSTERS = "clusters"
+    FEDERATION = "federation"
 
 
 @app.command()
@@ -40,16 +41,20 @@ def bench(
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 
+    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes. Some seconds.
+
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
     it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
     """
-    from bench import clusters, report
+    from bench import clusters, federation, report
     from bench.policies import run as policies
 
     if what in (Bench.ALL, Bench.MESH):
         report.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.CLUSTERS):
         clusters.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.FEDERATION):
+        federation.run(Console())
     if what in (Bench.ALL, Bench.POLICIES):
         policies.run(state_dir(state), Progress(), Console(), write=write)
 
