@@ -1,8 +1,9 @@
-"""Prints what etcd has: `python -m sandbox.clusters.etcd_dump CA CERTIFICATE KEY [keys]`, run in the node's namespace.
+"""Prints what etcd has: `python -m sandbox.clusters.etcd_dump CA CERTIFICATE KEY [keys | since REVISION | revision]`.
 
-One JSON array [key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the
-standard library: first every live key page by page, then, by a watch from the first revision that is still kept,
-every earlier value. With `keys`: only the live keys, and no values.
+Run in the node's namespace. One JSON array [key, value] per line, both base64, and `null` at the very end. It reads
+etcd's JSON gateway with the standard library: first every live key page by page, then, by a watch from the first
+revision that is still kept, every earlier value. With `keys`: only the live keys, and no values. With `since`: only
+what was written after a revision. With `revision`: the number of the latest write, and nothing else.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class Etcd:
                 return
             start = base64.b64decode(pairs[-1]["key"]) + b"\0"
 
-    def history(self, until: int) -> Iterator[tuple[Item, int]]:
-        """Every value that was written up to the revision `until`, as far back as etcd keeps them."""
-        start = 1
+    def history(self, until: int, since: int = 0) -> Iterator[tuple[Item, int]]:
+        """Every value written after the revision `since` and up to `until`, as far back as etcd keeps them."""
+        start = since + 1
         while True:
             request = {"key": _text(_FIRST), "range_end": _text(_END), "start_revision": start}
             with self._post("/v3/watch", {"create_request": request}) as answer:
@@ -79,15 +80,17 @@ class Etcd:
         return answer
 
 
-def items(etcd: Etcd) -> Iterator[Item]:
-    """Live values, then those of earlier revisions."""
+def items(etcd: Etcd, since: int = 0) -> Iterator[Item]:
+    """Live values, then those of earlier revisions, of what was written after a revision."""
     until = etcd.revision()
     seen = set()
     for item, revision in etcd.live():
-        seen.add((item[0], revision))
-        yield item
-    if until > 1:  # revision 1 is an etcd that nobody wrote to: there is no event to wait for
-        yield from (item for item, revision in etcd.history(until) if (item[0], revision) not in seen)
+        if revision > since:
+            seen.add((item[0], revision))
+            yield item
+    # Revision 1 is an etcd that nobody wrote to, and a watch waits for an event where there is none.
+    if until > max(since, 1):
+        yield from (item for item, revision in etcd.history(until, since) if (item[0], revision) not in seen)
 
 
 def _item(pair: dict[str, str]) -> Item:
@@ -103,6 +106,17 @@ if __name__ == "__main__":
     context = ssl.create_default_context(cafile=authority)
     context.load_cert_chain(certificate, key)
     etcd = Etcd(context)
-    for one in (item for item, _ in etcd.live(keys_only=True)) if options == ["keys"] else items(etcd):
+    found: Iterator[Item]
+    match options:
+        case ["revision"]:
+            print(etcd.revision())
+            raise SystemExit
+        case ["keys"]:
+            found = (item for item, _ in etcd.live(keys_only=True))
+        case ["since", revision]:
+            found = items(etcd, int(revision))
+        case _:
+            found = items(etcd)
+    for one in found:
         print(json.dumps(one))
     print("null")

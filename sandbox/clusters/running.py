@@ -133,27 +133,37 @@ class Cluster:
         """Every file with a private key of this cluster: its authorities, its components, its administrators."""
         return self._credentials.secret_files()
 
-    def etcd_items(self) -> Iterator[tuple[bytes, bytes]]:
+    def etcd_items(self, since: int = 0) -> Iterator[tuple[bytes, bytes]]:
         """Every key and value that etcd has, as stored, those of the last day's earlier revisions included.
 
+        since: only what was written after this revision (`etcd_revision`).
         Raises OSError when etcd cannot be read to the end: a part must never pass for the whole.
         """
-        yield from self._etcd_dump()
+        yield from self._etcd_dump("since", str(since))
+
+    def etcd_revision(self) -> int:
+        """The number of the latest write. Raises OSError."""
+        done = subprocess.run(self._etcd_reader("revision"), capture_output=True, text=True, env=program_environment())
+        if done.returncode != 0:
+            raise OSError(f"etcd of {self.name} could not be read (exit code {done.returncode})")
+        return int(done.stdout)
 
     def etcd_keys(self) -> set[str]:
         """The key of everything that is stored now: `/registry/configmaps/default/kube-root-ca.crt`. Raises OSError."""
         return {key.decode() for key, _ in self._etcd_dump("keys")}
 
-    def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
+    def _etcd_reader(self, *options: str) -> list[str | Path]:
         credentials = self._credentials
-        argv: list[str | Path] = [
+        return [
             *self.sandbox.enter(self.name),
             *(sys.executable, "-m", "sandbox.clusters.etcd_dump"),
             *(credentials.certificate(name) for name in ("etcd", "etcd-client")),
             credentials.key("etcd-client"),
             *options,
         ]
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, env=program_environment()) as dump:
+
+    def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
+        with subprocess.Popen(self._etcd_reader(*options), stdout=subprocess.PIPE, env=program_environment()) as dump:
             assert dump.stdout is not None
             ended = False
             for line in dump.stdout:

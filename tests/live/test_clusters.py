@@ -377,13 +377,22 @@ def dns_answer(sandbox: Sandbox, cluster: ClusterAddresses, name: str) -> str:
 
 def test_etcd_is_searched_with_its_history(sandbox: Sandbox) -> None:
     data_plane, cluster = client_of(sandbox, "data-plane"), sandbox.data_plane
+    began = cluster.etcd_revision()
     data_plane.create(
         Secret(metadata=ObjectMeta(name="needle", namespace="default"), stringData={"a": "in-the-haystack"})
     )
     data_plane.delete(Secret, "needle", namespace="default")
-    items = list(cluster.etcd_items())
-    assert any(b"in-the-haystack" in value for key, value in items if b"/secrets/default/needle" in key)
-    assert any(key == b"/registry/namespaces/kube-system" for key, _ in items)
+    ended = cluster.etcd_revision()
+
+    def finds_it(items: list[tuple[bytes, bytes]]) -> bool:
+        return any(b"in-the-haystack" in value for key, value in items if b"/secrets/default/needle" in key)
+
+    everything = list(cluster.etcd_items())
+    assert finds_it(everything)
+    assert finds_it(list(cluster.etcd_items(began)))
+    assert not finds_it(list(cluster.etcd_items(ended)))
+    assert any(key == b"/registry/namespaces/kube-system" for key, _ in everything)
+    assert len(list(cluster.etcd_items(began))) < len(everything)
 
 
 def test_a_process_that_dies_is_started_again_and_that_is_seen(sandbox: Sandbox) -> None:
