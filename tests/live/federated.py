@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,9 @@ from cryptography.hazmat.primitives import serialization
 from lightkube import ApiError, Client
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod
+from pulumi_hosted_mesh.operations.handover import endpoint_of
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
@@ -22,6 +26,7 @@ from sandbox.proof.identity import AGENT
 from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
+from tests.live.between import Between
 from tests.support.authorities import DAY, NOW, Authority, pem
 
 NAMESPACE = "bookshop"
@@ -62,9 +67,9 @@ def mesh_document(sandbox: Sandbox, tools: Tools, mesh: str) -> dict[str, Any]:
     return document
 
 
-def cacerts(root: Authority, mesh: str) -> dict[str, str]:
+def cacerts(root: Authority, mesh: str, ends: datetime = NOW + 365 * DAY) -> dict[str, str]:
     """A mesh's intermediate under the shared root, as the files of `cacerts`."""
-    own = Authority(f"intermediate of {mesh}", root, ends=NOW + 365 * DAY)
+    own = Authority(f"intermediate of {mesh}", root, ends=ends)
     key = own.key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
@@ -94,6 +99,8 @@ class Meshes:
     project: Project
     keys: dict[str, str] = field(default_factory=dict)
     """A line of each mesh's intermediate key."""
+    endpoints: dict[str, EndpointDocument] = field(default_factory=dict)
+    root: Authority = field(default_factory=lambda: Authority("the shared root", ends=NOW + 3650 * DAY))
 
     def cluster(self, mesh: str) -> Cluster:
         return self.sandbox.clusters[PLACES[mesh]]
@@ -107,14 +114,30 @@ class Meshes:
         mesh = MeshFacts.of(self.project.stack("mesh-east", self._config("east")).outputs())
         return Scene(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
 
+    @cached_property
+    def between(self) -> Between:
+        """For what the machines of peers see; ends with `close`."""
+        return Between(self.sandbox)
+
+    def close(self) -> None:
+        if "between" in vars(self):
+            with self.between:
+                pass
+
     def deploy(self) -> None:
         """Both meshes, by a stack each."""
-        root = Authority("the shared root", ends=NOW + 3650 * DAY)
         for mesh in PLACES:
-            files = cacerts(root, mesh)
+            files = cacerts(self.root, mesh)
             self.keys[mesh] = files["ca-key.pem"].splitlines()[1]
             config = {**self._config(mesh), "cacerts": files}
             self.project.stack(f"mesh-{mesh}", config).up()
+
+    def endpoint(self, mesh: str) -> EndpointDocument:
+        """What a data plane's user is handed."""
+        if mesh not in self.endpoints:
+            outputs = self.project.stack(f"mesh-{mesh}", self._config(mesh)).outputs()
+            self.endpoints[mesh] = endpoint_of(outputs, DEFAULT_MEMBERSHIP, None)
+        return self.endpoints[mesh]
 
     def _config(self, mesh: str) -> dict[str, Any]:
         return {"stack": "all-in-one", "mesh": mesh_document(self.sandbox, self.tools, mesh)}

@@ -6,16 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
-from pulumi_hosted_mesh.federation.exports import with_declared
-from pulumi_hosted_mesh.operations.doctor.check import verdicts
-from pulumi_hosted_mesh.operations.doctor.observation import observe
-from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
@@ -25,9 +21,12 @@ from sandbox.proof.scene import NotObserved, eventually
 from sandbox.proof.traffic import arrived_from
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
+from tests.live.breaking import diagnosed
 from tests.live.breaking import federation as broken
 from tests.live.breaking.federation import Breaking
+from tests.live.diagnosis import diagnosis
 from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation, gateway_address
+from tests.support.authorities import DAY, NOW, Authority, pem
 
 LABEL = "hosted-mesh.io/federation"
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
@@ -42,7 +41,8 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
         made.deploy()
         made.run_programs()
         federate(made, CALLER)
-        yield made
+        with closing(made):
+            yield made
     finally:
         clusters.down(state)
 
@@ -111,21 +111,6 @@ def test_no_key_of_an_authority_and_no_peers_credential_is_in_a_users_etcd(meshe
         assert str(meshes.cluster(peer).wan_server).encode() not in stored
 
 
-def diagnosis(meshes: Meshes, mesh: str) -> dict[str, str]:
-    """What doctor finds wrong, by check; names are resolved where the meshes' proxies resolve them."""
-    document = read(Federation, federation(f"{NAMESPACE}/{CALLER}"))
-
-    def resolve(host: str) -> tuple[str, ...]:
-        done = meshes.sandbox.run("wan", ["getent", "ahostsv4", host], capture_output=True, text=True, timeout=60)
-        return tuple(sorted({line.split()[0] for line in done.stdout.splitlines()}))
-
-    clusters = (meshes.cluster(mesh), meshes.sandbox.control_plane)
-    config = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
-    observed = observe(document, mesh, *(ApiServer(one) for one in config), resolve=resolve)
-    found = verdicts(document, mesh, with_declared(document, []), observed)
-    return {one.check: str(one.cause) for one in found if not one.ok}
-
-
 def test_doctor_finds_nothing_wrong_with_what_works(meshes: Meshes) -> None:
     answered(meshes, CALLER, 200)
     assert {mesh: diagnosis(meshes, mesh) for mesh in PLACES} == {"east": {}, "west": {}}
@@ -135,39 +120,69 @@ ELSEWHERE = {"spec": {"endpoints": [{"address": "elsewhere.sandbox.test", "ports
 GATEWAY = {"address": gateway_address("west"), "ports": {"http": 15443}, "locality": "sandbox/b"}
 
 
-@pytest.mark.parametrize(
-    ("breaking", "check", "cause"),
-    [
-        (broken.without("serviceentry", broken.ENTRY), f"ServiceEntry {broken.ENTRY}", "missing-service-entry"),
-        (
-            broken.without("destinationrule", broken.ENTRY),
-            f"DestinationRule {broken.ENTRY}",
-            "missing-destination-rule",
-        ),
-        (
-            broken.without("authorizationpolicy", "shops"),
-            "AuthorizationPolicy shops",
-            "missing-authorization-policy",
-        ),
-        (broken.left_behind, "ServiceEntry shops-old.example.com", "stale-service-entry"),
-        (
-            broken.patched("serviceentry", broken.ENTRY, ELSEWHERE, {"spec": {"endpoints": [GATEWAY]}}),
-            f"ServiceEntry {broken.ENTRY}",
-            "wrong-address",
-        ),
-        (broken.no_address, "gateway eastwest", "no-address"),
-        (broken.no_cacerts, "Secret cacerts", "missing-cacerts"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+BROKEN: list[tuple[Breaking, str, str]] = [
+    (broken.without("serviceentry", broken.ENTRY), f"ServiceEntry {broken.ENTRY} in", "missing-service-entry"),
+    (broken.without("destinationrule", broken.ENTRY), f"DestinationRule {broken.ENTRY} in", "missing-destination-rule"),
+    (broken.without("authorizationpolicy", "shops"), "AuthorizationPolicy shops in", "missing-authorization-policy"),
+    (broken.left_behind, "ServiceEntry shops-old.example.com in", "stale-service-entry"),
+    (
+        broken.patched("serviceentry", broken.ENTRY, ELSEWHERE, {"spec": {"endpoints": [GATEWAY]}}),
+        f"ServiceEntry {broken.ENTRY} in",
+        "wrong-address",
+    ),
+    (broken.no_address, "gateway eastwest in", "no-address"),
+    (broken.no_cacerts, "Secret cacerts in", "missing-cacerts"),
+    (diagnosed.another_key, "Secret cacerts in", "mismatched-cacerts"),
+    (diagnosed.authority_until(NOW - DAY), "Secret cacerts in", "expired"),
+    (diagnosed.authority_until(NOW + 9 * DAY), "Secret cacerts in", "ends-soon"),
+    (diagnosed.another_token, "access of istiod of east", "token-refused"),
+    (diagnosed.fewer_rights, "access of istiod of east", "missing-rights"),
+    (diagnosed.another_bundle, "webhooks of revision default", "wrong-ca-bundle"),
+    (diagnosed.proxy_of_a_revision_that_is_gone, "proxies in namespace default", "unknown-revision"),
+]
+
+
+@pytest.mark.parametrize(("breaking", "check", "cause"), BROKEN, ids=[f"{check}-{cause}" for _, check, cause in BROKEN])
 def test_doctor_names_exactly_what_is_broken(meshes: Meshes, breaking: Breaking, check: str, cause: str) -> None:
     with breaking(meshes):
-        found = diagnosis(meshes, "east")
-    # The name is published for a load balancer's address, so without the one the other goes.
-    found.pop(f"gateway address {gateway_address('east')} of east", None) if cause == "no-address" else None
-    (only,) = found.items()
-    assert only[0].startswith(f"{check} in namespace mesh-east")
-    assert only[1] == cause
+        names_only(meshes, check, cause)
+
+
+def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **options: Any) -> None:
+    """The API servers and the network learn of a change a moment later."""
+
+    def look() -> None:
+        found = diagnosis(meshes, mesh, **options)
+        if not (len(found) == 1 and all(one.startswith(check) and found[one] in causes for one in found)):
+            raise NotObserved(f"{found}, not {causes} of {check}")
+
+    eventually(look, seconds=45)
+
+
+def test_doctor_names_an_istiod_that_is_away_or_what_a_data_planes_user_sees_of_it(meshes: Meshes) -> None:
+    with diagnosed.no_istiod(meshes):
+        names_only(meshes, "istiod istiod in", "not-ready")
+        names_only(meshes, "a Pod with", "unreachable", "time-out", of_the_control_plane=False)
+
+
+def test_doctor_names_a_network_policy_in_the_way_and_the_peer_sees_it_too(meshes: Meshes) -> None:
+    with diagnosed.policy_before_the_gateway(meshes):
+        names_only(meshes, "gateway eastwest in", "network-policy", mesh="west")
+        names_only(meshes, "port 15443 of the gateway of west", "time-out", "refused", "unreachable")
+
+
+def test_doctor_names_roots_that_differ(meshes: Meshes) -> None:
+    """West's by the document is another than the one that east's proxies have."""
+    given = federation(f"{NAMESPACE}/{CALLER}")
+    given["peers"][1]["rootCertificate"] = pem(Authority("another root").certificate).decode()
+    names_only(meshes, "root certificate of east", "roots-differ", given=given)
+
+
+def test_doctor_names_a_clock_that_is_off_and_certificates_that_end(meshes: Meshes) -> None:
+    names_only(meshes, "clock of this machine", "clock-skew", clock_is_ahead=timedelta(hours=1))
+    names_only(meshes, "Secret cacerts in", "ends-soon", soon=timedelta(days=400))
+    found = diagnosis(meshes, "east", soon=timedelta(days=4000))
+    assert (found.pop("root certificate of east"), list(found.values())) == ("ends-soon", ["ends-soon"])
 
 
 def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> None:
@@ -181,7 +196,11 @@ def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> Non
     wrong = [line for line in people.stdout.splitlines() if line.startswith("FAILED")]
     assert len(wrong) == 1
     assert "gateway address eastwest.west.sandbox.test of west: name-not-found" in wrong[0]
-    machines = subprocess.run([*command, *options, "--output=json"], capture_output=True, text=True, timeout=60)
+    endpoint = tmp_path / "endpoint.yaml"
+    endpoint.write_text(meshes.endpoint("west").model_dump_json(by_alias=True, exclude_none=True))
+    centre = f"--control-plane-kubeconfig={meshes.sandbox.control_plane.kubeconfig}"
+    options += [centre, f"--endpoint={endpoint}", "--output=json"]
+    machines = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
     said = json.loads(machines.stdout)
     assert (said["mesh"], said["ok"]) == ("west", False)
     assert [one["cause"] for one in said["checks"] if not one["ok"]] == ["name-not-found"]

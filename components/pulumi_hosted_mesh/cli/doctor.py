@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,12 @@ import typer
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.exports import require_peer
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
 from pulumi_hosted_mesh.spec.load import read_file
 
@@ -25,15 +27,19 @@ def doctor(
     kubeconfig: Annotated[str, typer.Option(help="Kubeconfig of its data plane's cluster.")] = "$KUBECONFIG",
     context: Annotated[str | None, typer.Option(help="Its context; by default the current one.")] = None,
     control_plane_kubeconfig: Annotated[
-        str | None, typer.Option(help="Of the control plane's cluster, to look at the mesh's authority too.")
+        str | None, typer.Option(help="Of the control plane's cluster, to look at istiod and its authority too.")
     ] = None,
     control_plane_context: Annotated[str | None, typer.Option(help="Its context.")] = None,
     offers: Annotated[
         list[Path] | None, typer.Option("--offer", help="What a peer exports, as its stack has it; several times.")
     ] = None,
+    endpoint: Annotated[
+        Path | None, typer.Option(help="The endpoint that its data plane was handed, to try the webhooks too.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=0, help="How many days before its end a certificate is named.")] = 30,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Say what is wrong with a mesh's part of a federation, where, and what to do. Reads only.
+    """Say what is wrong with a mesh's part of a federation, where, and what to do. Nothing is stored.
 
     Exit code 3 if a check fails, 1 if an API server cannot be asked.
     With --output json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
@@ -42,10 +48,19 @@ def doctor(
         federation = read_file(Federation, document)
         require_peer(federation, mesh)
         given = with_declared(federation, [read_file(Offer, one) for one in offers or []])
-        data_plane = ApiServer(cluster_of(kubeconfig, context))
+        told = _endpoint_of(mesh, endpoint) if endpoint else None
+        data_plane = cluster_of(kubeconfig, context)
         control_plane = None
         if control_plane_kubeconfig is not None:
-            option = "--control-plane-kubeconfig"
-            control_plane = ApiServer(cluster_of(control_plane_kubeconfig, control_plane_context, option))
-        found = verdicts(federation, mesh, given, observe(federation, mesh, data_plane, control_plane))
+            control_plane = cluster_of(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
+        observed = observe(federation, mesh, given, data_plane, control_plane, told)
+        found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
     print_report(found, output, federation=federation.name, mesh=mesh)
+
+
+def _endpoint_of(mesh: str, file: Path) -> EndpointDocument:
+    told = read_file(EndpointDocument, file)
+    if told.mesh != mesh:
+        problem = Problem("--endpoint", f"is of mesh {told.mesh}, not {mesh}", "Give the endpoint of the same mesh")
+        raise InvalidInputError([problem], "the command line")
+    return told

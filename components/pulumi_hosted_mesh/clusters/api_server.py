@@ -10,6 +10,8 @@ import ssl
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -33,10 +35,14 @@ class RefusedError(UnreachableError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the API server answers to one request: the HTTP status, and an object, a Status if it refuses."""
+    """What the API server answers to one request: the HTTP status, and an object, a Status if it refuses.
+
+    date: the header of this name, the time there.
+    """
 
     status: int
     content: Any
+    date: str | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -109,6 +115,13 @@ class ApiServer:
         """Deletes the object at a path; that it is gone already is fine."""
         self._call("DELETE", path)
 
+    def clock(self) -> datetime:
+        """The time there, UTC, to the second; a refusal says it too. Raises: UnreachableError."""
+        try:
+            return parsedate_to_datetime(self._ask("GET", "/version").date or "")
+        except ValueError:
+            raise UnreachableError("the API server does not say what time it is") from None
+
     def dry_run(self, path: str, body: Any, seconds: float) -> Answer:
         """What the API server answers to an object that it is to check, and not to store: it asks all webhooks.
 
@@ -123,8 +136,10 @@ class ApiServer:
         if answer.status == NOT_FOUND:
             return None
         if not answer.is_ok:
-            error = RefusedError if answer.status in REFUSALS else UnreachableError
-            raise error(f"the API server answered {answer.status}")
+            said = f"the API server answered {answer.status}"
+            if answer.status in REFUSALS:  # and which right it is that lacks
+                raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
+            raise UnreachableError(said)
         return answer.content
 
     def _ask(
@@ -140,7 +155,8 @@ class ApiServer:
             kind = {"Content-Type": "application/json"} if body else {}
             connection.request(method, self._server.path + path, body, {**self._headers, **kind, **(headers or {})})
             answer = connection.getresponse()
-            return Answer(answer.status, json.load(answer) if answer.status < FIRST_FAILURE else _status(answer.read()))
+            content = json.load(answer) if answer.status < FIRST_FAILURE else _status(answer.read())
+            return Answer(answer.status, content, answer.getheader("Date"))
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
                 f"the API server's certificate is refused: {error.verify_message.rstrip('.')}"

@@ -66,14 +66,14 @@ def left_behind(meshes: Meshes) -> Iterator[None]:
         kubectl(meshes, "east", "delete", "serviceentry", "shops-old.example.com", "-n=mesh-east")
 
 
-def patched(kind: str, name: str, change: Any, back: Any) -> Breaking:
-    """An object of east's merged with a change, and with another one afterwards."""
+def patched(kind: str, name: str, change: Any, back: Any, mesh: str = "east") -> Breaking:
+    """An object of a mesh merged with a change, and with another one afterwards."""
 
     @contextmanager
     def breaking(meshes: Meshes) -> Iterator[None]:
         def patch(what: Any) -> None:
             options = ["--type=merge", f"--patch={json.dumps(what)}"]
-            kubectl(meshes, "east", "patch", kind, name, "-n=mesh-east", *options)
+            kubectl(meshes, mesh, "patch", kind, name, f"-n=mesh-{mesh}", *options)
 
         patch(change)
         try:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from pulumi_hosted_mesh.cli.command import app
+from pulumi_hosted_mesh.clusters.api_server import Answer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.operations.doctor.access import Access
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
-from pulumi_hosted_mesh.operations.doctor.observation import Observed
+from pulumi_hosted_mesh.operations.doctor.connection import Reached
+from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed
+from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.unit.library import test_webhook_check
 from tests.unit.library.test_federation import HOST, REVIEWS, Manifest, document, federation
+from tests.unit.library.test_webhook_check import ENDPOINT, PLAIN, VALIDATION, refusal, uncalled
 
 ROOT = Authority("root", ends=NOW + 1000 * DAY)
 OTHER = Authority("other root", ends=NOW + 1000 * DAY)
@@ -34,6 +44,18 @@ def files(authority: Authority, root: Authority = ROOT) -> dict[str, str]:
 SIGNED = files(Authority("east", ROOT, ends=NOW + 300 * DAY))
 
 
+# What this project puts into a mesh's namespace of the control plane.
+OWN_POLICY = {
+    "metadata": {"name": "istiod"},
+    "spec": {
+        "podSelector": {},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": 15012}, {"protocol": "TCP", "port": 15017}]}],
+        "egress": [{"ports": [{"protocol": "UDP", "port": 53}]}, {"ports": [{"protocol": "TCP", "port": 6443}]}],
+    },
+}
+
+
 def given() -> Manifest:
     """East exports and imports, so that every kind of object is there."""
     both = document()
@@ -47,16 +69,34 @@ def well(what: Manifest | None = None) -> Observed:
         "spec": {"ports": [{"port": 15021}, {"port": 15443}]},
         "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}},
     }
+    istiod = {"metadata": {"name": "istiod", "namespace": "mesh-east"}, "status": {"readyReplicas": 1}}
+    labels = {"app": "istiod", "istio.io/rev": "default"}
     return Observed(
         objects=tuple(copy.deepcopy(objects(known, "east", with_declared(known, [])))),
         service=service,
-        deployment={"status": {"readyReplicas": 1}},
+        deployment={"status": {"readyReplicas": 1}, "spec": _template({"app": "eastwest"})},
+        policies=(),
         root=pem(ROOT.certificate).decode(),
         resolved={"eastwest.east.example.com": ("192.0.2.7",), "eastwest.west.example.com": ("192.0.2.8",)},
+        reached={
+            f"eastwest.{mesh}.example.com": Reached(None, "192.0.2.7:15443", known.peer(mesh).gateway_identity)
+            for mesh in ("east", "west")
+        },
+        proxies=Counter({("books", "default"): 2}),
+        revisions=frozenset({"default", "canary"}),
+        clocks={"data plane": timedelta(seconds=0.3), "control plane": timedelta(seconds=-20)},
         now=datetime.now(UTC),
-        cacerts=SIGNED,
-        authority_was_read=True,
+        control_plane=ControlPlane(
+            cacerts=SIGNED,
+            istiods=({**istiod, "spec": _template(labels)},),
+            policies=(OWN_POLICY,),
+            access=Access(None, "https://192.0.2.20:6443", "https://192.0.2.20:6443"),
+        ),
     )
+
+
+def _template(labels: dict[str, str]) -> Manifest:
+    return {"template": {"metadata": {"labels": labels}}}
 
 
 def judged(observed: Observed, what: Manifest | None = None) -> list[tuple[str, str]]:
@@ -97,6 +137,32 @@ def stale(observed: Observed) -> Observed:
     return dataclasses.replace(observed, objects=(*observed.objects, old))
 
 
+def centre(**fields: Any) -> Callable[[Observed], Observed]:
+    """What is seen of the control plane, with other fields."""
+
+    def change(observed: Observed) -> Observed:
+        assert observed.control_plane is not None
+        return dataclasses.replace(observed, control_plane=dataclasses.replace(observed.control_plane, **fields))
+
+    return change
+
+
+def answers(mesh: str, cause: str | None, identity: str = "") -> Callable[[Observed], Observed]:
+    def change(observed: Observed) -> Observed:
+        other = {f"eastwest.{mesh}.example.com": Reached(cause, "192.0.2.8:15443", identity)}
+        return dataclasses.replace(observed, reached={**observed.reached, **other})
+
+    return change
+
+
+def policy(selected: dict[str, str], **spec: Any) -> Manifest:
+    kinds = [kind for kind in ("Ingress", "Egress") if kind.lower() in spec]
+    return {
+        "metadata": {"name": "strict"},
+        "spec": {"podSelector": {"matchLabels": selected}, "policyTypes": kinds, **spec},
+    }
+
+
 def service(**status: Any) -> Manifest:
     return {"spec": {"ports": [{"port": 15443}]}, "status": status}
 
@@ -108,6 +174,17 @@ CACERTS = "Secret cacerts in namespace mesh-east of the control plane"
 OWN = "gateway address eastwest.east.example.com of east"
 PEERS = "gateway address eastwest.west.example.com of west"
 OLD = NOW - DAY
+PORT_OF_WEST = "port 15443 of the gateway of west"
+ISTIOD = "istiod istiod in namespace mesh-east of the control plane"
+ACCESS = "access of istiod of east to its data plane, by Secret istio-kubeconfig"
+FROM_INSIDE: Manifest = {"from": [{"namespaceSelector": {}}]}
+OTHER_PORT = policy({}, egress=[{"ports": [{"port": 443}]}])
+OTHER_ADDRESS = policy({}, egress=[{"to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.16/28"]}}]}])
+
+
+def clocks(**seconds: int) -> Callable[[Observed], Observed]:
+    """By how much the API servers' are ahead."""
+    return replaced(clocks={place.replace("_", " "): timedelta(seconds=by) for place, by in seconds.items()})
 
 
 @pytest.mark.parametrize(
@@ -156,17 +233,51 @@ OLD = NOW - DAY
         (replaced(resolved={**well().resolved, "eastwest.east.example.com": ()}), OWN, "name-not-found"),
         (replaced(root=None), ROOT_OF, "missing-root"),
         (replaced(root="nonsense"), ROOT_OF, "unreadable-root"),
-        (replaced(cacerts=None), CACERTS, "missing-cacerts"),
-        (replaced(cacerts={**SIGNED, "root-cert.pem": ""}), CACERTS, "incomplete-cacerts"),
+        (centre(cacerts=None), CACERTS, "missing-cacerts"),
+        (centre(cacerts={**SIGNED, "root-cert.pem": ""}), CACERTS, "incomplete-cacerts"),
         (
-            replaced(cacerts={**SIGNED, "ca-key.pem": files(OTHER)["ca-key.pem"]}),
+            centre(cacerts={**SIGNED, "ca-key.pem": files(OTHER)["ca-key.pem"]}),
             CACERTS,
             "mismatched-cacerts",
         ),
-        (replaced(cacerts=files(Authority("east", OTHER))), CACERTS, "mismatched-cacerts"),
-        (replaced(cacerts=files(Authority("east", OTHER, ends=NOW + 300 * DAY), OTHER)), CACERTS, "another-root"),
-        (replaced(cacerts=files(Authority("east", ROOT, ends=OLD))), CACERTS, "expired"),
-        (replaced(cacerts=files(Authority("east", ROOT, ends=NOW + 10 * DAY))), CACERTS, "ends-soon"),
+        (centre(cacerts=files(Authority("east", OTHER))), CACERTS, "mismatched-cacerts"),
+        (centre(cacerts=files(Authority("east", OTHER, ends=NOW + 300 * DAY), OTHER)), CACERTS, "another-root"),
+        (answers("west", "refused"), PORT_OF_WEST, "refused"),
+        (answers("west", "time-out"), PORT_OF_WEST, "time-out"),
+        (answers("west", "unreachable"), PORT_OF_WEST, "unreachable"),
+        (answers("west", "no-tls"), PORT_OF_WEST, "no-tls"),
+        (answers("west", "another-root"), PORT_OF_WEST, "another-root"),
+        (answers("west", "expired"), PORT_OF_WEST, "expired"),
+        (answers("west", None, "spiffe://west.mesh.local/ns/x/sa/y"), PORT_OF_WEST, "another-identity"),
+        (answers("east", "refused"), "port 15443 of the gateway of east", "refused"),
+        (replaced(policies=(policy({}, ingress=[]),)), GATEWAY, "network-policy"),
+        (replaced(policies=(policy({"app": "eastwest"}, ingress=[FROM_INSIDE]),)), GATEWAY, "network-policy"),
+        (centre(policies=(policy({"app": "istiod"}, ingress=[]),)), ISTIOD, "network-policy"),
+        (centre(policies=(OTHER_PORT,)), ISTIOD, "network-policy"),
+        (centre(policies=(OTHER_ADDRESS,)), ISTIOD, "network-policy"),
+        (centre(istiods=()), "istiod of east", "no-istiod"),
+        (centre(istiods=({"metadata": {"name": "istiod"}, "status": {}},)), ISTIOD, "not-ready"),
+        *(
+            (centre(access=Access(cause, "seen")), ACCESS, cause)
+            for cause in (
+                "missing-kubeconfig",
+                "unreadable-kubeconfig",
+                "token-refused",
+                "missing-rights",
+                "unreachable",
+            )
+        ),
+        (replaced(revisions=frozenset({"canary"})), "proxies in namespace books", "unknown-revision"),
+        (clocks(data_plane=0, control_plane=90), "clock of the API server of the control plane", "clock-skew"),
+        (clocks(data_plane=-90, control_plane=0), "clock of the API server of the data plane", "clock-skew"),
+        (clocks(data_plane=300, control_plane=301), "clock of this machine", "clock-skew"),
+        (
+            clocks(data_plane=40, control_plane=-40),
+            "clocks of the API servers of the data plane and the control plane",
+            "clock-skew",
+        ),
+        (centre(cacerts=files(Authority("east", ROOT, ends=OLD))), CACERTS, "expired"),
+        (centre(cacerts=files(Authority("east", ROOT, ends=NOW + 10 * DAY))), CACERTS, "ends-soon"),
     ],
 )
 def test_each_fault_is_named_and_nothing_else(broken: Callable[[Observed], Observed], check: str, cause: str) -> None:
@@ -179,7 +290,7 @@ def test_each_fault_is_named_and_nothing_else(broken: Callable[[Observed], Obser
 def test_a_root_that_ends_is_named_for_its_proxies() -> None:
     ending = Authority("root", ends=NOW + 3 * DAY)
     root = pem(ending.certificate).decode()
-    observed = dataclasses.replace(well(), root=root, authority_was_read=False)
+    observed = dataclasses.replace(well(), root=root, control_plane=None)
     assert judged(observed) == [(ROOT_OF, "ends-soon")]
     later = dataclasses.replace(observed, now=datetime.now(UTC) + timedelta(days=4))
     assert judged(later) == [(ROOT_OF, "expired")]
@@ -189,22 +300,43 @@ def test_roots_that_differ_from_the_documents_are_named() -> None:
     what = given()
     for peer in what["peers"]:
         peer["rootCertificate"] = pem(OTHER.certificate).decode()
-    observed = dataclasses.replace(well(what), authority_was_read=False)
+    observed = dataclasses.replace(well(what), control_plane=None)
     assert judged(observed, what) == [(ROOT_OF, "roots-differ")]
 
 
 def test_the_authority_is_only_looked_at_where_it_was_read() -> None:
-    observed = dataclasses.replace(well(), cacerts=None, authority_was_read=False)
+    observed = dataclasses.replace(well(), control_plane=None)
     assert judged(observed) == []
 
 
 def test_no_verdict_and_no_repr_shows_a_key() -> None:
-    broken = dataclasses.replace(well(), cacerts={**SIGNED, "ca-cert.pem": SIGNED["ca-key.pem"]})
+    broken = centre(cacerts={**SIGNED, "ca-cert.pem": SIGNED["ca-key.pem"]})(well())
     known = federation(given())
     said = "\n".join(str(one) for one in verdicts(known, "east", with_declared(known, []), broken))
     key = SIGNED["ca-key.pem"].splitlines()[1]
     assert "mismatched-cacerts" in said
     assert key not in said + repr(broken)
+
+
+def asked(observed: Observed, **changes: Any) -> list[tuple[str, str]]:
+    """What is wrong where the webhooks were asked too."""
+    both = dataclasses.replace(observed, webhooks=test_webhook_check.observed(**changes))
+    known = federation(given())
+    found = verdicts(known, "east", with_declared(known, []), both, ENDPOINT)
+    return [(one.check, str(one.cause)) for one in found if not one.ok]
+
+
+def test_webhooks_are_judged_with_each_cause_once() -> None:
+    """And without what follows from what is installed, or from an istiod that is away."""
+    away, late = (refusal(uncalled(words)) for words in ("connection refused", "context deadline exceeded"))
+    silent = refusal(uncalled("connection refused", VALIDATION, ENDPOINT.validation_url))
+    pods = {"default": late, "prod": away}
+    assert asked(well()) == []
+    assert asked(well(), pods=pods, invalid=silent) == [("a Pod with istio.io/rev: default gets a sidecar", "time-out")]
+    gone = centre(istiods=())(well())
+    assert asked(gone, pods=pods, invalid=silent) == [("istiod of east", "no-istiod")]
+    (only,) = asked(well(), configurations=[], pods={"default": PLAIN}, invalid=Answer(201, {}))
+    assert only[1] == "revision-not-present"
 
 
 def test_an_import_that_is_gone_makes_its_entry_stale() -> None:
@@ -214,3 +346,12 @@ def test_an_import_that_is_gone_makes_its_entry_stale() -> None:
         (f"DestinationRule shops-{HOST} in namespace mesh-east", "stale-destination-rule"),
         (ENTRY, "stale-service-entry"),
     ]
+
+
+def test_an_endpoint_of_another_mesh_is_refused(tmp_path: Path) -> None:
+    file, endpoint = tmp_path / "federation.yaml", tmp_path / "endpoint.yaml"
+    file.write_text(json.dumps(given()))
+    endpoint.write_text(ENDPOINT.model_dump_json(by_alias=True, exclude_none=True))
+    done = CliRunner().invoke(app, ["doctor", str(file), "--mesh=east", f"--endpoint={endpoint}"])
+    assert done.exit_code == 1
+    assert "--endpoint: is of mesh demo, not east. Give the endpoint of the same mesh" in " ".join(done.output.split())

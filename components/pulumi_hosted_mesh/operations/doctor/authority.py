@@ -28,7 +28,7 @@ class Certificate:
     ends: datetime
 
 
-def roots(federation: Federation, mesh: str, observed: Observed) -> Iterator[Verdict]:
+def roots(federation: Federation, mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
     """The root that a mesh's proxies trust is there, in time, and the one that the document says of the peers."""
     check = f"root certificate of {mesh}"
     if observed.root is None:
@@ -44,14 +44,14 @@ def roots(federation: Federation, mesh: str, observed: Observed) -> Iterator[Ver
         fix = "Give these meshes intermediates under one root (stacks root and trust), or correct rootCertificate"
         yield Verdict(check, "roots-differ", f"it is not the one of {', '.join(others)} in the document", fix)
     else:
-        yield _in_time(check, found, observed.now, RENEW.format(mesh=mesh))
+        yield _in_time(check, found, observed.now, soon, RENEW.format(mesh=mesh))
 
 
-def authority(mesh: str, observed: Observed) -> Iterator[Verdict]:
+def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
     """The Secret `cacerts` is whole, its key fits its certificate, the mesh's root signed it, and it is in time."""
     check = f"Secret cacerts in namespace {namespace_of(mesh)} of the control plane"
     again = f"Run `pulumi up --refresh` of the stack control-plane of {mesh}, then restart its istiod"
-    files = observed.cacerts
+    files = observed.control_plane.cacerts if observed.control_plane else None
     if files is None:
         yield Verdict(
             check, "missing-cacerts", "it is not there: a new istiod would make an authority of its own", again
@@ -70,15 +70,15 @@ def authority(mesh: str, observed: Observed) -> Iterator[Verdict]:
         seen = "its root is not the one that the mesh's proxies have"
         yield Verdict(check, "another-root", seen, f"Restart istiod of {mesh}, and the proxies after it")
     else:
-        yield _in_time(check, own, observed.now, RENEW.format(mesh=mesh))
+        yield _in_time(check, own, observed.now, soon, RENEW.format(mesh=mesh))
 
 
-def _in_time(check: str, certificate: Certificate, now: datetime, fix: str) -> Verdict:
+def _in_time(check: str, certificate: Certificate, now: datetime, soon: timedelta, fix: str) -> Verdict:
     left = certificate.ends - now
     when = f"{certificate.ends:%Y-%m-%d}"
     if left <= timedelta(0):
         return Verdict(check, "expired", f"it ended on {when}", fix)
-    if left < SOON:
+    if left < soon:
         return Verdict(check, "ends-soon", f"it ends on {when}", fix)
     return Verdict(check, None, f"until {when}")
 

@@ -1,31 +1,71 @@
-"""From observed facts to verdicts: the federation's objects, the gateway, names. Pure."""
+"""From observed facts to verdicts: the federation's objects here, the rest in modules of their own. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pulumi_hosted_mesh.federation.manifests import objects
-from pulumi_hosted_mesh.operations.doctor.authority import authority, roots
+from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, roots
+from pulumi_hosted_mesh.operations.doctor.clocks import clocks
+from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, istiods
+from pulumi_hosted_mesh.operations.doctor.gateways import gateways
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
+from pulumi_hosted_mesh.operations.doctor.proxies import proxies
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
+from pulumi_hosted_mesh.operations.webhooks.check import verdicts as webhook_verdicts
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.federation import Federation, Offer
 
 RUN = "Run `pulumi up --refresh` of the stack federation of {mesh}"
+NO_ANSWER = frozenset({"unreachable", "time-out"})
 Key = tuple[str, str, str]
 
 
-def verdicts(federation: Federation, mesh: str, offers: Iterable[Offer], observed: Observed) -> list[Verdict]:
-    """All checks of one mesh. offers: as its stack has them. Raises: InvalidInputError as `manifests.objects`."""
-    peer = federation.peer(mesh)
-    wanted = objects(federation, mesh, offers)
-    return [
-        *_objects(mesh, wanted, observed.objects),
-        *_gateway(peer, observed),
-        *_names(federation, peer, observed),
-        *roots(federation, mesh, observed),
-        *(authority(mesh, observed) if observed.authority_was_read else ()),
+def verdicts(
+    federation: Federation,
+    mesh: str,
+    offers: Iterable[Offer],
+    observed: Observed,
+    endpoint: EndpointDocument | None = None,
+    soon: timedelta = SOON,
+) -> list[Verdict]:
+    """All checks of one mesh. offers: as its stack has them. endpoint: where the webhooks were asked.
+
+    soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
+    """
+    found = [
+        *_objects(mesh, objects(federation, mesh, offers), observed.objects),
+        *gateways(federation, federation.peer(mesh), observed),
+        *roots(federation, mesh, observed, soon),
+        *clocks(observed.clocks),
+        *proxies(observed.proxies, observed.revisions),
     ]
+    istiod_is_there = True
+    if (centre := observed.control_plane) is not None:
+        own = list(istiods(mesh, centre))
+        istiod_is_there = all(one.ok for one in own)
+        found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
+    if endpoint is not None and observed.webhooks is not None:
+        found += _webhooks(webhook_verdicts(endpoint, observed.webhooks), istiod_is_there=istiod_is_there)
+    return found
+
+
+def _webhooks(found: Sequence[Verdict], *, istiod_is_there: bool) -> Iterator[Verdict]:
+    """Without what follows: what is installed wrongly is asked wrongly, and an istiod that is away answers nothing.
+
+    found: as check-webhooks has them, the first on what is installed.
+    """
+    installed, *asked = found
+    yield installed
+    said: set[str | None] = set() if istiod_is_there else {*NO_ANSWER}
+    for one in asked:
+        if one.ok:
+            yield one
+        elif installed.ok and one.cause not in said:
+            yield one
+            said |= NO_ANSWER if one.cause in NO_ANSWER else {one.cause}
 
 
 def _objects(mesh: str, wanted: Sequence[Manifest], there: Sequence[Manifest]) -> Iterator[Verdict]:
@@ -63,57 +103,6 @@ def _difference(expected: Manifest, found: Manifest) -> tuple[str, str] | None:
         key for key in {**expected["spec"], **(found.get("spec") or {})} if expected["spec"].get(key) != _at(found, key)
     )
     return f"changed-{_word(expected['kind'])}", f"its spec.{part} is not what the document says"
-
-
-def _gateway(peer: Peer, observed: Observed) -> Iterator[Verdict]:
-    name, namespace = peer.gateway.name, peer.gateway_namespace
-    check = f"gateway {name} in namespace {namespace}"
-    write = f"Write it under gateways of the data plane's document of {peer.mesh}, and run `pulumi up` of data-plane"
-    service = observed.service
-    if service is None or observed.deployment is None:
-        missing = "Service" if service is None else "Deployment"
-        yield Verdict(check, "no-gateway", f"there is no {missing} {name}", write)
-        return
-    ports = [int(one["port"]) for one in (service.get("spec") or {}).get("ports") or []]
-    ready = int((observed.deployment.get("status") or {}).get("readyReplicas") or 0)
-    addresses = balancer(service)
-    see = f"See `kubectl describe service {name} -n {namespace}`: who gives out load balancers there says why"
-    if not addresses:
-        yield Verdict(check, "no-address", "its load balancer has no address", see)
-    elif peer.gateway.port not in ports:
-        yield Verdict(check, "no-port", f"its Service has no port {peer.gateway.port}, only {ports}", write)
-    elif not ready:
-        fix = f"See `kubectl describe pods -l app={name} -n {namespace}`. One that waits for an image was made "
-        fix += f"before the webhooks: `kubectl rollout restart deployment/{name} -n {namespace}`"
-        yield Verdict(check, "not-ready", "none of its Pods is ready", fix)
-    else:
-        yield Verdict(check, None, f"{', '.join(addresses)}, port {peer.gateway.port}, {ready} ready")
-
-
-def _names(federation: Federation, peer: Peer, observed: Observed) -> Iterator[Verdict]:
-    """Names of gateways resolve, and this mesh's own leads to its own load balancer."""
-    by_address = {one.gateway.address: one for one in federation.peers}
-    for address, found in sorted(observed.resolved.items()):
-        check = f"gateway address {address} of {by_address[address].mesh}"
-        if not found:
-            fix = "Publish it in DNS with the address of that gateway's load balancer, or correct gateway.address"
-            yield Verdict(check, "name-not-found", "it does not resolve here", fix)
-        elif address == peer.gateway.address and (own := balancer(observed.service)) and not _same(address, found, own):
-            seen = f"it leads to {', '.join(found)}; the load balancer has {', '.join(own)}"
-            yield Verdict(check, "wrong-address", seen, "Correct the record in DNS, or gateway.address in the document")
-        else:
-            yield Verdict(check, None, ", ".join(found))
-
-
-def balancer(service: Manifest | None) -> list[str]:
-    """Addresses and host names of a Service's load balancer."""
-    ingress: Any = (((service or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
-    return [str(given) for one in ingress if (given := one.get("ip") or one.get("hostname"))]
-
-
-def _same(address: str, found: Sequence[str], own: Sequence[str]) -> bool:
-    """A load balancer that has a name is not resolved here: its addresses change, and a record may point at it."""
-    return address in own or bool(set(found) & set(own)) or any(not one[:1].isdigit() and ":" not in one for one in own)
 
 
 def _key(manifest: Manifest) -> Key:

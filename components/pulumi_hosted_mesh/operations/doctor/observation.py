@@ -1,29 +1,37 @@
-"""What the doctor reads: a mesh's federation objects, its gateway, its roots; on request its authority. Read-only."""
+"""What doctor reads: a mesh's federation objects, its gateway and those it calls; on request its istiod. Read-only."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import socket
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
-from pulumi_hosted_mesh.spec.federation import Federation, Peer
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.federation.imports import imported
+from pulumi_hosted_mesh.operations.doctor.access import Access, access
+from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
+from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxies, proxies_of, revisions_of
+from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.features import Features
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
     FEDERATION_LABEL,
+    KUBECONFIG_SECRET,
     MESH_LABEL,
     namespace_of,
     root_certificate_config_map,
 )
 
 Manifest = Mapping[str, Any]
-Resolve = Callable[[str], tuple[str, ...]]
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "Gateway": ("networking.istio.io/v1", "gateways"),
     "VirtualService": ("networking.istio.io/v1", "virtualservices"),
@@ -34,59 +42,88 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True)
+class ControlPlane:
+    """cacerts: files of the mesh's authority, its key among them; None if there is no Secret. istiods: Deployments.
+
+    policies: NetworkPolicies of the mesh's namespace.
+    """
+
+    cacerts: Mapping[str, str] | None = field(repr=False)
+    istiods: tuple[Manifest, ...]
+    policies: tuple[Manifest, ...]
+    access: Access
+
+
+@dataclass(frozen=True)
 class Observed:
     """One mesh as it was read.
 
-    objects: what carries the federation's label. service, deployment: the gateway's. root: PEM, as its proxies have it.
-    resolved: addresses of each gateway's name, as this machine resolves it; empty where it does not.
-    cacerts: files of the mesh's authority, its key among them; None if there is no Secret. authority_was_read: False
-    where no credential of the control plane was given. now: UTC.
+    objects: what carries the federation's label. service, deployment, policies: the gateway's, and of its namespace.
+    root: PEM, as its proxies have it. resolved: addresses of each gateway's name, as this machine resolves it; empty
+    where it does not. reached: by the same names, where something is exported. proxies, revisions: of the data plane's
+    cluster. clocks: by how much API servers' are ahead. now: UTC. control_plane: None where no credential of it was
+    given, webhooks where no endpoint was.
     """
 
     objects: tuple[Manifest, ...]
     service: Manifest | None
     deployment: Manifest | None
+    policies: tuple[Manifest, ...]
     root: str | None
     resolved: Mapping[str, tuple[str, ...]]
+    reached: Mapping[str, Reached]
+    proxies: Proxies
+    revisions: frozenset[str]
+    clocks: Mapping[str, timedelta]
     now: datetime
-    cacerts: Mapping[str, str] | None = None
-    authority_was_read: bool = False
-
-    def __repr__(self) -> str:
-        """Without what it holds: a private key is among it."""
-        return f"Observed({len(self.objects)} objects)"
-
-
-def resolved_here(host: str) -> tuple[str, ...]:
-    """The addresses of a name by this machine's resolver; none if it has none."""
-    try:
-        return tuple(sorted({str(one[4][0]) for one in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}))
-    except OSError:
-        return ()
+    control_plane: ControlPlane | None = None
+    webhooks: webhooks.Observed | None = None
 
 
 def observe(
     federation: Federation,
     mesh: str,
-    data_plane: ApiServer,
-    control_plane: ApiServer | None = None,
-    resolve: Resolve = resolved_here,
+    offers: Iterable[Offer],
+    data_plane: Kubeconfig,
+    control_plane: Kubeconfig | None = None,
+    endpoint: EndpointDocument | None = None,
+    here: Here | None = None,
+    clock: Clock = now_here,
 ) -> Observed:
-    """Reads one mesh. control_plane: where its istiod runs, to look at its authority. Raises: UnreachableError."""
-    peer = federation.peer(mesh)
+    """Reads one mesh. offers: as its stack has them. control_plane: where its istiod runs. endpoint: for its webhooks.
+
+    Raises: UnreachableError; InvalidInputError as `imported`.
+    """
+    peer, api, here = federation.peer(mesh), ApiServer(data_plane), here or Here()
+    centre = ApiServer(control_plane) if control_plane else None
+    features = endpoint.features if endpoint else Features()
     space = quote(peer.gateway_namespace)
-    service = f"/api/v1/namespaces/{space}/services/{quote(peer.gateway.name)}"
-    deployment = f"/apis/apps/v1/namespaces/{space}/deployments/{quote(peer.gateway.name)}"
-    root = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
+    config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
+    root = ((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem")
+    hosts = _hosts(federation, mesh, list(offers))
+    resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
     return Observed(
-        objects=tuple(_objects(federation.name, mesh, data_plane)),
-        service=data_plane.get(service),
-        deployment=data_plane.get(deployment),
-        root=((data_plane.get(root) or {}).get("data") or {}).get("root-cert.pem"),
-        resolved={one.gateway.address: _addresses(one, resolve) for one in _called(federation, peer)},
-        cacerts=_cacerts(mesh, control_plane) if control_plane else None,
-        authority_was_read=control_plane is not None,
-        now=datetime.now(UTC),
+        objects=tuple(_objects(federation.name, mesh, api)),
+        service=api.get(f"/api/v1/namespaces/{space}/services/{quote(peer.gateway.name)}"),
+        deployment=api.get(f"/apis/apps/v1/namespaces/{space}/deployments/{quote(peer.gateway.name)}"),
+        policies=_policies(api, peer.gateway_namespace),
+        root=root,
+        resolved=resolved,
+        reached={
+            one.gateway.address: here.reach(resolved[one.gateway.address], one.gateway.port, hosts[one.mesh], root)
+            for one in _called(federation, peer)
+            if root and one.mesh in hosts and resolved[one.gateway.address]
+        },
+        proxies=proxies_of(api),
+        revisions=revisions_of(api),
+        clocks={
+            place: ahead(one, clock)
+            for place, one in (("data plane", api), ("control plane", centre))
+            if one is not None
+        },
+        now=clock(),
+        control_plane=_control_plane(mesh, centre, data_plane, features) if centre else None,
+        webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
     )
 
 
@@ -97,21 +134,41 @@ def _objects(federation: str, mesh: str, api: ApiServer) -> Iterable[Manifest]:
             yield {**one, "apiVersion": version, "kind": kind}
 
 
-def _called(federation: Federation, peer: Peer) -> Iterable[Peer]:
+def _called(federation: Federation, peer: Peer) -> Iterator[Peer]:
     """Itself, and whom it imports from."""
     wanted = {peer.mesh, *(mesh for one in peer.imports for mesh in one.meshes)}
     return (one for one in federation.peers if one.mesh in wanted)
 
 
-def _addresses(peer: Peer, resolve: Resolve) -> tuple[str, ...]:
-    return (peer.gateway.address,) if is_address(peer.gateway.address) else resolve(peer.gateway.address)
+def _hosts(federation: Federation, mesh: str, offers: Iterable[Offer]) -> dict[str, str]:
+    """A host that each gateway has something for: this mesh's own, and those of whom it imports from."""
+    given = list(offers)
+    hosts = {one.mesh: one.services[0].host for one in given if one.mesh == mesh and one.services}
+    for one in imported(federation, mesh, given):
+        for peer in one.peers:
+            hosts.setdefault(peer.mesh, one.offered.host)
+    return hosts
 
 
-def _cacerts(mesh: str, api: ApiServer) -> Mapping[str, str] | None:
-    found = api.get(f"/api/v1/namespaces/{namespace_of(mesh)}/secrets/{CACERTS_SECRET}")
-    if found is None:
-        return None
-    return {name: _decoded(value) for name, value in (found.get("data") or {}).items()}
+def _addresses(peer: Peer, here: Here) -> tuple[str, ...]:
+    return (peer.gateway.address,) if is_address(peer.gateway.address) else here.resolve(peer.gateway.address)
+
+
+def _policies(api: ApiServer, namespace: str) -> tuple[Manifest, ...]:
+    return tuple(api.list(f"/apis/networking.k8s.io/v1/namespaces/{quote(namespace)}/networkpolicies"))
+
+
+def _control_plane(mesh: str, api: ApiServer, data_plane: Kubeconfig, features: Features) -> ControlPlane:
+    namespace = namespace_of(mesh)
+    secrets = f"/api/v1/namespaces/{namespace}/secrets"
+    authority = api.get(f"{secrets}/{CACERTS_SECRET}")
+    files = {name: _decoded(value) for name, value in ((authority or {}).get("data") or {}).items()}
+    return ControlPlane(
+        cacerts=None if authority is None else files,
+        istiods=tuple(api.list(f"/apis/apps/v1/namespaces/{namespace}/deployments?labelSelector=app%3Distiod")),
+        policies=_policies(api, namespace),
+        access=access(api.get(f"{secrets}/{KUBECONFIG_SECRET}"), data_plane, mesh, features),
+    )
 
 
 def _decoded(value: str) -> str:

@@ -1,0 +1,85 @@
+"""istiod's access to its data plane: what the API server there answers to istiod's own kubeconfig."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.data_plane.rights import cluster_rules
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.features import Features, Rule
+from pulumi_hosted_mesh.vocabulary import KUBECONFIG_KEY, namespace_of
+
+REVIEW: Final = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Access:
+    """cause: a word for what is wrong, else None. seen: in words, without a secret. server: as istiod calls it."""
+
+    cause: str | None
+    seen: str
+    server: str | None = None
+
+
+def access(secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features: Features) -> Access:
+    """Asks with istiod's credential what it may do. Nothing is stored.
+
+    The address in its kubeconfig may be one that only istiod can reach, so its token is shown at the one that doctor
+    was given, but only to a server that istiod's authority verifies: to no other cluster. Else at its own.
+    """
+    if secret is None:
+        return Access("missing-kubeconfig", "it is not there")
+    try:
+        text = base64.b64decode((secret.get("data") or {}).get(KUBECONFIG_KEY) or "").decode()
+        own = kubeconfig.from_content(text, kubeconfig.Asked(source="istiod's Secret"))
+    except (InvalidInputError, binascii.Error, UnicodeDecodeError):
+        return Access("unreadable-kubeconfig", f"its {KUBECONFIG_KEY} cannot be read as a kubeconfig")
+    silent = []
+    for config in (_at(own, data_plane), own):
+        try:
+            review = ApiServer(config).post(REVIEW, {"spec": {"namespace": namespace_of(mesh)}})
+        except RefusedError as refusal:
+            return Access("token-refused", f"{config.server}: {refusal}", own.server)
+        except UnreachableError as error:
+            silent.append(f"{config.server}: {error}")
+            continue
+        if lacking := list(_lacking(mesh, features, (review or {}).get("status") or {})):
+            return Access("missing-rights", f"it may not {', '.join(lacking)}", own.server)
+        return Access(None, own.server, own.server)
+    return Access("unreachable", "; ".join(silent), own.server)
+
+
+def _at(own: Kubeconfig, data_plane: Kubeconfig) -> Kubeconfig:
+    content, there = json.loads(own.text), json.loads(data_plane.text)["clusters"][0]["cluster"]
+    cluster = content["clusters"][0]["cluster"]
+    cluster |= {"server": data_plane.server, "tls-server-name": there.get("tls-server-name")}
+    return dataclasses.replace(own, server=data_plane.server, text=json.dumps(content))
+
+
+def _lacking(mesh: str, features: Features, status: Manifest) -> Iterator[str]:
+    """What of the least is not granted, like `list pods`. An authorizer that cannot list its rules is believed."""
+    if status.get("incomplete"):
+        return
+    granted = status.get("resourceRules") or []
+    for rule in cluster_rules(mesh, features):
+        for resource in rule.resources:
+            if verbs := [verb for verb in rule.verbs if not any(_grants(one, rule, resource, verb) for one in granted)]:
+                yield f"{'/'.join(verbs)} {resource}{f'.{rule.group}' if rule.group else ''}"
+
+
+def _grants(granted: Manifest, rule: Rule, resource: str, verb: str) -> bool:
+    pairs = (("apiGroups", rule.group), ("resources", resource), ("verbs", verb))
+    if any(not {"*", wanted} & set(granted.get(key) or []) for key, wanted in pairs):
+        return False
+    names = granted.get("resourceNames") or []
+    return not names or (bool(rule.names) and set(rule.names) <= set(names))

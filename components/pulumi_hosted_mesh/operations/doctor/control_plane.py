@@ -1,0 +1,69 @@
+"""Verdicts on a mesh's istiod: it runs, nothing keeps callers from it, and it may read its data plane. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from pulumi_hosted_mesh.operations.discovery.marks import labels_of, name_of
+from pulumi_hosted_mesh.operations.doctor.access import Access
+from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
+from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Manifest
+from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.spec.fields import is_address
+from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, KUBECONFIG_SECRET, WEBHOOK_PORT, XDS_PORT, namespace_of
+
+AGAIN = "Run `pulumi up --refresh` of the stack {stack} of {mesh}"
+
+
+def istiods(mesh: str, found: ControlPlane) -> Iterator[Verdict]:
+    """Each of its Deployments has ready Pods, and no NetworkPolicy is between it and its callers or its data plane."""
+    namespace = namespace_of(mesh)
+    if not found.istiods:
+        fix = AGAIN.format(stack="control-plane", mesh=mesh)
+        yield Verdict(f"istiod of {mesh}", "no-istiod", f"namespace {namespace} has no Deployment of it", fix)
+    for one in found.istiods:
+        check = f"istiod {name_of(one)} in namespace {namespace} of the control plane"
+        ready = int((one.get("status") or {}).get("readyReplicas") or 0)
+        if blocked := _blocked(one, found):
+            names, why = blocked
+            fix = f"`kubectl describe networkpolicy {' '.join(names)} -n {namespace}`, and allow that"
+            yield Verdict(check, "network-policy", f"{', '.join(names)} {why}", fix)
+        elif not ready:
+            fix = f"See `kubectl describe pods -l app=istiod -n {namespace}`, and `kubectl logs` with the same options"
+            yield Verdict(check, "not-ready", "none of its Pods is ready", fix)
+        else:
+            yield Verdict(check, None, f"{ready} ready")
+
+
+def _blocked(istiod: Manifest, found: ControlPlane) -> tuple[list[str], str] | None:
+    """Names of the policies, and what they do."""
+    labels = labels_of((istiod.get("spec") or {}).get("template") or {})
+    for port in (XDS_PORT, WEBHOOK_PORT):
+        if names := keeping_out(found.policies, labels, port):
+            return names, f"let nobody from another network in at port {port}"
+    if found.access.server is None:
+        return None
+    server = urlsplit(found.access.server)
+    host, port = str(server.hostname), server.port or HTTPS_PORT
+    if names := keeping_in(found.policies, labels, port, host if is_address(host) else None):
+        return names, f"do not let it out to the data plane's API server, {host}:{port}"
+    return None
+
+
+FIXES = {
+    "missing-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
+    "unreadable-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
+    "token-refused": "Its token has ended, or its account is gone: `hosted-mesh rotate`, or a new `hosted-mesh token` "
+    "where tokens are bounded",
+    "missing-rights": AGAIN.format(stack="access", mesh="{mesh}") + ", on the data plane's side",
+    "unreachable": "It does not answer this machine, and perhaps not istiod either: `kubectl logs -l app=istiod -n "
+    "{namespace}` says. See access.apiServer of the data plane's document, and firewalls on the way",
+}
+
+
+def data_plane_access(mesh: str, found: Access) -> Iterator[Verdict]:
+    """istiod's credential for the data plane's API server is there, is taken, and may what it must."""
+    check = f"access of istiod of {mesh} to its data plane, by Secret {KUBECONFIG_SECRET}"
+    fix = FIXES[found.cause].format(mesh=mesh, namespace=namespace_of(mesh)) if found.cause else ""
+    yield Verdict(check, found.cause, found.seen, fix)

@@ -1,0 +1,111 @@
+"""Verdicts on east-west gateways: this mesh's own, the names of those it calls, and whether they answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pulumi_hosted_mesh.operations.discovery.marks import labels_of
+from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
+from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
+from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.spec.federation import Federation, Peer
+
+SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
+FIXES = {
+    "refused": "See that the stack federation of {mesh} ran, for without exports its gateway does not listen, and that "
+    "the Service selects its Pods",
+    "time-out": "Open the port in firewalls, source ranges and NetworkPolicies on the way",
+    "unreachable": "See routes and firewalls on the way",
+    "no-tls": "What answers has nothing for a host that the document exports: see `kubectl logs -l app={name} -n "
+    "{namespace}` there, and whether istiod of {mesh} runs",
+    "another-root": SAME_ROOT + "; or restart the gateway, where its mesh's root was changed",
+    "expired": "Run `kubectl rollout restart deployment/{name} -n {namespace}` there: istiod of {mesh} gives a new one",
+    "another-identity": "The name leads to another gateway: correct the record in DNS, or gateway and trustDomain in "
+    "the document",
+}
+
+
+def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator[Verdict]:
+    """What follows from another failure is left out: a gateway without an address has no name, and does not answer."""
+    own = _own(peer, observed)
+    yield own
+    for one in sorted(federation.peers, key=lambda other: other.gateway.address):
+        addresses = observed.resolved.get(one.gateway.address)
+        if addresses is None:
+            continue
+        mine = one.mesh == peer.mesh
+        if mine and own.cause in ("no-gateway", "no-address"):
+            continue
+        name = _name(one, addresses, balancer(observed.service) if mine else [])
+        yield name
+        reached = observed.reached.get(one.gateway.address)
+        if not name.ok or reached is None or (mine and not own.ok):
+            continue
+        yield _port(one, mine, reached.cause, reached.seen, reached.identity)
+
+
+def _own(peer: Peer, observed: Observed) -> Verdict:
+    name, namespace, port = peer.gateway.name, peer.gateway_namespace, peer.gateway.port
+    check = f"gateway {name} in namespace {namespace}"
+    write = f"Write it under gateways of the data plane's document of {peer.mesh}, and run `pulumi up` of data-plane"
+    service, deployment = observed.service, observed.deployment
+    if service is None or deployment is None:
+        missing = "Service" if service is None else "Deployment"
+        return Verdict(check, "no-gateway", f"there is no {missing} {name}", write)
+    ports = [int(one["port"]) for one in (service.get("spec") or {}).get("ports") or []]
+    ready = int((deployment.get("status") or {}).get("readyReplicas") or 0)
+    addresses = balancer(service)
+    see = f"See `kubectl describe service {name} -n {namespace}`: who gives out load balancers there says why"
+    if not addresses:
+        return Verdict(check, "no-address", "its load balancer has no address", see)
+    if port not in ports:
+        return Verdict(check, "no-port", f"its Service has no port {port}, only {ports}", write)
+    labels = labels_of((deployment.get("spec") or {}).get("template") or {})
+    if names := keeping_out(observed.policies, labels, port):
+        fix = f"`kubectl describe networkpolicy {' '.join(names)} -n {namespace}`; allow TCP {port} from the peers"
+        seen = f"{', '.join(names)} let nobody from another network in at port {port}"
+        return Verdict(check, "network-policy", seen, fix)
+    if not ready:
+        fix = f"See `kubectl describe pods -l app={name} -n {namespace}`. One that waits for an image was made "
+        fix += f"before the webhooks: `kubectl rollout restart deployment/{name} -n {namespace}`"
+        return Verdict(check, "not-ready", "none of its Pods is ready", fix)
+    return Verdict(check, None, f"{', '.join(addresses)}, port {port}, {ready} ready")
+
+
+def _name(one: Peer, found: Sequence[str], balanced: Sequence[str]) -> Verdict:
+    """It resolves, and this mesh's own leads to its own load balancer."""
+    check = f"gateway address {one.gateway.address} of {one.mesh}"
+    if not found:
+        fix = "Publish it in DNS with the address of that gateway's load balancer, or correct gateway.address"
+        return Verdict(check, "name-not-found", "it does not resolve here", fix)
+    if balanced and not _same(one.gateway.address, found, balanced):
+        seen = f"it leads to {', '.join(found)}; the load balancer has {', '.join(balanced)}"
+        return Verdict(check, "wrong-address", seen, "Correct the record in DNS, or gateway.address in the document")
+    return Verdict(check, None, ", ".join(found))
+
+
+def _port(one: Peer, mine: bool, cause: str | None, seen: str, identity: str) -> Verdict:
+    check = f"port {one.gateway.port} of the gateway of {one.mesh}"
+    if cause is None and identity != one.gateway_identity:
+        cause, seen = (
+            "another-identity",
+            f"{identity or 'somebody without a SPIFFE ID'} answers, not {one.gateway_identity}",
+        )
+    if cause is None:
+        return Verdict(check, None, f"{seen} is {identity}")
+    fix = FIXES[cause].format(name=one.gateway.name, namespace=one.gateway_namespace, mesh=one.mesh)
+    return Verdict(
+        check, cause, seen, fix if mine else f"{fix}. `hosted-mesh doctor --mesh {one.mesh}` sees more there"
+    )
+
+
+def balancer(service: Manifest | None) -> list[str]:
+    """Addresses and host names of a Service's load balancer."""
+    ingress: Any = (((service or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    return [str(given) for one in ingress if (given := one.get("ip") or one.get("hostname"))]
+
+
+def _same(address: str, found: Sequence[str], own: Sequence[str]) -> bool:
+    """A load balancer that has a name is not resolved here: its addresses change, and a record may point at it."""
+    return address in own or bool(set(found) & set(own)) or any(not one[:1].isdigit() and ":" not in one for one in own)

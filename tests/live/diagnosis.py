@@ -1,0 +1,43 @@
+"""hosted-mesh doctor, asked about meshes of the sandbox: API servers from outside, gateways from where peers are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.federation.exports import with_declared
+from pulumi_hosted_mesh.operations.doctor.check import verdicts
+from pulumi_hosted_mesh.operations.doctor.observation import observe
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read
+
+from tests.live.federated import CALLER, NAMESPACE, Meshes, federation
+
+
+def diagnosis(
+    meshes: Meshes,
+    mesh: str,
+    *,
+    given: Any = None,
+    soon: timedelta = timedelta(days=30),
+    clock_is_ahead: timedelta = timedelta(0),
+    of_the_control_plane: bool = True,
+) -> dict[str, str]:
+    """What doctor finds wrong, by check. given: the document, by default the federation's."""
+    document = read(Federation, given or federation(f"{NAMESPACE}/{CALLER}"))
+    offers, endpoint = with_declared(document, []), meshes.endpoint(mesh)
+    clusters = [meshes.cluster(mesh), *([meshes.sandbox.control_plane] if of_the_control_plane else [])]
+    configs = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
+    observed = observe(
+        document,
+        mesh,
+        offers,
+        configs[0],
+        configs[1] if of_the_control_plane else None,
+        endpoint,
+        meshes.between.here(),
+        lambda: datetime.now(UTC) + clock_is_ahead,
+    )
+    found = verdicts(document, mesh, offers, observed, endpoint, soon)
+    return {one.check: str(one.cause) for one in found if not one.ok}

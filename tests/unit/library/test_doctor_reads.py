@@ -1,0 +1,284 @@
+"""What doctor asks servers: a gateway's port, an API server's clock, what istiod's credential may. Against real TLS."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
+from pulumi_hosted_mesh.data_plane.rights import cluster_rules
+from pulumi_hosted_mesh.operations.doctor.access import Access, access
+from pulumi_hosted_mesh.operations.doctor.clocks import ahead
+from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
+from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
+from pulumi_hosted_mesh.spec.features import Features, Rule
+
+from sandbox.clusters.certificates import issue, new_authority
+from tests.support.authorities import DAY, NOW, Authority, pem
+
+ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)
+GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
+HOST = "reviews.books.shops.example.com"
+
+
+def root_of(authority: Authority) -> str:
+    return pem(authority.certificate).decode()
+
+
+@contextmanager
+def gateway(directory: Path, by: Authority = ROOT, *, ends: datetime = NOW + DAY, names: bool = True) -> Iterator[int]:
+    """A server that shows a workload's certificate and asks for the caller's, as a gateway does; its port."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    said = [x509.UniformResourceIdentifier(GATEWAY)] if names else []
+    certificate = by.sign(x509.Name([]), key.public_key(), names=said, ends=ends)
+    file = directory / "gateway.pem"
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    file.write_bytes(pem(certificate) + key.private_bytes(serialization.Encoding.PEM, form, plain))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    context.load_verify_locations(cadata=root_of(by))
+    context.verify_mode = ssl.CERT_REQUIRED
+    with answering(lambda plain: context.wrap_socket(plain, server_side=True).close()) as port:
+        yield port
+
+
+@contextmanager
+def answering(answer: Any) -> Iterator[int]:
+    """A port where each connection is answered, one after the other."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    plain, _ = server.accept()
+                except OSError:
+                    return
+                with plain, suppress(OSError):
+                    answer(plain)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield int(server.getsockname()[1])
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def look(port: int, root: Authority = ROOT) -> Reached:
+    return reached(["127.0.0.1"], port, HOST, root_of(root))
+
+
+def test_a_gateway_is_known_by_its_certificate_without_one_of_the_caller(tmp_path: Path) -> None:
+    with gateway(tmp_path) as port:
+        assert look(port) == Reached(None, f"127.0.0.1:{port}", GATEWAY)
+
+
+def test_a_certificate_that_does_not_fit_is_told_by_how(tmp_path: Path) -> None:
+    with gateway(tmp_path) as port:
+        assert look(port, OTHER).cause == "another-root"
+    with gateway(tmp_path, ends=NOW - DAY) as port:
+        assert look(port).cause == "expired"
+    with gateway(tmp_path, names=False) as port:
+        assert look(port) == Reached(None, f"127.0.0.1:{port}", "")
+
+
+def test_who_does_not_speak_tls_or_does_not_answer_is_told_by_how() -> None:
+    with answering(lambda plain: plain.close()) as port:
+        assert look(port).cause == "no-tls"
+    assert look(port).cause == "refused"
+    assert reached([], 15443, HOST, root_of(ROOT)).cause == "unreachable"
+
+
+def test_of_several_addresses_the_one_that_fails_is_told(tmp_path: Path) -> None:
+    with gateway(tmp_path) as port:
+        found = reached(["127.0.0.1", "127.0.0.9"], port, HOST, root_of(ROOT))
+    assert (found.cause, found.seen) == ("refused", f"nothing listens at 127.0.0.9:{port}")
+
+
+def test_a_name_that_is_not_there_has_no_address() -> None:
+    assert resolved("localhost")
+    assert resolved("nobody.invalid") == ()
+
+
+IN_ALL: dict[str, Any] = {"ingress": [{}]}
+FROM_PODS: dict[str, Any] = {"ingress": [{"from": [{"podSelector": {}}]}]}
+FROM_ADDRESSES = {
+    "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 15000, "endPort": 16000}]}]
+}
+
+
+def policy(name: str = "a", selector: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"podSelector": selector or {}, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("policies", "names"),
+    [
+        ([], []),
+        ([policy()], ["a"]),
+        ([policy(selector={"matchLabels": {"app": "other"}})], []),
+        ([policy(selector={"matchExpressions": [{"key": "app", "operator": "Exists"}]})], ["a"]),
+        ([policy(policyTypes=["Egress"])], []),
+        ([policy(**IN_ALL)], []),
+        ([policy(**FROM_PODS)], ["a"]),
+        ([policy(**FROM_ADDRESSES)], []),
+        ([policy("b"), policy("a", **FROM_PODS)], ["a", "b"]),
+        ([policy("b"), policy("a", **IN_ALL)], []),
+        ([policy(ingress=[{"ports": [{"port": 443}, {"protocol": "UDP", "port": 15443}]}])], ["a"]),
+        ([policy(ingress=[{"ports": [{"port": "tls"}]}])], []),
+    ],
+)
+def test_policies_that_keep_others_networks_out(policies: list[dict[str, Any]], names: list[str]) -> None:
+    assert keeping_out(policies, {"app": "eastwest"}, 15443) == names
+
+
+@pytest.mark.parametrize(
+    ("spec", "address", "refused"),
+    [
+        ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]}, "192.0.2.7", False),
+        ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]}, "198.51.100.7", True),
+        ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.7/32"]}}]}]}, "192.0.2.7", True),
+        ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]}, None, False),
+        ({"policyTypes": ["Egress"]}, None, True),
+        ({"ingress": []}, None, False),
+    ],
+)
+def test_policies_that_keep_in(spec: dict[str, Any], address: str | None, refused: bool) -> None:
+    assert keeping_in([policy(**spec)], {}, 6443, address) == (["a"] if refused else [])
+
+
+# An API server that answers a review of rights, and says a time of its own.
+COMPANY = new_authority("company")
+TOKEN = "t0ken-t0ken-t0ken"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.tokens.append(str(self.headers["Authorization"]))
+        self._answer({"status": {"resourceRules": self.server.rules}})
+
+    def do_GET(self) -> None:
+        self._answer({})
+
+    def _answer(self, content: Any) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((datetime.now(UTC) + self.server.ahead).timestamp())
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    status, ahead = 200, timedelta(0)
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.rules: list[dict[str, Any]] = []
+        self.tokens: list[str] = []
+        pair = issue(COMPANY, "apiserver", names=["127.0.0.1"])
+        file = directory / "server.pem"
+        file.write_bytes(pair.certificate + pair.key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    @property
+    def address(self) -> str:
+        return f"https://127.0.0.1:{self.server_port}"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def operators(server: Server) -> Kubeconfig:
+    authority = base64.b64encode(COMPANY.certificate).decode()
+    text = minimal("east", {"server": server.address, "certificate-authority-data": authority}, {"token": "operator"})
+    return from_content(text, Asked())
+
+
+def secret_of(server: str, authority: bytes = COMPANY.certificate) -> dict[str, Any]:
+    text = for_account("east", server, authority.decode(), TOKEN)
+    return {"data": {"config": base64.b64encode(text.encode()).decode()}}
+
+
+def all_rules(without: str = "") -> list[dict[str, Any]]:
+    """Those that the library grants, as an API server lists them. without: a resource to leave out."""
+    return [_listed(rule) for rule in cluster_rules("east", Features()) if without not in rule.resources]
+
+
+def _listed(rule: Rule) -> dict[str, Any]:
+    names = {"resourceNames": list(rule.names)} if rule.names else {}
+    return {"apiGroups": [rule.group], "resources": list(rule.resources), "verbs": list(rule.verbs), **names}
+
+
+def asked(server: Server, secret: Any) -> Access:
+    return access(secret, operators(server), "east", Features())
+
+
+def test_istiods_own_token_is_asked_where_doctor_can_reach_its_api_server(server: Server) -> None:
+    server.rules = all_rules()
+    elsewhere = "https://192.0.2.1:6443"
+    assert asked(server, secret_of(elsewhere)) == Access(None, elsewhere, elsewhere)
+    assert server.tokens == [f"Bearer {TOKEN}"]
+
+
+def test_rights_that_lack_are_listed(server: Server) -> None:
+    server.rules = all_rules("tokenreviews")
+    found = asked(server, secret_of(server.address))
+    assert (found.cause, found.seen) == ("missing-rights", "it may not create tokenreviews.authentication.k8s.io")
+    server.rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    assert asked(server, secret_of(server.address)).cause is None
+
+
+def test_a_token_that_is_refused_is_told(server: Server) -> None:
+    server.status = 401
+    found = asked(server, secret_of(server.address))
+    assert found.cause == "token-refused"
+    assert TOKEN not in str(found)
+
+
+def test_no_token_goes_to_a_server_that_istiods_authority_does_not_verify(server: Server) -> None:
+    found = asked(server, secret_of(server.address, new_authority("other").certificate))
+    assert (found.cause, server.tokens) == ("unreachable", [])
+
+
+@pytest.mark.parametrize("data", [{}, {"config": ""}, {"config": "%%%"}, {"config": base64.b64encode(b"[]").decode()}])
+def test_a_kubeconfig_that_cannot_be_read_is_told(server: Server, data: dict[str, str]) -> None:
+    assert asked(server, {"data": data}).cause == "unreadable-kubeconfig"
+    assert asked(server, None).cause == "missing-kubeconfig"
+
+
+@pytest.mark.parametrize("by", [timedelta(0), timedelta(hours=2), timedelta(minutes=-3)])
+@pytest.mark.parametrize("status", [200, 403])
+def test_an_api_servers_clock_is_read_off_its_answers(server: Server, by: timedelta, status: int) -> None:
+    server.ahead, server.status = by, status
+    assert abs(ahead(ApiServer(operators(server))) - by) < timedelta(seconds=20)
