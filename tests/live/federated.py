@@ -53,6 +53,7 @@ def mesh_document(sandbox: Sandbox, tools: Tools, mesh: str) -> dict[str, Any]:
     document["controlPlane"]["cluster"]["kubeconfig"] = str(sandbox.kubeconfig)
     revision["host"] = f"istiod.{mesh}.sandbox.test"
     revision["exposure"] = {"sourceRanges": [f"{cluster.addresses.wan_address}/32"]}
+    revision["proxies"] = {"accessLog": {}}
     revision["charts"] = {**revision["charts"], "path": str(tools.charts)}
     membership["cluster"] = {"kubeconfig": str(sandbox.kubeconfig), "context": cluster.name}
     membership["access"] = {"apiServer": cluster.wan_server}

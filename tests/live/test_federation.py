@@ -85,6 +85,20 @@ def test_who_is_not_named_is_refused_at_the_gateway_until_named(meshes: Meshes) 
     answered(meshes, CALLER, 200)
 
 
+def test_the_gateway_logs_who_got_through_and_who_did_not(meshes: Meshes) -> None:
+    """By the one setting of the mesh's document, `accessLog`."""
+    answered(meshes, CALLER, 200)
+    answered(meshes, STRANGER, 403)
+
+    def logged() -> None:
+        lines = broken.kubectl(meshes, "west", "logs", "deployment/eastwest", "-n=mesh-west", "--tail=500").splitlines()
+        for answer in ('" 200 ', '" 403 '):
+            if not any(answer in line and HOST in line for line in lines):
+                raise NotObserved(f"no line of {answer.strip()}: {lines[-5:]}")
+
+    eventually(logged, seconds=45)
+
+
 def test_discovery_shows_both_and_who_imports_from_whom(meshes: Meshes) -> None:
     command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "discover", "--json"]
     options = ["--kubeconfig", str(meshes.sandbox.kubeconfig)]
