@@ -12,6 +12,7 @@ if __name__ == "__main__":
             hosted_mesh.ExternalControlPlane,
             hosted_mesh.ExternalDNSBridge,
             hosted_mesh.HostedMesh,
+            hosted_mesh.MeshDeployment,
             hosted_mesh.MeshFederation,
             hosted_mesh.MeshRoot,
             hosted_mesh.MeshTrust,

@@ -11,8 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pulumi_hosted_mesh.assembly.document import read_endpoint, read_mesh
+    from pulumi_hosted_mesh.assembly.document import read_deployment, read_endpoint, read_mesh
     from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh, HostedMeshArgs
+    from pulumi_hosted_mesh.assembly.mesh_deployment import MeshDeployment, MeshDeploymentArgs
     from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
     from pulumi_hosted_mesh.boundary.guard import data_plane_secret, declassify
     from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
         CoreDnsArgs,
         CrdsArgs,
         DataPlaneArgs,
+        DataPlaneTemplateArgs,
+        DeploymentArgs,
+        DeploymentClusterArgs,
         DnsBridgeArgs,
         DnsProviderArgs,
         EastWestGatewayArgs,
@@ -57,19 +61,23 @@ if TYPE_CHECKING:
         IstiodArgs,
         MembershipArgs,
         MeshArgs,
+        MeshTemplateArgs,
         NetworkPolicyArgs,
         OfferArgs,
         OfferedServiceArgs,
         OtherArgs,
+        OverrideArgs,
         PeerArgs,
         ProxiesArgs,
         ProxyResourcesArgs,
         ResourcesArgs,
         RevisionArgs,
+        RevisionTemplateArgs,
         Rfc2136Args,
         RootArgs,
         Route53Args,
         SchedulingArgs,
+        SelectionArgs,
         TolerationArgs,
         TrustArgs,
         WebhookArgs,
@@ -81,8 +89,9 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshRootArgs, MeshTrust, MeshTrustArgs, cacerts
 
 _HOMES: Final = {
-    "assembly.document": ("read_endpoint", "read_mesh"),
+    "assembly.document": ("read_deployment", "read_endpoint", "read_mesh"),
     "assembly.hosted_mesh": ("HostedMesh", "HostedMeshArgs"),
+    "assembly.mesh_deployment": ("MeshDeployment", "MeshDeploymentArgs"),
     "boundary.endpoint": ("ControlPlaneEndpoint",),
     "boundary.guard": ("data_plane_secret", "declassify"),
     "clusters.cluster": ("ControlPlaneCluster", "DataPlaneCluster"),
@@ -118,6 +127,9 @@ __all__ = [
     "DataPlaneCluster",
     "DataPlaneCrds",
     "DataPlaneCrdsArgs",
+    "DataPlaneTemplateArgs",
+    "DeploymentArgs",
+    "DeploymentClusterArgs",
     "DnsBridgeArgs",
     "DnsEdge",
     "DnsEdgeArgs",
@@ -147,16 +159,20 @@ __all__ = [
     "IstiodArgs",
     "MembershipArgs",
     "MeshArgs",
+    "MeshDeployment",
+    "MeshDeploymentArgs",
     "MeshFederation",
     "MeshFederationArgs",
     "MeshRoot",
     "MeshRootArgs",
+    "MeshTemplateArgs",
     "MeshTrust",
     "MeshTrustArgs",
     "NetworkPolicyArgs",
     "OfferArgs",
     "OfferedServiceArgs",
     "OtherArgs",
+    "OverrideArgs",
     "PeerArgs",
     "ProxiesArgs",
     "ProxyResourcesArgs",
@@ -164,10 +180,12 @@ __all__ = [
     "RemoteDataPlaneArgs",
     "ResourcesArgs",
     "RevisionArgs",
+    "RevisionTemplateArgs",
     "Rfc2136Args",
     "RootArgs",
     "Route53Args",
     "SchedulingArgs",
+    "SelectionArgs",
     "TolerationArgs",
     "TrustArgs",
     "WebhookArgs",
@@ -177,6 +195,7 @@ __all__ = [
     "cacerts",
     "data_plane_secret",
     "declassify",
+    "read_deployment",
     "read_dns_bridge",
     "read_endpoint",
     "read_mesh",

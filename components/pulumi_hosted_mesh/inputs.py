@@ -791,3 +791,129 @@ class DnsBridgeArgs(TypedDict):
     """What runs."""
     wait_until_ready: NotRequired[bool]
     """False does not wait for the Pods, nor notice that they do not start."""
+
+
+class RevisionTemplateArgs(TypedDict):
+    """A revision of each mesh's istiod; see the mesh document for what each field does."""
+
+    name: NotRequired[str]
+    """Istio's revision. An override's revision of the same name changes it, one of another name is added."""
+    host: NotRequired[str]
+    """DNS name of istiod, with `{cluster}` or `{mesh}` in it: no two meshes may have one name."""
+    exposure: NotRequired[ExposureArgs]
+    """How data planes reach it; by default a load balancer for the cluster's `sourceRanges`, which also replace those
+    given here. An override's exposure replaces this one whole."""
+    charts: NotRequired[ChartsArgs]
+    """Where Istio's charts and images come from, and their version."""
+    istiod: NotRequired[IstiodArgs]
+    """How many Pods, how large, where, and their settings."""
+    features: NotRequired[FeaturesArgs]
+    """What it may do beside the least; `dataPlane.access.features` grants each."""
+    proxies: NotRequired[ProxiesArgs]
+    """Settings of all proxies that it serves."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart on the control plane."""
+
+
+class DataPlaneTemplateArgs(TypedDict):
+    """What is made on each data plane; see the mesh document's memberships."""
+
+    namespaces: NotRequired[list[str]]
+    """Members: namespaces that are made there, labelled for sidecars of the first revision, and removed with the mesh
+    and all that is in them. Those that exist already are labelled by their owners (`injectionLabels`)."""
+    access: NotRequired[AccessArgs]
+    """What istiod may do there. `apiServer` and `certificateAuthority` are a cluster's, and `token` stays
+    `long-lived`."""
+    webhooks: NotRequired[WebhooksArgs]
+    """Injection and validation."""
+    gateways: NotRequired[list[GatewayArgs]]
+    """Gateways to run there; texts such as annotations may have `{cluster}` and `{mesh}` in them."""
+    cluster_domain: NotRequired[str]
+    """DNS domain of the cluster."""
+    crds: NotRequired[CrdsArgs]
+    """Istio's custom resource definitions."""
+    chart_values: NotRequired[dict[str, Any]]
+    """More values for the istiod chart with the remote profile."""
+
+
+class MeshTemplateArgs(TypedDict):
+    """A mesh without what is one cluster's alone. In its texts `{cluster}` and `{mesh}` stand for names."""
+
+    name: NotRequired[str]
+    """Each mesh's name, with `{cluster}` in it; by default `<deployment>-{cluster}`."""
+    trust_domain: NotRequired[str]
+    """Each mesh's trust domain; by default `{mesh}.mesh.local`."""
+    network: NotRequired[str]
+    """Istio's name of each cluster's network; by default `{mesh}`."""
+    trust: NotRequired[TrustArgs]
+    """Certificate authorities and lifetimes. Each mesh has a root of its own."""
+    revisions: NotRequired[list[RevisionTemplateArgs]]
+    """The revisions of istiod; the template needs one at least."""
+    tags: NotRequired[dict[str, str]]
+    """Names for revisions."""
+    data_plane: NotRequired[DataPlaneTemplateArgs]
+    """What is made on each data plane."""
+
+
+class DeploymentClusterArgs(TypedDict):
+    """A cluster that may get a mesh."""
+
+    name: str
+    """Its name, in names of meshes too; unique."""
+    labels: NotRequired[dict[str, str]]
+    """What `select` chooses by."""
+    cluster: NotRequired[DataPlaneCluster]
+    """Where it is."""
+    api_server: NotRequired[pulumi.Input[str]]
+    """Address of its API server as istiod's Pods reach it, `https://HOST:PORT`; by default the kubeconfig's."""
+    certificate_authority: NotRequired[pulumi.Input[str]]
+    """PEM certificates that verify that address; by default the kubeconfig's."""
+    source_ranges: NotRequired[list[str]]
+    """Addresses under which its nodes and its API server leave: who may connect to its istiod, in CIDR form."""
+
+
+class SelectionArgs(TypedDict):
+    """Which clusters get a mesh: those that are named, and those that have all of the labels."""
+
+    names: NotRequired[list[str]]
+    """Names of clusters."""
+    labels: NotRequired[dict[str, str]]
+    """Labels with their values. They must match a cluster: a typing error here would remove every mesh."""
+
+
+class OverrideArgs(TypedDict):
+    """What differs in some clusters: only what is given. Mappings are merged with the template's, revisions by their"""
+
+    name: NotRequired[str]
+    """Each mesh's name, with `{cluster}` in it; by default `<deployment>-{cluster}`."""
+    trust_domain: NotRequired[str]
+    """Each mesh's trust domain; by default `{mesh}.mesh.local`."""
+    network: NotRequired[str]
+    """Istio's name of each cluster's network; by default `{mesh}`."""
+    trust: NotRequired[TrustArgs]
+    """Certificate authorities and lifetimes. Each mesh has a root of its own."""
+    revisions: NotRequired[list[RevisionTemplateArgs]]
+    """The revisions of istiod; the template needs one at least."""
+    tags: NotRequired[dict[str, str]]
+    """Names for revisions."""
+    data_plane: NotRequired[DataPlaneTemplateArgs]
+    """What is made on each data plane."""
+    clusters: list[str]
+    """Names of the clusters; each must be chosen."""
+
+
+class DeploymentArgs(TypedDict):
+    """One template of a mesh for many clusters: each gets a mesh of its own, all have one control plane's cluster."""
+
+    name: str
+    """Begins the meshes' names, `<name>-<cluster>`."""
+    control_plane: NotRequired[ControlPlaneArgs]
+    """The control plane's cluster, the same for all, and the NetworkPolicy of each mesh's namespace there."""
+    template: MeshTemplateArgs
+    """What each mesh is."""
+    clusters: list[DeploymentClusterArgs]
+    """The clusters that there are. Their order says nothing."""
+    select: NotRequired[SelectionArgs]
+    """Which of them get a mesh; by default all."""
+    overrides: NotRequired[list[OverrideArgs]]
+    """What differs where; of two for one cluster the later wins."""

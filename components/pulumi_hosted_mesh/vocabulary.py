@@ -77,6 +77,7 @@ TYPE_REMOTE_DATA_PLANE: Final = f"{PACKAGE}:index:RemoteDataPlane"
 TYPE_ISTIOD: Final = f"{PACKAGE}:index:IstiodRevision"
 TYPE_MESH_FEDERATION: Final = f"{PACKAGE}:index:MeshFederation"
 TYPE_HOSTED_MESH: Final = f"{PACKAGE}:index:HostedMesh"
+TYPE_MESH_DEPLOYMENT: Final = f"{PACKAGE}:index:MeshDeployment"
 TYPE_DNS_EDGE: Final = f"{PACKAGE}:index:DnsEdge"
 TYPE_EXTERNAL_DNS_BRIDGE: Final = f"{PACKAGE}:index:ExternalDNSBridge"
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMeshArgs
+from pulumi_hosted_mesh.assembly.mesh_deployment import MeshDeploymentArgs
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.inputs import EndpointArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -28,6 +31,25 @@ def read_mesh(path: str | Path) -> HostedMeshArgs:
         _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD),
         [_from_file(one.cluster, _field(position)) for position, one in enumerate(mesh.memberships)],
     )
+
+
+def read_deployment(path: str | Path) -> MeshDeploymentArgs:
+    """The arguments of a MeshDeployment from a deployment document, a YAML file. Raises: InvalidInputError.
+
+    The kubeconfigs of clusters that are not chosen are not read.
+    """
+    deployment = read_file(Deployment, Path(path))
+    arguments: dict[str, Any] = deployment.model_dump(exclude_unset=True, exclude={"control_plane", "clusters"})
+    rest = deployment.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
+    arguments["control_plane"] = {**rest, "cluster": _from_file(deployment.control_plane.cluster, CONTROL_PLANE_FIELD)}
+    used = {one.cluster.name for one in planned(deployment)}
+    arguments["clusters"] = []
+    for position, one in enumerate(deployment.clusters):
+        given = one.model_dump(exclude_unset=True, exclude={"cluster"})
+        if one.name in used:
+            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster")
+        arguments["clusters"].append(given)
+    return cast(MeshDeploymentArgs, arguments)
 
 
 def read_endpoint(path: str | Path) -> EndpointArgs:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 import yaml
 
+from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.cli.check_webhooks import check_webhooks
 from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.doctor import doctor
@@ -26,6 +27,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -42,6 +44,7 @@ class Kind(StrEnum):
     MESH = "mesh"
     DATA_PLANE = "data-plane"
     ENDPOINT = "endpoint"
+    DEPLOYMENT = "deployment"
     FEDERATION = "federation"
     OFFER = "offer"
     DNS = "dns"
@@ -69,6 +72,9 @@ def validate(
             federation = read_file(Federation, document)
             peers = ", ".join(sorted(one.mesh for one in federation.peers))
             print(f"{document}: federation {federation.name} of {peers}")
+        elif kind is Kind.DEPLOYMENT:
+            for one in planned(read_file(Deployment, document)):
+                print(f"{document}: {one.cluster.name} gets mesh {one.mesh.name}, trust domain {one.mesh.domain}")
         elif kind is Kind.OFFER:
             offer = read_file(Offer, document)
             print(f"{document}: {len(offer.services)} services that {offer.mesh} offers")

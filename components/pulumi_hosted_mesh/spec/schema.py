@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pulumi_hosted_mesh.spec import typed_dicts
 from pulumi_hosted_mesh.spec.cluster import ClusterBase
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre, DnsEdgeSide
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
@@ -81,6 +82,12 @@ def offer_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, **schema, "title": "Offer of a peer"}
 
 
+def deployment_schema() -> dict[str, Any]:
+    """JSON Schema of a deployment's document."""
+    schema = _schema_of(Deployment)
+    return {"$schema": DIALECT, **schema, "title": "Deployment document"}
+
+
 def dns_schema() -> dict[str, Any]:
     """JSON Schema of the DNS bridge's document."""
     schema = _schema_of(DnsBridge)
@@ -118,6 +125,7 @@ SCHEMAS = {
     HERE / "endpoint.schema.json": endpoint_schema,
     HERE / "federation.schema.json": federation_schema,
     HERE / "offer.schema.json": offer_schema,
+    HERE / "deployment.schema.json": deployment_schema,
     HERE / "dns.schema.json": dns_schema,
     HERE / "stack.schema.json": stack_schema,
 }

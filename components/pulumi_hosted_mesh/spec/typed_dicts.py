@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import Access, DataPlane, DataPlaneSettings
+from pulumi_hosted_mesh.spec.deployment import Deployment, DeploymentCluster
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import ExternalExposure, LoadBalancerExposure
@@ -25,7 +26,7 @@ from pulumi_hosted_mesh.spec.load import models_in
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 INPUTS = Path(__file__).parent.parent / "inputs.py"
-ROOTS: tuple[type[BaseModel], ...] = (Mesh, DataPlane, EndpointDocument, Federation, Offer, DnsBridge)
+ROOTS: tuple[type[BaseModel], ...] = (Mesh, DataPlane, EndpointDocument, Federation, Offer, DnsBridge, Deployment)
 HEAD = '''"""The documents as TypedDicts, for programs. Written by `hosted-mesh schema --write`; see `spec.typed_dicts`.
 
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
@@ -42,6 +43,8 @@ INPUT = {
     (Access, "api_server"),
     (Access, "certificate_authority"),
     (EndpointDocument, "root_certificate"),
+    (DeploymentCluster, "api_server"),
+    (DeploymentCluster, "certificate_authority"),
 }
 LENGTH = 120
 
@@ -100,7 +103,7 @@ def _docstring(description: str) -> list[str]:
 
 def _written(model: type[BaseModel], name: str, annotation: Any) -> str:
     if name == "cluster":
-        return "DataPlaneCluster" if issubclass(model, DataPlaneSettings) else "ControlPlaneCluster"
+        return "DataPlaneCluster" if issubclass(model, DataPlaneSettings | DeploymentCluster) else "ControlPlaneCluster"
     written = _type(annotation)
     return f"pulumi.Input[{written}]" if (model, name) in INPUT else written
 

@@ -43,6 +43,7 @@ COMPONENTS_OF_THE_PACKAGE = (
     "ExternalControlPlane",
     "ExternalDNSBridge",
     "HostedMesh",
+    "MeshDeployment",
     "MeshFederation",
     "MeshRoot",
     "MeshTrust",

@@ -11,7 +11,7 @@ from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.boundary import ownership
 
 ROOT = Path(__file__).parents[3]
-BOTH_SIDES = {f"{vocabulary.PACKAGE}:index:HostedMesh"}
+BOTH_SIDES = {f"{vocabulary.PACKAGE}:index:{name}" for name in ("HostedMesh", "MeshDeployment")}
 
 
 def test_every_component_has_one_owner() -> None:

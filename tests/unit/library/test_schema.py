@@ -11,6 +11,7 @@ import pytest
 import yaml
 from pulumi_hosted_mesh.spec import schema, typed_dicts
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -21,7 +22,10 @@ ROOT = Path(__file__).parents[3]
 STACK_FILES = sorted(ROOT.glob("stacks/Pulumi.*.yaml"))
 MESH_FILES = [*sorted(ROOT.glob("stacks/*.mesh.yaml")), *sorted(ROOT.glob("examples/**/mesh.yaml"))]
 DATA_PLANE_FILES = sorted(ROOT.glob("stacks/example*.data-plane.yaml"))
+DEPLOYMENT_FILES = sorted(ROOT.glob("examples/**/deployment.yaml"))
 DOCUMENTS = [(path, Mesh) for path in MESH_FILES] + [(path, DataPlane) for path in DATA_PLANE_FILES]
+DOCUMENTS += [(path, Deployment) for path in DEPLOYMENT_FILES]
+SCHEMA_OF = {Mesh: schema.mesh_schema, DataPlane: schema.data_plane_schema, Deployment: schema.deployment_schema}
 
 
 @pytest.mark.parametrize("path", schema.SCHEMAS, ids=lambda path: path.name)
@@ -50,7 +54,7 @@ def test_stack_files_fit(path: Path) -> None:
 @pytest.mark.parametrize(("path", "model"), DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path, _ in DOCUMENTS])
 def test_documents_fit(path: Path, model: type[Model]) -> None:
     content = yaml.safe_load(path.read_text())
-    jsonschema.validate(content, schema.mesh_schema() if model is Mesh else schema.data_plane_schema())
+    jsonschema.validate(content, SCHEMA_OF[model]())
     read(model, content)
 
 
@@ -59,7 +63,9 @@ def test_the_readmes_document_is_whole() -> None:
     read_text(Mesh, text, "README.md")
 
 
-@pytest.mark.parametrize("path", [*STACK_FILES, *MESH_FILES, *DATA_PLANE_FILES], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*STACK_FILES, *MESH_FILES, *DATA_PLANE_FILES, *DEPLOYMENT_FILES], ids=lambda path: path.name
+)
 def test_editors_find_the_schema(path: Path) -> None:
     first = path.read_text().splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema=")
@@ -67,7 +73,8 @@ def test_editors_find_the_schema(path: Path) -> None:
 
 
 def test_every_field_is_described() -> None:
-    for name, definition in schema.mesh_schema()["$defs"].items():
+    definitions = schema.mesh_schema()["$defs"] | schema.deployment_schema()["$defs"]
+    for name, definition in definitions.items():
         assert definition.get("description"), name
         for field, part in definition.get("properties", {}).items():
             assert part.get("description"), f"{name}.{field}"

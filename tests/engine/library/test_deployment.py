@@ -1,0 +1,94 @@
+"""One template on two data planes, on the real engine: a cluster more touches nothing of the others."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox import clusters
+from sandbox.clusters import Sandbox, Topology
+from sandbox.deployment import POLICY_PACK
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import EXAMPLE, Api, Project, name_of
+from tests.support.waiting import eventually
+
+PROGRAM = EXAMPLE.with_name("many_clusters")
+
+
+@pytest.fixture
+def three(tmp_path: Path, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
+    """A control plane's API server and two data planes', without nodes."""
+    state = tmp_path / "sandbox"
+    try:
+        yield clusters.up(state, tools, progress, topology=Topology.of(3), nodes=False)
+    finally:
+        clusters.down(state)
+
+
+def document(tools: Tools, **fields: Any) -> dict[str, Any]:
+    """The example's, for the pinned charts, clusters without nodes, and an end that leaves nothing."""
+    found: dict[str, Any] = yaml.safe_load((PROGRAM / "deployment.yaml").read_text())
+    template = found["template"]
+    template["revisions"][0] |= {"charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
+    template["trust"] = {"root": {"protect": False}}
+    template["dataPlane"]["crds"] = {"keepOnDestroy": False}
+    return {**found, **fields}
+
+
+def test_a_cluster_joins_and_leaves_alone(tmp_path: Path, three: Sandbox, tools: Tools) -> None:
+    program = tmp_path / "example"
+    shutil.copytree(PROGRAM, program)
+    stack = Project.make(tmp_path / "project", three, tools, program).stack("fleet", {})
+
+    def write(**fields: Any) -> None:
+        (program / "deployment.yaml").write_text(yaml.safe_dump(document(tools, **fields)))
+
+    apis = {name: Api(cluster, tools) for name, cluster in three.clusters.items()}
+    before = {name: api.stored() for name, api in apis.items()}
+    write(select={"names": ["berlin"]}, overrides=[])
+    stack.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+    assert stack.outputs()["meshes"] == {"berlin": "fleet-berlin"}
+
+    write()
+    steps = stack.preview()
+    changed = {name_of(one["urn"]): one["op"] for one in steps if one["op"] != "same"}
+    # The deployment itself is registered anew with its outputs, which are not compared.
+    assert set(changed.values()) == {"create"}
+    assert len(changed) > 40
+    assert [name for name in changed if not name.startswith("fleet-tokyo")] == []
+    assert [one["urn"] for one in steps if "fleet-berlin" in one["urn"] and one["op"] != "same"] == []
+
+    stack.up()
+    assert stack.outputs()["trust domains"] == {
+        "berlin": "fleet-berlin.mesh.local",
+        "tokyo": "fleet-tokyo.mesh.local",
+    }
+    for cluster, place in (("data-plane", "berlin"), ("data-plane-2", "tokyo")):
+        labels = apis[cluster].get("namespace", "bookinfo")["metadata"]["labels"]
+        assert labels["hosted-mesh.io/mesh"] == f"fleet-{place}"
+        apis["control-plane"].get("deployment", "istiod", "-n", f"mesh-fleet-{place}")
+    assert stack.up().summary().keys() == {"unchanged"}
+
+    write(select={"labels": {"tier": "prodution"}})
+    refused = stack.run("preview")
+    assert refused.code != 0
+    assert "select.labels: matches none of the clusters (tier: prodution)" in refused.text
+    assert "Traceback" not in refused.text
+
+    write(select={"names": ["berlin"]}, overrides=[])
+    assert stack.up().summary().keys() == {"deleted", "unchanged"}
+    assert apis["control-plane"].kubectl("get", "namespace", "mesh-fleet-tokyo").code != 0
+    stack.destroy()
+
+    def left() -> dict[str, list[str]]:
+        found = {name: sorted(api.stored() ^ before[name]) for name, api in apis.items()}
+        return {name: keys for name, keys in found.items() if keys}
+
+    # A cluster takes away by itself, a moment later, what it made for something: an APIService of a CRD, for one.
+    eventually(lambda: left() == {}, seconds=60)

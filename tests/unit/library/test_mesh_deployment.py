@@ -1,0 +1,106 @@
+"""MeshDeployment as a program registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+import pytest
+import yaml
+from pulumi_kubernetes.helm import v4 as helm
+
+from tests.unit.library.program import Registered, run
+from tests.unit.library.test_hosted_mesh import kubeconfig, repeated
+
+EXAMPLE = Path(__file__).parents[3] / "examples/many_clusters/deployment.yaml"
+
+
+@pytest.fixture(autouse=True)
+def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
+
+    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
+        opts.transforms = None
+        return made(name, args, opts)
+
+    made = helm.Chart
+    monkeypatch.setattr(helm, "Chart", untransformed)
+
+
+def example(directory: Path, change: Callable[[dict[str, Any]], object] = lambda _: None) -> Path:
+    """The example's document, with kubeconfigs of clusters where nobody answers."""
+    document: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())
+    for port, part in enumerate([document["controlPlane"], *document["clusters"]], 1):
+        config = directory / f"config-{port}"
+        config.write_text(kubeconfig(f"https://127.0.0.1:{port}"))
+        if "cluster" in part:
+            part["cluster"] = {"kubeconfig": str(config), "identity": f"it-{port}"}
+    change(document)
+    file = directory / "deployment.yaml"
+    file.write_text(yaml.safe_dump(document))
+    return file
+
+
+def registered(file: Path, into: list[Registered] | None = None) -> list[Registered]:
+    return run(lambda: hosted_mesh.MeshDeployment("fleet", hosted_mesh.read_deployment(file)), preview=True, into=into)
+
+
+def test_each_chosen_cluster_has_a_mesh_below_the_deployment(tmp_path: Path) -> None:
+    found = registered(example(tmp_path))
+    assert repeated(found) == []
+    meshes = {one.name: one.parent for one in found if one.type == "hosted-mesh:index:HostedMesh"}
+    assert meshes == {"fleet-berlin": "fleet", "fleet-tokyo": "fleet"}
+    assert not [one.name for one in found if "workshop" in one.name]
+    providers = {one.name: one.inputs["clusterIdentifier"] for one in found if "providers:kubernetes" in one.type}
+    assert providers["fleet-control-plane-cluster"] == "control-plane-it-1"
+    assert providers["fleet-tokyo-data-plane-cluster"] == "data-plane-it-3"
+
+
+def test_members_are_made_in_their_own_cluster_and_labelled_for_sidecars(tmp_path: Path) -> None:
+    found = {one.name: one for one in registered(example(tmp_path)) if one.type == "kubernetes:core/v1:Namespace"}
+    for place in ("berlin", "tokyo"):
+        member = found[f"fleet-{place}-namespace-bookinfo"]
+        assert member.provider == f"fleet-{place}-data-plane-cluster"
+        labels = member.inputs["metadata"]["labels"]
+        assert labels["istio-injection"] == "enabled"
+        assert labels["hosted-mesh.io/mesh"] == f"fleet-{place}"
+
+
+def test_an_override_reaches_its_cluster_alone(tmp_path: Path) -> None:
+    charts = [one for one in registered(example(tmp_path)) if one.inputs.get("chart") == "istiod"]
+    lifetimes = {
+        one.name: one.inputs["values"]["env"]["DEFAULT_WORKLOAD_CERT_TTL"]
+        for one in charts
+        if "env" in one.inputs["values"]
+    }
+    assert lifetimes == {"fleet-berlin-istiod": "24h", "fleet-tokyo-istiod": "12h"}
+
+
+SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "one cluster under two names": (
+        lambda it: it["clusters"][1].update(cluster=dict(it["clusters"][0]["cluster"])),
+        "clusters[1].cluster: has the same API server as berlin",
+    ),
+    "no kubeconfig": (lambda it: it["clusters"][0].pop("cluster"), "clusters[0].cluster: is required"),
+    "charts that are missing": (
+        lambda it: it["template"]["revisions"][0].update(charts={"path": "/"}),
+        "charts.path: has no chart",
+    ),
+    "the control plane's cluster": (
+        lambda it: it["clusters"][1].update(cluster=dict(it["controlPlane"]["cluster"])),
+        "has the same API server as ControlPlaneCluster",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_nothing_is_made_of_what_cannot_be_used(case: str, tmp_path: Path) -> None:
+    spoil, words = SPOILED[case]
+    found: list[Registered] = []
+    with pytest.raises(hosted_mesh.InvalidInputError) as refused:
+        registered(example(tmp_path, spoil), found)
+    assert words in str(refused.value)
+    assert {one.type for one in found} <= {"hosted-mesh:index:MeshDeployment"}
