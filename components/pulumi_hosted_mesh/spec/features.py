@@ -121,10 +121,11 @@ FEATURES: Final = (
         # the same mesh, and whatever asks who is there gets no answer. Other meshes have another authority.
         off={"PILOT_ENABLE_XDS_IDENTITY_CHECK": "false"},
         on={"PILOT_ENABLE_XDS_IDENTITY_CHECK": "true"},
-        cost="istiod reads every Secret of the cluster: its informer is cluster-wide, so Roles per namespace would not "
-        "do",
+        cost="istiod reads every Secret and ConfigMap of the cluster: its informers are cluster-wide, so Roles per "
+        "namespace would not do",
         cluster_rules=(
-            Rule("", ("secrets",), READ),
+            # ConfigMaps too, for authorities' certificates: pilot/pkg/credentials/kube/multicluster.go waits for both.
+            Rule("", ("secrets", "configmaps"), READ),
             # Whether a gateway's ServiceAccount may read the Secret that it names.
             Rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
         ),

@@ -429,6 +429,12 @@ def test_a_tag_is_a_webhook_of_its_own_that_calls_the_revision() -> None:
     assert endpoint(tagged).injection_labels == {"istio-injection": "enabled"}
 
 
+def test_gateways_certificates_need_configmaps_too() -> None:
+    """Without either of both istiod's informers never sync, and it is never ready."""
+    rules = rights.cluster_rules("demo", Features(gateway_certificates=True))
+    assert [rule.verbs for rule in rules if rule.resources == ("secrets", "configmaps")] == [("list", "watch")]
+
+
 def test_istiod_has_no_right_to_secrets_and_none_by_wildcard() -> None:
     rules = [*rights.cluster_rules("demo", Features()), *rights.namespace_rules(Features())]
     for rule in rules:
