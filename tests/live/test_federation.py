@@ -152,6 +152,7 @@ BROKEN: list[tuple[Breaking, str, str]] = [
     (diagnosed.another_token, "access of istiod of east", "token-refused"),
     (diagnosed.fewer_rights, "access of istiod of east", "missing-rights"),
     (diagnosed.another_bundle, "webhooks of revision default", "wrong-ca-bundle"),
+    (diagnosed.west_lets_nobody_in, "port 15443 of the gateway of west", "time-out"),
     (diagnosed.proxy_of_a_revision_that_is_gone, "proxies in namespace default", "unknown-revision"),
 ]
 

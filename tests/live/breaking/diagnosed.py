@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
-from tests.live.breaking.federation import Breaking, kubectl, stored
+from tests.live.breaking.federation import Breaking, kubectl, patched, stored
 from tests.live.federated import Meshes, cacerts
 from tests.support.authorities import Authority, pem
 from tests.support.waiting import eventually
@@ -128,6 +128,12 @@ def no_istiod(meshes: Meshes) -> Iterator[None]:
     finally:
         scale(1)
         eventually(lambda: ready() == "1", "istiod is there again")
+
+
+def west_lets_nobody_in(meshes: Meshes) -> AbstractContextManager[None]:
+    """The load balancer of west's gateway takes connections from one address alone, which is nobody's."""
+    change, back = ({"spec": {"loadBalancerSourceRanges": one}} for one in (["192.0.2.1/32"], None))
+    return patched("service", "eastwest", change, back, "west")(meshes)
 
 
 def policy_before_the_gateway(meshes: Meshes) -> AbstractContextManager[None]:
