@@ -13,11 +13,11 @@ from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
 from sandbox.clusters import Sandbox
 
 PROGRAM = """
-import dataclasses, json, sys
+import json, sys
 from pulumi_hosted_mesh.operations.doctor.connection import reached, resolved
 for line in sys.stdin:
     function, arguments = json.loads(line)
-    found = resolved(*arguments) if function == "resolve" else dataclasses.asdict(reached(*arguments))
+    found = resolved(*arguments) if function == "resolve" else vars(reached(*arguments))
     print(json.dumps(found), flush=True)
 """
 

@@ -78,7 +78,9 @@ def answering(answer: Any) -> Iterator[int]:
 
 
 def look(port: int, root: Authority = ROOT) -> Reached:
-    return reached(["127.0.0.1"], port, HOST, root_of(root))
+    found = reached(["127.0.0.1"], port, HOST, root_of(root))
+    assert found is not None
+    return found
 
 
 def test_a_gateway_is_known_by_its_certificate_without_one_of_the_caller(tmp_path: Path) -> None:
@@ -99,12 +101,18 @@ def test_who_does_not_speak_tls_or_does_not_answer_is_told_by_how() -> None:
     with answering(lambda plain: plain.close()) as port:
         assert look(port).cause == "no-tls"
     assert look(port).cause == "refused"
-    assert reached([], 15443, HOST, root_of(ROOT)).cause == "unreachable"
+    assert reached([], 15443, HOST, root_of(ROOT)) == Reached("unreachable", "there is no address")
+
+
+@pytest.mark.parametrize("root", ["nonsense", "", "Zertifikat für niemanden"])
+def test_with_a_root_that_is_none_nothing_is_said_of_ports(root: str) -> None:
+    assert reached(["127.0.0.1"], 1, HOST, root) is None
 
 
 def test_of_several_addresses_the_one_that_fails_is_told(tmp_path: Path) -> None:
     with gateway(tmp_path) as port:
         found = reached(["127.0.0.1", "127.0.0.9"], port, HOST, root_of(ROOT))
+    assert found is not None
     assert (found.cause, found.seen) == ("refused", f"nothing listens at 127.0.0.9:{port}")
 
 

@@ -26,7 +26,7 @@ class Reached:
 
 
 Resolve = Callable[[str], tuple[str, ...]]
-Reach = Callable[[Sequence[str], int, str, str], Reached]
+Reach = Callable[[Sequence[str], int, str, str], Reached | None]
 
 
 def resolved(host: str) -> tuple[str, ...]:
@@ -37,25 +37,28 @@ def resolved(host: str) -> tuple[str, ...]:
         return ()
 
 
-def reached(addresses: Sequence[str], port: int, server_name: str, root: str) -> Reached:
-    """The first address at which something is wrong, else the last.
+def reached(addresses: Sequence[str], port: int, server_name: str, root: str) -> Reached | None:
+    """The first address at which something is wrong, else the last. None if the root is no certificate.
 
     The gateway shows its certificate before it asks for the caller's (TLS 1.3), so none is needed here.
     server_name: of a host that is exported there, without which the gateway has nothing to answer with. root: PEM.
     """
-    found = Reached("unreachable", "there is no address")
+    found: Reached | None = Reached("unreachable", "there is no address")
     for address in addresses:
         found = _reached(address, port, server_name, root)
-        if found.cause is not None:
+        if found is None or found.cause is not None:
             break
     return found
 
 
-def _reached(address: str, port: int, server_name: str, root: str) -> Reached:
+def _reached(address: str, port: int, server_name: str, root: str) -> Reached | None:
     where = f"{address}:{port}"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # Istio's certificates have no host names
-    context.load_verify_locations(cadata=root)
+    try:
+        context.load_verify_locations(cadata=root)
+    except (ssl.SSLError, ValueError, TypeError):
+        return None
     try:
         with socket.create_connection((address, port), SECONDS) as plain:
             return _shown(context, plain, server_name, where)

@@ -71,7 +71,7 @@ class Observed:
     policies: tuple[Manifest, ...]
     root: str | None
     resolved: Mapping[str, tuple[str, ...]]
-    reached: Mapping[str, Reached]
+    reached: Mapping[str, Reached | None]
     proxies: Proxies
     revisions: frozenset[str]
     clocks: Mapping[str, timedelta]
