@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
@@ -23,18 +25,24 @@ def diagnosis(
     soon: timedelta = timedelta(days=30),
     clock_is_ahead: timedelta = timedelta(0),
     of_the_control_plane: bool = True,
+    configs: Sequence[Kubeconfig] = (),
 ) -> dict[str, str]:
-    """What doctor finds wrong, by check. given: the document, by default the federation's."""
+    """What doctor finds wrong, by check. given: the document, by default the federation's.
+
+    configs: of the data plane and of the control plane; by default the administrators'.
+    """
     document = read(Federation, given or federation(f"{NAMESPACE}/{CALLER}"))
     offers, endpoint = with_declared(document, []), meshes.endpoint(mesh)
     clusters = [meshes.cluster(mesh), *([meshes.sandbox.control_plane] if of_the_control_plane else [])]
-    configs = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
+    own = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
+    data_plane, control_plane = [*(configs or own), None][:2]
+    assert data_plane is not None
     observed = observe(
         document,
         mesh,
         offers,
-        configs[0],
-        configs[1] if of_the_control_plane else None,
+        data_plane,
+        control_plane,
         endpoint,
         meshes.between.here(),
         lambda: datetime.now(UTC) + clock_is_ahead,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
@@ -23,10 +24,12 @@ from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
 from tests.live.breaking import diagnosed
 from tests.live.breaking import federation as broken
+from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import Breaking
 from tests.live.diagnosis import diagnosis
-from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation, gateway_address
-from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation
+from tests.live.limited import EVERYWHERE, OF_THE_CONTROL_PLANE, THERE, limited
+from tests.support.authorities import Authority, pem
 
 LABEL = "hosted-mesh.io/federation"
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
@@ -130,37 +133,23 @@ def test_doctor_finds_nothing_wrong_with_what_works(meshes: Meshes) -> None:
     assert {mesh: diagnosis(meshes, mesh) for mesh in PLACES} == {"east": {}, "west": {}}
 
 
-ELSEWHERE = {"spec": {"endpoints": [{"address": "elsewhere.sandbox.test", "ports": {"http": 15443}}]}}
-GATEWAY = {"address": gateway_address("west"), "ports": {"http": 15443}, "locality": "sandbox/b"}
-
-
-BROKEN: list[tuple[Breaking, str, str]] = [
-    (broken.without("serviceentry", broken.ENTRY), f"ServiceEntry {broken.ENTRY} in", "missing-service-entry"),
-    (broken.without("destinationrule", broken.ENTRY), f"DestinationRule {broken.ENTRY} in", "missing-destination-rule"),
-    (broken.without("authorizationpolicy", "shops"), "AuthorizationPolicy shops in", "missing-authorization-policy"),
-    (broken.left_behind, "ServiceEntry shops-old.example.com in", "stale-service-entry"),
-    (
-        broken.patched("serviceentry", broken.ENTRY, ELSEWHERE, {"spec": {"endpoints": [GATEWAY]}}),
-        f"ServiceEntry {broken.ENTRY} in",
-        "wrong-address",
-    ),
-    (broken.no_address, "gateway eastwest in", "no-address"),
-    (broken.no_cacerts, "Secret cacerts in", "missing-cacerts"),
-    (diagnosed.another_key, "Secret cacerts in", "mismatched-cacerts"),
-    (diagnosed.authority_until(NOW - DAY), "Secret cacerts in", "expired"),
-    (diagnosed.authority_until(NOW + 9 * DAY), "Secret cacerts in", "ends-soon"),
-    (diagnosed.another_token, "access of istiod of east", "token-refused"),
-    (diagnosed.fewer_rights, "access of istiod of east", "missing-rights"),
-    (diagnosed.another_bundle, "webhooks of revision default", "wrong-ca-bundle"),
-    (diagnosed.west_lets_nobody_in, "port 15443 of the gateway of west", "time-out"),
-    (diagnosed.proxy_of_a_revision_that_is_gone, "proxies in namespace default", "unknown-revision"),
-]
-
-
-@pytest.mark.parametrize(("breaking", "check", "cause"), BROKEN, ids=[f"{check}-{cause}" for _, check, cause in BROKEN])
+@pytest.mark.parametrize(("breaking", "check", "cause"), CASES, ids=[f"{check}-{cause}" for _, check, cause in CASES])
 def test_doctor_names_exactly_what_is_broken(meshes: Meshes, breaking: Breaking, check: str, cause: str) -> None:
     with breaking(meshes):
         names_only(meshes, check, cause)
+
+
+def test_the_rights_that_doctors_page_says_suffice(meshes: Meshes) -> None:
+    with (
+        limited(meshes, "east", "mesh-east", EVERYWHERE, THERE) as data_plane,
+        limited(meshes, None, "mesh-east", {}, OF_THE_CONTROL_PLANE) as control_plane,
+    ):
+        assert diagnosis(meshes, "east", configs=[data_plane, control_plane]) == {}
+    with (
+        limited(meshes, "east", "mesh-east", EVERYWHERE, {**THERE, "list": []}) as less,
+        pytest.raises(UnreachableError, match=r"networkpolicies\S* is forbidden"),
+    ):
+        diagnosis(meshes, "east", configs=[less])
 
 
 def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **options: Any) -> None:
