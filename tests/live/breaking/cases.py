@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.live.breaking import diagnosed
 from tests.live.breaking import federation as broken
 from tests.live.breaking.federation import Breaking
-from tests.live.federated import gateway_address
+from tests.live.federated import NAMESPACE, gateway_address
 from tests.support.authorities import DAY, NOW
 
 ELSEWHERE = {"spec": {"endpoints": [{"address": "elsewhere.sandbox.test", "ports": {"http": 15443}}]}}
@@ -32,4 +32,5 @@ CASES: list[tuple[Breaking, str, str]] = [
     (diagnosed.another_bundle, "webhooks of revision default", "wrong-ca-bundle"),
     (diagnosed.west_lets_nobody_in, "port 15443 of the gateway of west", "time-out"),
     (diagnosed.proxy_of_a_revision_that_is_gone, "proxies in namespace default", "unknown-revision"),
+    (diagnosed.proxy_that_does_not_find_istiod, f"proxies in namespace {NAMESPACE}", "not-ready"),
 ]

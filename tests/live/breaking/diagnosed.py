@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.live.breaking.federation import Breaking, kubectl, patched, stored
-from tests.live.federated import Meshes, cacerts
+from tests.live.federated import NAMESPACE, Meshes, cacerts, programs
 from tests.support.authorities import Authority, pem
 from tests.support.waiting import eventually
 
@@ -142,6 +142,18 @@ def policy_before_the_gateway(meshes: Meshes) -> AbstractContextManager[None]:
     metadata = {"name": "closed", "namespace": "mesh-west"}
     manifest = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
     return created(meshes, "west", manifest)
+
+
+@contextmanager
+def proxy_that_does_not_find_istiod(meshes: Meshes) -> Iterator[None]:
+    """A program of east's whose proxy is told of an istiod at a name that nobody has."""
+    *_, deployment = programs(("lost",))
+    told = {"proxy.istio.io/config": json.dumps({"discoveryAddress": "istiod.nowhere.sandbox.test:15012"})}
+    template = deployment["spec"]["template"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {**template["spec"], "serviceAccountName": "default"}}
+    metadata = {"name": "lost", "namespace": NAMESPACE, "labels": {"app": "lost"}, "annotations": told}
+    with created(meshes, "east", {**pod, "metadata": metadata}):
+        yield
 
 
 def proxy_of_a_revision_that_is_gone(meshes: Meshes) -> AbstractContextManager[None]:

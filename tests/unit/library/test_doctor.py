@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from pulumi_hosted_mesh.operations.doctor.access import Access
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -82,7 +82,7 @@ def well(what: Manifest | None = None) -> Observed:
             f"eastwest.{mesh}.example.com": Reached(None, "192.0.2.7:15443", known.peer(mesh).gateway_identity)
             for mesh in ("east", "west")
         },
-        proxies=Counter({("books", "default"): 2}),
+        proxies=(Proxy("books", "page-1", "page", "default", True), Proxy("books", "new-1", "new", "canary", None)),
         revisions=frozenset({"default", "canary"}),
         clocks={"data plane": timedelta(seconds=0.3), "control plane": timedelta(seconds=-20)},
         now=datetime.now(UTC),
@@ -268,6 +268,11 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
             )
         ),
         (replaced(revisions=frozenset({"canary"})), "proxies in namespace books", "unknown-revision"),
+        (
+            replaced(proxies=(Proxy("books", "page-1", "page", "default", False),)),
+            "proxies in namespace books",
+            "not-ready",
+        ),
         (clocks(data_plane=0, control_plane=90), "clock of the API server of the control plane", "clock-skew"),
         (clocks(data_plane=-90, control_plane=0), "clock of the API server of the data plane", "clock-skew"),
         (clocks(data_plane=300, control_plane=301), "clock of this machine", "clock-skew"),
@@ -324,6 +329,12 @@ def asked(observed: Observed, **changes: Any) -> list[tuple[str, str]]:
     known = federation(given())
     found = verdicts(known, "east", with_declared(known, []), both, ENDPOINT)
     return [(one.check, str(one.cause)) for one in found if not one.ok]
+
+
+def test_the_gateway_has_a_check_of_its_own_and_not_two() -> None:
+    waiting = dataclasses.replace(well(), proxies=(Proxy("mesh-east", "eastwest-1", "eastwest", "default", False),))
+    assert judged(waiting) == []
+    assert judged(dataclasses.replace(waiting, deployment={"status": {}})) == [(GATEWAY, "not-ready")]
 
 
 def test_webhooks_are_judged_with_each_cause_once() -> None:

@@ -25,6 +25,7 @@ from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import ahead
 from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
+from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
 from pulumi_hosted_mesh.spec.features import Features, Rule
 
 from sandbox.clusters.certificates import issue, new_authority
@@ -182,7 +183,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"status": {"resourceRules": self.server.rules}})
 
     def do_GET(self) -> None:
-        self._answer({})
+        self._answer({"items": self.server.items})
 
     def _answer(self, content: Any) -> None:
         body = json.dumps(content).encode()
@@ -205,6 +206,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.rules: list[dict[str, Any]] = []
         self.tokens: list[str] = []
+        self.items: list[Any] = []
         pair = issue(COMPANY, "apiserver", names=["127.0.0.1"])
         file = directory / "server.pem"
         file.write_bytes(pair.certificate + pair.key)
@@ -290,3 +292,26 @@ def test_a_kubeconfig_that_cannot_be_read_is_told(server: Server, data: dict[str
 def test_an_api_servers_clock_is_read_off_its_answers(server: Server, by: timedelta, status: int) -> None:
     server.ahead, server.status = by, status
     assert abs(ahead(ApiServer(operators(server))) - by) < timedelta(seconds=20)
+
+
+def pod(name: str, **status: Any) -> dict[str, Any]:
+    annotations, labels = {"istio.io/rev": "default"}, {"app": name}
+    return {
+        "metadata": {"name": name, "namespace": "books", "annotations": annotations, "labels": labels},
+        "status": status,
+    }
+
+
+def test_proxies_are_ready_by_what_their_node_says_of_them(server: Server) -> None:
+    waiting, ready = ([{"name": "app", "ready": True}, {"name": "istio-proxy", "ready": one}] for one in (False, True))
+    server.items = [
+        pod("waiting", containerStatuses=waiting),
+        pod("ready", initContainerStatuses=ready),
+        pod("new"),
+        pod("ended", phase="Succeeded", containerStatuses=waiting),
+        {"metadata": {"name": "without", "namespace": "books"}},
+    ]
+    server.items.append(pod("leaving", containerStatuses=waiting))
+    server.items[-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    found = {one.pod: one.ready for one in proxies_of(ApiServer(operators(server)))}
+    assert found == {"waiting": False, "ready": True, "new": None}

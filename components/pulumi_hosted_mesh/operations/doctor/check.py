@@ -35,12 +35,13 @@ def verdicts(
 
     soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
     """
+    peer = federation.peer(mesh)
     found = [
         *_objects(mesh, objects(federation, mesh, offers), observed.objects),
-        *gateways(federation, federation.peer(mesh), observed),
+        *gateways(federation, peer, observed),
         *roots(federation, mesh, observed, soon),
         *clocks(observed.clocks),
-        *proxies(observed.proxies, observed.revisions),
+        *proxies(observed.proxies, observed.revisions, peer),
     ]
     istiod_is_there = True
     if (centre := observed.control_plane) is not None:

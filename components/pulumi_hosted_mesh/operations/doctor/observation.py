@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.federation.imports import imported
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxies, proxies_of, revisions_of
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of, revisions_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
@@ -72,7 +72,7 @@ class Observed:
     root: str | None
     resolved: Mapping[str, tuple[str, ...]]
     reached: Mapping[str, Reached | None]
-    proxies: Proxies
+    proxies: tuple[Proxy, ...]
     revisions: frozenset[str]
     clocks: Mapping[str, timedelta]
     now: datetime
@@ -114,7 +114,7 @@ def observe(
             for one in _called(federation, peer)
             if root and one.mesh in hosts and resolved[one.gateway.address]
         },
-        proxies=proxies_of(api),
+        proxies=tuple(proxies_of(api)),
         revisions=revisions_of(api),
         clocks={
             place: ahead(one, clock)

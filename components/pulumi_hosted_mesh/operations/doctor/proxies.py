@@ -1,30 +1,50 @@
-"""Of which revision proxies are, and whether their cluster knows it: from metadata alone."""
+"""Proxies: of which revision they are, and whether their cluster knows it; whether they ever got configuration."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
-from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels_of, namespace_of
+from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels_of, name_of, namespace_of
 from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
 
 # Both templates of injection, of sidecars and of gateways, give this label and the annotation istio.io/rev.
 PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
 WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-Proxies = Counter[tuple[str, str]]
-"""How many there are, by namespace and revision."""
+PROXY: Final = "istio-proxy"
+ENDED: Final = ("Succeeded", "Failed")
 
 
-def proxies_of(api: ApiServer) -> Proxies:
-    """The proxies of a cluster. Raises: UnreachableError."""
-    found: Proxies = Counter()
-    for pod in api.list(PODS, metadata_only=True):
-        if revision := annotations_of(pod).get(REVISION_LABEL):
-            found[namespace_of(pod), revision] += 1
-    return found
+@dataclass(frozen=True)
+class Proxy:
+    """A Pod with one. app: its label. ready: None where the node has not said anything of it yet."""
+
+    namespace: str
+    pod: str
+    app: str
+    revision: str
+    ready: bool | None
+
+
+def proxies_of(api: ApiServer) -> Iterator[Proxy]:
+    """The proxies of a cluster, without Pods that have ended or are to. Raises: UnreachableError."""
+    for pod in api.list(PODS):
+        status = pod.get("status") or {}
+        revision = annotations_of(pod).get(REVISION_LABEL)
+        if revision and status.get("phase") not in ENDED and not pod["metadata"].get("deletionTimestamp"):
+            app = labels_of(pod).get("app", "")
+            yield Proxy(namespace_of(pod), name_of(pod), app, revision, _ready(status))
+
+
+def _ready(status: Mapping[str, Any]) -> bool | None:
+    """As a sidecar of Kubernetes' own kind it is among the init containers."""
+    containers = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
+    return next((bool(one.get("ready")) for one in containers if one["name"] == PROXY), None)
 
 
 def revisions_of(api: ApiServer) -> frozenset[str]:
@@ -33,15 +53,29 @@ def revisions_of(api: ApiServer) -> frozenset[str]:
     return frozenset(labels_of(one)[REVISION_LABEL] for one in hooks if REVISION_LABEL in labels_of(one))
 
 
-def proxies(found: Proxies, revisions: Collection[str]) -> Iterator[Verdict]:
-    """A proxy of a revision that is gone has no istiod, or one that is to go: it keeps what it had."""
-    strange = {place: count for place, count in sorted(found.items()) if place[1] not in revisions}
-    for (namespace, revision), count in strange.items():
-        there = ", ".join(sorted(revisions)) or "none"
-        seen = f"{count} of revision {revision}, of which the cluster has no webhooks; there are: {there}"
+def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer) -> Iterator[Verdict]:
+    """A proxy of a revision that is gone has no istiod, or one that is to go: it keeps what it had.
+
+    One gets ready with its first configuration. peer: whose gateway has a check of its own.
+    """
+    strange, waiting = defaultdict[str, list[Proxy]](list), defaultdict[str, list[Proxy]](list)
+    for one in found:
+        if one.revision not in revisions:
+            strange[one.namespace].append(one)
+        elif one.ready is False and (one.namespace, one.app) != (peer.gateway_namespace, peer.gateway.name):
+            waiting[one.namespace].append(one)
+    for namespace, those in sorted(strange.items()):
+        named, there = {one.revision for one in those}, ", ".join(sorted(revisions)) or "none"
+        seen = f"{len(those)} of revision {', '.join(sorted(named))}, of which the cluster has no webhooks; "
         fix = "Label the namespace for a revision that is there, then "
         fix += f"`kubectl rollout restart deployment -n {namespace}`"
-        yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", seen, fix)
-    if not strange:
-        used = ", ".join(sorted({revision for _, revision in found})) or "no revision"
-        yield Verdict("proxies", None, f"{found.total()}, of {used}")
+        yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", f"{seen}there are: {there}", fix)
+    for namespace, those in sorted(waiting.items()):
+        pods = sorted(one.pod for one in those)
+        seen = f"{len(pods)} got no configuration yet: {', '.join(pods[:3])}{', ...' if pods[3:] else ''}"
+        fix = f"See `kubectl logs {pods[0]} -c {PROXY} -n {namespace}`: istiod's host must resolve there, and the "
+        fix += "exposure's source ranges must have the address under which workloads leave their network"
+        yield Verdict(f"proxies in namespace {namespace}", "not-ready", seen, fix)
+    if not strange and not waiting:
+        used = ", ".join(sorted({one.revision for one in found})) or "no revision"
+        yield Verdict("proxies", None, f"{len(found)}, of {used}")
