@@ -141,9 +141,14 @@ class Scene:
 
     def in_network_of(self, process: Process, script: str, *args: str) -> Any:
         """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
+        return _json_of(
+            subprocess.run([*self.enter(process), *_script(script, *args)], capture_output=True, timeout=60)
+        )
+
+    def enter(self, process: Process) -> list[str]:
+        """The command prefix that `in_network_of` uses, for callers that need Popen."""
         enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
-        enter.append("--net")
-        return _json_of(subprocess.run([*enter, *_script(script, *args)], capture_output=True, timeout=60))
+        return [*enter, "--net"]
 
     def in_network(self, network: str, script: str, *args: str) -> Any:
         """The same from a cluster's own node. network: the cluster's name."""

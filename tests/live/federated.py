@@ -1,10 +1,11 @@
-"""Two meshes in two clusters, under one root, with east-west gateways and small programs that call each other."""
+"""Meshes in clusters of their own, under one root, with east-west gateways and small programs that call each other."""
 
 from __future__ import annotations
 
 import copy
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -35,6 +36,11 @@ PORT = 9080
 DOMAIN = "shops.sandbox.test"
 HOST = f"{CALLED}.{NAMESPACE}.{DOMAIN}"
 PLACES = {"east": "data-plane", "west": "data-plane-2"}
+PROGRAMS = {"east": (CALLER, STRANGER), "west": (CALLED,)}
+# Of Services that are not HTTP: what their port speaks, and its number.
+PORTS = {"mongodb": ("tcp", 27017)}
+# Names of imported services lead somewhere, so that callers can look them up: their proxies decide where to.
+NAMES = {"west": (HOST,)}
 # Istio's own probe looks every 15 seconds.
 PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 
@@ -43,25 +49,24 @@ def gateway_address(mesh: str) -> str:
     return f"eastwest.{mesh}.sandbox.test"
 
 
-def mesh_document(sandbox: Sandbox, tools: Tools, mesh: str) -> dict[str, Any]:
-    """The committed mesh with another name, in its own cluster, with a gateway that has a name."""
+def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str) -> dict[str, Any]:
+    """The committed mesh with another name, in its own cluster, with a gateway that has a name. names: that lead there
+    too."""
     committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
     document: dict[str, Any] = copy.deepcopy(committed["config"]["hosted-mesh:mesh"])
-    cluster = sandbox.clusters[PLACES[mesh]]
+    kubeconfig = str(cluster.sandbox.kubeconfig)
     (revision,), (membership,) = document["revisions"], document["memberships"]
     document |= {"name": mesh, "trust": {"management": "brought"}}
-    document["controlPlane"]["cluster"]["kubeconfig"] = str(sandbox.kubeconfig)
+    document["controlPlane"]["cluster"]["kubeconfig"] = kubeconfig
     revision["host"] = f"istiod.{mesh}.sandbox.test"
     revision["exposure"] = {"sourceRanges": [f"{cluster.addresses.wan_address}/32"]}
     revision["proxies"] = {"accessLog": {}}
     revision["charts"] = {**revision["charts"], "path": str(tools.charts)}
-    membership["cluster"] = {"kubeconfig": str(sandbox.kubeconfig), "context": cluster.name}
+    membership["cluster"] = {"kubeconfig": kubeconfig, "context": cluster.name}
     membership["access"] = {"apiServer": cluster.wan_server}
-    # The name of the imported service leads somewhere, so that callers can look it up: their proxies decide where to.
-    names = f"{gateway_address(mesh)},{HOST}" if mesh == "west" else gateway_address(mesh)
     service = {
         "ports": [{"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}],
-        "annotations": {"external-dns.alpha.kubernetes.io/hostname": names},
+        "annotations": {"external-dns.alpha.kubernetes.io/hostname": ",".join((gateway_address(mesh), *names))},
     }
     gateway = {"name": "eastwest", "replicas": 1, "service": service, "chartValues": {"readinessProbe": PROBE}}
     membership["gateways"] = [gateway]
@@ -93,7 +98,7 @@ def federation(*callers: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Meshes:
-    """Both meshes as they run."""
+    """The meshes as they run. places: the cluster of each. names: that lead to the gateway of each, besides its own."""
 
     sandbox: Sandbox
     tools: Tools
@@ -102,9 +107,11 @@ class Meshes:
     """A line of each mesh's intermediate key."""
     endpoints: dict[str, EndpointDocument] = field(default_factory=dict)
     root: Authority = field(default_factory=lambda: Authority("the shared root", ends=NOW + 3650 * DAY))
+    places: Mapping[str, str] = field(default_factory=lambda: PLACES)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NAMES)
 
     def cluster(self, mesh: str) -> Cluster:
-        return self.sandbox.clusters[PLACES[mesh]]
+        return self.sandbox.clusters[self.places[mesh]]
 
     def client(self, mesh: str) -> Client:
         return client_of(self.cluster(mesh))
@@ -112,7 +119,7 @@ class Meshes:
     @cached_property
     def scene(self) -> Scene:
         """For its ways into Pods' networks; its mesh is east."""
-        mesh = MeshFacts.of(self.project.stack("mesh-east", self._config("east")).outputs())
+        mesh = MeshFacts.of(self.project.stack("mesh-east", self.config("east")).outputs())
         return Scene(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
 
     @cached_property
@@ -126,22 +133,25 @@ class Meshes:
                 pass
 
     def deploy(self) -> None:
-        """Both meshes, by a stack each."""
-        for mesh in PLACES:
+        """All meshes, by a stack each, side by side."""
+        stacks = []
+        for mesh in self.places:
             files = cacerts(self.root, mesh)
             self.keys[mesh] = files["ca-key.pem"].splitlines()[1]
-            config = {**self._config(mesh), "cacerts": files}
-            self.project.stack(f"mesh-{mesh}", config).up()
+            stacks.append(self.project.stack(f"mesh-{mesh}", {**self.config(mesh), "cacerts": files}))
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Stack.up, stacks))
 
     def endpoint(self, mesh: str) -> EndpointDocument:
         """What a data plane's user is handed."""
         if mesh not in self.endpoints:
-            outputs = self.project.stack(f"mesh-{mesh}", self._config(mesh)).outputs()
+            outputs = self.project.stack(f"mesh-{mesh}", self.config(mesh)).outputs()
             self.endpoints[mesh] = endpoint_of(outputs, DEFAULT_MEMBERSHIP, None)
         return self.endpoints[mesh]
 
-    def _config(self, mesh: str) -> dict[str, Any]:
-        return {"stack": "all-in-one", "mesh": mesh_document(self.sandbox, self.tools, mesh)}
+    def config(self, mesh: str) -> dict[str, Any]:
+        document = mesh_document(self.cluster(mesh), self.tools, mesh, *self.names.get(mesh, ()))
+        return {"stack": "all-in-one", "mesh": document}
 
     def stack(self, mesh: str, document: Mapping[str, Any]) -> Stack:
         """A mesh's part of the federation, with a kubeconfig of its own cluster alone."""
@@ -149,11 +159,12 @@ class Meshes:
         config = {"stack": "federation", "federation": document, "member": {"mesh": mesh, "cluster": cluster}}
         return self.project.stack(f"federation-{mesh}", config)
 
-    def run_programs(self) -> None:
-        """Callers in east, the called one in west, each under its own account, with strict mutual TLS."""
-        for mesh, names in {"east": (CALLER, STRANGER), "west": (CALLED,)}.items():
+    def run_programs(self, wanted: Mapping[str, tuple[str, ...]] = PROGRAMS) -> None:
+        """By mesh, each under its own account, with strict mutual TLS: callers in east, the called ones elsewhere."""
+        for mesh, names in wanted.items():
             for manifest in programs(names):
                 eventually(lambda: self._apply(mesh, manifest), seconds=30)  # noqa: B023
+        for mesh, names in wanted.items():
             for name in names:
                 eventually(lambda: self.pod(mesh, name), seconds=90)  # noqa: B023
 
@@ -166,10 +177,10 @@ class Meshes:
                 return pod
         raise NotObserved(f"{name} of {mesh} has no ready Pod with a sidecar")
 
-    def call(self, caller: str, host: str = HOST, path: str = "/") -> tuple[int, str, dict[str, str]]:
+    def call(self, caller: str, host: str = HOST, path: str = "/", port: int = PORT) -> tuple[int, str, dict[str, str]]:
         """What a caller in east gets: status, body, and the headers that arrived, in lower case."""
         process = self.scene.program_of(self.pod("east", caller), AGENT)
-        own = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{PORT}{path}"
+        own = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{port}{path}"
         fetched = self.scene.in_network_of(process, "http_get.py", own)
         if fetched["status"] != 200:
             raise NotObserved(f"the request could not be made: {fetched['body'][:160]}")
@@ -199,7 +210,8 @@ def programs(names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     for name in names:
         metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": name}}
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-        ports = [{"name": "http", "port": PORT}]
+        speaks, port = PORTS.get(name, ("http", PORT))
+        ports = [{"name": speaks, "port": port, "targetPort": PORT}]
         yield {
             "apiVersion": "v1",
             "kind": "Service",
