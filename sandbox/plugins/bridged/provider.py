@@ -11,6 +11,7 @@ from sandbox.plugins.bridged.resources import (
     ResourceType,
     changes,
     check_inputs,
+    marked,
     outputs,
     planned_inputs,
     with_meta,
@@ -21,8 +22,6 @@ from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.paths import contains, parse_path
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, read_struct, write_struct
-
-_KINDS = provider_pb2.PropertyDiff
 
 
 class BridgedProvider:
@@ -57,7 +56,9 @@ class BridgedProvider:
         return response(changes=response.DIFF_NONE if same else response.DIFF_SOME)
 
     def configure(self, _: Any) -> Any:
-        return provider_pb2.ConfigureResponse(acceptSecrets=True, acceptResources=True, supportsPreview=True)
+        return provider_pb2.ConfigureResponse(
+            acceptResources=True, supportsPreview=True, supports_autonaming_configuration=True
+        )
 
     def invoke(self, request: Any) -> Any:
         raise NotImplementedHere(f"the function {request.tok}")
@@ -70,7 +71,7 @@ class BridgedProvider:
             problem = kind.check(planned_inputs(kind, inputs))
             problems = [("", problem)] if problem else []
         response = provider_pb2.CheckResponse()
-        write_struct(inputs, response.inputs)
+        write_struct(marked(kind, inputs), response.inputs)
         for name, problem in problems:
             response.failures.add(property=name, reason=f"{name} {problem}".strip())
         return response
@@ -80,13 +81,12 @@ class BridgedProvider:
         found = changes(kind, read_struct(request.olds), read_struct(request.news))
         ignored = [parse_path(path) for path in request.ignoreChanges]
         found = {name: replaces for name, replaces in found.items() if not any(contains(p, (name,)) for p in ignored)}
-        response = provider_pb2.DiffResponse(hasDetailedDiff=True)
+        response = provider_pb2.DiffResponse(
+            diffs=found, replaces=[name for name, replaces in found.items() if replaces]
+        )
         response.changes = response.DIFF_SOME if found else response.DIFF_NONE
-        for name, replaces in found.items():
-            response.diffs.append(name)
-            if replaces:
-                response.replaces.append(name)
-            response.detailedDiff[name].kind = _KINDS.UPDATE_REPLACE if replaces else _KINDS.UPDATE
+        if response.replaces and kind.all_anew:
+            response.diffs.extend((*kind.computed, "id"))
         return response
 
     def create(self, request: Any) -> Any:
@@ -95,13 +95,15 @@ class BridgedProvider:
         planned = planned_inputs(kind, inputs)
         response = provider_pb2.CreateResponse()
         if request.preview:
-            unknown = dict.fromkeys((*kind.computed, "id"), UNKNOWN)
-            state = outputs(kind, inputs, planned, {**unknown, **kind.certain(planned)})
+            kept = (name for name, attribute in kind.attributes.items() if attribute.kept and name not in planned)
+            made = (*kind.computed, *kept, *(("id",) if kind.has_id else ()))
+            state = outputs(kind, inputs, planned, {**dict.fromkeys(made, UNKNOWN), **kind.certain(planned)})
             write_struct(state, response.properties)
             return response
         response.id, computed = kind.create(planned)
-        state = with_meta(kind, outputs(kind, inputs, planned, {**computed, "id": computed.get("id", response.id)}))
-        write_struct(state, response.properties)
+        if kind.has_id:
+            computed = {"id": response.id, **computed}
+        write_struct(with_meta(kind, outputs(kind, inputs, planned, computed)), response.properties)
         return response
 
     def read(self, request: Any) -> Any:
@@ -112,11 +114,12 @@ class BridgedProvider:
             if kind.importer is None:
                 raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
             response.id, inputs, computed = kind.importer(request.id)
-            state = outputs(kind, inputs, planned_inputs(kind, inputs), {**computed, "id": response.id})
+            identity = {"id": response.id} if kind.has_id else {}
+            state = outputs(kind, inputs, planned_inputs(kind, inputs), {**computed, **identity})
         elif kind.refresh is not None:
             state = {**state, **kind.refresh(plain(state))}
-        write_struct(with_meta(kind, state), response.properties)
-        write_struct(inputs, response.inputs)
+        write_struct(marked(kind, with_meta(kind, state)), response.properties)
+        write_struct(marked(kind, inputs), response.inputs)
         return response
 
     def update(self, request: Any) -> Any:
@@ -127,7 +130,8 @@ class BridgedProvider:
         planned = planned_inputs(kind, news, prior)
         computed |= kind.certain(planned)
         response = provider_pb2.UpdateResponse()
-        write_struct(with_meta(kind, outputs(kind, news, planned, computed)), response.properties)
+        state = outputs(kind, news, planned, computed)
+        write_struct(state if request.preview else with_meta(kind, state), response.properties)
         return response
 
     def delete(self, _: Any) -> Any:

@@ -21,18 +21,18 @@ Values = Mapping[str, Any]
 Problem = str | None
 
 
-def _always(_: Any) -> bool:
+def _always(_: Any, __: Any) -> bool:
     return True
 
 
-def never(_: Any) -> bool:
+def never(_: Any, __: Any) -> bool:
     """For `Attribute.replaces`: a change of this attribute is an update in place."""
     return False
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """An input. default: what planning assumes when it is absent. replaces(old value): whether a change replaces.
+    """An input. default: what planning assumes when it is absent. replaces(old, new): whether a change replaces.
 
     kept: an absent input keeps what state has (Terraform's optional and computed). check(value): what is wrong, or
     None; called only with known values. secret: the output of the same name is secret. of: its type in the schema:
@@ -41,7 +41,7 @@ class Attribute:
 
     required: bool = False
     default: Any = _NO_DEFAULT
-    replaces: Callable[[Any], bool] = _always
+    replaces: Callable[[Any, Any], bool] = _always
     kept: bool = False
     secret: bool = False
     check: Callable[[Any], Problem] | None = None
@@ -50,9 +50,10 @@ class Attribute:
 
 @dataclass(frozen=True)
 class ResourceType:
-    """A bridged resource type. token: its Pulumi type. version: of the state's schema, in every output.
+    """A bridged resource type. token: its Pulumi type. version: of the state's schema, in every output but for 0.
 
     computed: outputs made at creation, with their types in the schema. secrets: those of them that are secret.
+    has_id: whether the id is an output too. all_anew: whether the diff of a replacement names all computed outputs.
     create(planned inputs) -> (id, computed outputs), may raise ProviderError. certain(planned inputs) -> the computed
     outputs that are known before creation. refresh(state) -> changed outputs, by the clock. expired(planned state) ->
     the output whose passing forces a replacement, or None. importer(id) -> (id, inputs, computed outputs).
@@ -64,6 +65,8 @@ class ResourceType:
     create: Callable[[Values], tuple[str, dict[str, Any]]]
     secrets: frozenset[str] = frozenset()
     version: int = 0
+    has_id: bool = True
+    all_anew: bool = False
     check: Callable[[Values], Problem] | None = None
     certain: Callable[[Values], dict[str, Any]] = lambda _: {}
     refresh: Callable[[Values], dict[str, Any]] | None = None
@@ -106,8 +109,8 @@ def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool
     found: dict[str, bool] = {}
     for name, attribute in kind.attributes.items():
         old, new = prior.get(name), planned.get(name)
-        if old != new and not (_empty(old) and _empty(new)):
-            found[name] = attribute.replaces(old)
+        if old != new:
+            found[name] = attribute.replaces(old, new)
     for name, value in kind.certain(planned).items():
         if prior.get(name) != value:
             found[name] = False
@@ -118,22 +121,33 @@ def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool
     return found
 
 
-def _empty(value: Any) -> bool:
-    return value is None or value == {}
-
-
 def outputs(kind: ResourceType, inputs: Values, planned: Values, computed: Values) -> dict[str, Any]:
-    """The state: planned inputs and computed outputs, secret where the type or the program says so."""
+    """The state: planned inputs and computed outputs, secret where the type or the program says so, and if known."""
     values: dict[str, Any] = {}
     for name, value in {**planned, **computed}.items():
-        attribute = kind.attributes.get(name)
-        is_secret = name in kind.secrets or (attribute is not None and attribute.secret)
-        values[name] = Secret(value) if is_secret or contains_secret(inputs.get(name)) else value
+        is_secret = is_secret_by_type(kind, name) or contains_secret(inputs.get(name))
+        values[name] = Secret(value) if is_secret and value is not UNKNOWN else value
     return values
+
+
+def is_secret_by_type(kind: ResourceType, name: str) -> bool:
+    """Whether this input or output is always secret."""
+    attribute = kind.attributes.get(name)
+    return name in kind.secrets or (attribute is not None and attribute.secret)
+
+
+def marked(kind: ResourceType, values: Values) -> dict[str, Any]:
+    """The values with those secret that always are: the engine leaves out marks that it was not asked for."""
+    plain_ones = {name: value.value if isinstance(value, Secret) else value for name, value in values.items()}
+    return {
+        name: Secret(value) if is_secret_by_type(kind, name) else values[name] for name, value in plain_ones.items()
+    }
 
 
 def with_meta(kind: ResourceType, state: Values) -> dict[str, Any]:
     """The state with the mark by which the bridge knows the version of the schema."""
+    if kind.version == 0:
+        return dict(state)
     return {**state, META: json.dumps({"schema_version": str(kind.version)}, separators=(",", ":"))}
 
 

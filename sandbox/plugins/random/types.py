@@ -9,7 +9,8 @@ from sandbox.plugins.random import generate
 
 VERSION: Final = "4.21.4"
 
-_KEEPERS: Final = Attribute(of="{string")
+# None given and an empty map are not the same, but no reason for another value.
+_KEEPERS: Final = Attribute(of="{string", replaces=lambda old, new: bool(old or new))
 _LENGTH: Final = Attribute(required=True, check=at_least(1), of="integer")
 _NONE_AT_LEAST: Final = Attribute(default=0, check=at_least(0), of="integer")
 
@@ -38,7 +39,7 @@ _CHARACTERS: Final = {
     "minUpper": _NONE_AT_LEAST,
     "minLower": _NONE_AT_LEAST,
     "minSpecial": _NONE_AT_LEAST,
-    "overrideSpecial": Attribute(replaces=lambda old: old not in (None, "")),
+    "overrideSpecial": Attribute(replaces=lambda old, new: (old, new) != ("", None)),
 }
 
 TYPES: Final = (
@@ -54,7 +55,7 @@ TYPES: Final = (
     ),
     ResourceType(
         "random:index/randomId:RandomId",
-        {"keepers": _KEEPERS, "byteLength": _LENGTH, "prefix": Attribute()},
+        {"keepers": _KEEPERS, "byteLength": Attribute(required=True, of="integer"), "prefix": Attribute()},
         computed=texts("b64Std", "b64Url", "dec", "hex"),
         create=generate.identifier,
     ),
@@ -64,5 +65,6 @@ TYPES: Final = (
         computed=texts("base64", "hex"),
         secrets=frozenset({"base64", "hex"}),
         create=generate.some_bytes,
+        has_id=False,
     ),
 )

@@ -57,6 +57,8 @@ def create_locally_signed(inputs: Values) -> tuple[str, dict[str, Any]]:
     request = _load(x509.load_pem_x509_csr, inputs["certRequestPem"], "certRequestPem is not a PEM certificate request")
     authority = _load(x509.load_pem_x509_certificate, inputs["caCertPem"], "caCertPem is not a PEM certificate")
     key = keys.load(inputs["caPrivateKeyPem"])
+    if key.public_key() != authority.public_key():
+        raise ProviderError("caPrivateKeyPem is not the key of the certificate in caCertPem")
     alternatives = _extension(request, x509.SubjectAlternativeName)
     identifier = _extension(authority, x509.SubjectKeyIdentifier)
     issuer = Issuer(authority.subject, key, identifier.digest if identifier else None)

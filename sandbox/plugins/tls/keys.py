@@ -27,12 +27,15 @@ CURVES: Final[dict[str, ec.EllipticCurve]] = {
     "P384": ec.SECP384R1(),
     "P521": ec.SECP521R1(),
 }
+_LEAST_BITS: Final = 1024
 ALGORITHMS: Final = ("RSA", "ECDSA", "ED25519")
 
 
 def generate(algorithm: str, *, rsa_bits: int, curve: str) -> PrivateKey:
-    """A new key. rsa_bits counts for RSA only, curve (a key of CURVES) for ECDSA only."""
+    """A new key. rsa_bits counts for RSA only, curve (a key of CURVES) for ECDSA only. Raises ProviderError."""
     if algorithm == "RSA":
+        if rsa_bits < _LEAST_BITS:
+            raise ProviderError(f"rsaBits: a key of {rsa_bits} bits is not safe; {_LEAST_BITS} are the least")
         return rsa.generate_private_key(public_exponent=65537, key_size=rsa_bits)
     if algorithm == "ECDSA":
         return ec.generate_private_key(CURVES[curve])

@@ -13,7 +13,7 @@ VERSION: Final = "5.6.2"
 _PEM: Final = re.compile(r"^-----BEGIN [A-Za-z ]+-----\n(.|\s)+\n-----END [A-Za-z ]+-----\n?$")
 
 
-def _holds_pem(old: Any) -> bool:
+def _holds_pem(old: Any, _: Any) -> bool:
     # Old versions of the plug-in kept only a hash of the key in state: then a change is no reason to replace.
     return isinstance(old, str) and _PEM.match(old) is not None
 
@@ -63,7 +63,7 @@ TYPES: Final = (
         "tls:index/privateKey:PrivateKey",
         {
             "algorithm": Attribute(required=True, check=one_of(*keys.ALGORITHMS)),
-            "rsaBits": Attribute(default=2048, check=at_least(1024), of="integer"),
+            "rsaBits": Attribute(default=2048, of="integer"),
             "ecdsaCurve": Attribute(default="P224", check=one_of(*keys.CURVES)),
         },
         computed=texts(
@@ -76,6 +76,7 @@ TYPES: Final = (
         secrets=frozenset(_PRIVATE_OUTPUTS),
         create=keys.create,
         version=1,
+        all_anew=True,
     ),
     ResourceType(
         "tls:index/certRequest:CertRequest",

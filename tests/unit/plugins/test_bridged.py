@@ -54,7 +54,7 @@ def test_checks(kind: str, inputs: dict[str, Any], properties: list[str]) -> Non
             {"algorithm": "RSA", "rsaBits": 4096},
             {"rsaBits": True},
         ),
-        ("RandomId", {"byteLength": 4}, {"byteLength": 4, "keepers": {}}, {}),
+        ("RandomId", {"byteLength": 4}, {"byteLength": 4, "keepers": {}}, {"keepers": False}),
         ("RandomId", {"byteLength": 4, "keepers": {"a": "1"}}, {"byteLength": 4}, {"keepers": True}),
         ("RandomId", {"byteLength": 4}, {"byteLength": UNKNOWN}, {"byteLength": True}),
     ],
