@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.deployment import Deployment
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 Document = dict[str, Any]
@@ -30,6 +32,13 @@ def document(**fields: Any) -> Document:
 
 def meshes(given: Document) -> dict[str, Mesh]:
     return {one.cluster.name: one.mesh for one in planned(read(Deployment, given, "the deployment"))}
+
+
+def test_the_pages_document_is_whole() -> None:
+    text = (Path(__file__).parents[3] / "docs/components/deployment.md").read_text()
+    (written,) = re.findall(r"```yaml\n(name: fleet\n.*?)```", text, re.DOTALL)
+    found = {one.cluster.name: one for one in planned(read_text(Deployment, written, "the page"))}
+    assert {name: one.mesh.trust.workload_lifetime_hours for name, one in found.items()} == {"berlin": 24, "tokyo": 12}
 
 
 def test_each_cluster_gets_a_mesh_with_names_of_its_own() -> None:
@@ -98,6 +107,17 @@ def test_a_cluster_s_ranges_say_who_may_connect() -> None:
     ranges = {name: one.arguments()["source_ranges"] for name, one in found.items()}
     assert ranges == {"berlin": RANGES, "tokyo": ["198.51.100.0/24"]}
     assert all(one.arguments()["annotations"] == exposure["annotations"] for one in found.values())
+
+
+def test_an_override_s_exposure_replaces_the_template_s_whole() -> None:
+    exposure = {"sourceRanges": ["198.51.100.0/24"], "annotations": {"example.com/tier": "gold"}}
+    changed = {"clusters": ["tokyo"], "revisions": [{"exposure": {"kind": "external"}}]}
+    given = document(
+        template=hosted(exposure=exposure), clusters=[cluster("berlin"), {"name": "tokyo"}], overrides=[changed]
+    )
+    found = meshes(given)
+    assert found["tokyo"].revisions[0].exposure.arguments() == {"kind": "external"}
+    assert found["berlin"].revisions[0].exposure.arguments()["annotations"] == exposure["annotations"]
 
 
 def hosted(host: str = "istiod.{cluster}.example.com", **fields: Any) -> Document:
