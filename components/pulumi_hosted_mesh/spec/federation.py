@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
@@ -86,6 +86,17 @@ class TrustType(StrEnum):
     """How peers verify each other."""
 
     COMPLETE = "complete"
+
+
+def trust_type(value: object) -> object:
+    """`partial` is what people look for (docs/adr/0014-no-partial-trust.md)."""
+    if value == "partial":
+        rule = (
+            "is partial, but a sidecar takes one bundle of roots for its whole mesh: a peer's root in it could "
+            "sign for any identity of that mesh"
+        )
+        raise RuleBrokenError(rule, "Sign the intermediates of all peers by one root, and leave trust out")
+    return value
 
 
 class Protocol(StrEnum):
@@ -227,7 +238,7 @@ class Federation(Model):
     """Names what is made, `<name>` or `<name>-<host>`."""
     domain: Domain
     """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
-    trust: TrustType = TrustType.COMPLETE
+    trust: Annotated[TrustType, BeforeValidator(trust_type)] = TrustType.COMPLETE
     """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`)."""
     peers: Annotated[tuple[Peer, ...], AfterValidator(at_least_two)]
     """The meshes. Their order says nothing."""
