@@ -22,6 +22,7 @@ import yaml
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 
 FOLDER: Final = Path(__file__).parent
+PROVIDER: Final = "kubernetes-provider"  # the file of its settings
 _NO_PATCH: Final[Mapping[str, Any]] = {}
 
 
@@ -63,6 +64,15 @@ class Case:
         return self.name.replace(" ", "-")
 
 
+@dataclass(frozen=True)
+class ProviderCase:
+    """A change of a provider's settings."""
+
+    name: str
+    olds: Mapping[str, Any]
+    news: Mapping[str, Any]
+
+
 class _Loader(yaml.SafeLoader):
     pass
 
@@ -91,6 +101,11 @@ def load(name: str) -> list[Case]:
     content = _content(name)
     settings = content.get("provider", {})
     return [_case(each, {"provider": settings, **one}) for each, one in content["cases"].items()]
+
+
+def of_provider() -> list[ProviderCase]:
+    """The cases of the kubernetes provider's settings, in order."""
+    return [ProviderCase(each, one["olds"], one["news"]) for each, one in _content(PROVIDER)["cases"].items()]
 
 
 def _content(name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import contains_unknown, read_struct
-from tests.recorded.cases import Case, Step, merged, resolved
+from tests.recorded.cases import Case, ProviderCase, Step, merged, resolved
 from tests.recorded.plain import changed, shown
 from tests.recorded.plugin import SEED, Plugin, Refused
 
@@ -191,6 +191,20 @@ class _Life:
             self._id = error.identity or self._id
             facts["state"] = self._becomes(error.state, self._inputs)
         return facts
+
+
+def play_provider(case: ProviderCase, plugin: Plugin) -> Facts:
+    """What a plug-in that was not configured says of a change of its provider's settings."""
+    urn = "urn:pulumi:recorded::recorded::pulumi:providers:kubernetes::it"
+    facts: Facts = {}
+    try:
+        checked = plugin.call("CheckConfig", urn=urn, olds=case.olds, news=case.news)
+        facts["failures"] = [{"property": one.property, "reason": one.reason} for one in checked.failures]
+        facts["changed"] = changed(case.news, read_struct(checked.inputs))
+        facts["diff"] = _told(plugin.call("DiffConfig", urn=urn, olds=case.olds, news=case.news, old_inputs=case.olds))
+    except Refused as error:
+        facts["error"] = str(error)
+    return {name: value for name, value in facts.items() if value}
 
 
 def _told(response: Any) -> Facts:

@@ -108,9 +108,9 @@ def _refused(error: Any) -> Refused:
 
 @contextmanager
 def running(
-    program: Path, package: str, settings: Mapping[str, str], environment: Mapping[str, str] | None = None
+    program: Path, package: str, settings: Mapping[str, str] | None, environment: Mapping[str, str] | None = None
 ) -> Iterator[Plugin]:
-    """The plug-in while the block runs. settings: of the provider, by their names in the protocol."""
+    """The plug-in while the block runs. settings: of the provider, by their names in the protocol; None: not told."""
     engine = grpc.server(ThreadPoolExecutor(8))
     engine_grpc.add_EngineServicer_to_server(_Engine(), engine)
     port = engine.add_insecure_port("127.0.0.1:0")
@@ -130,7 +130,8 @@ def running(
         assert line.isdigit(), f"{program.name} did not say its port: {line!r}"
         with grpc.insecure_channel(f"127.0.0.1:{line}", options=_UNLIMITED) as channel:
             plugin = Plugin(channel)
-            plugin.configure(package, settings)
+            if settings is not None:
+                plugin.configure(package, settings)
             yield plugin
     finally:
         process.kill()

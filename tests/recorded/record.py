@@ -4,30 +4,53 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
-from sandbox.plugins.official import executable, is_official
+from sandbox import clusters, toolchain
+from sandbox.plugins.official import VERSIONS, executable, is_official
+from sandbox.progress import Progress
 from tests.recorded import cases, facts
 from tests.recorded.bridged_world import BridgedWorld
-from tests.recorded.replay import NAMES, Replay
+from tests.recorded.kubernetes_world import KubernetesWorld
+from tests.recorded.replay import NAMES, Replay, of_provider
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Records what Pulumi's own provider plug-ins answer.")
     parser.add_argument("--plugins", type=Path, required=True, help="folder with the official pulumi-resource-*")
     parser.add_argument("--source", required=True, help='"release", or the commit that they are built of')
-    parser.add_argument("package", nargs="*", choices=[*NAMES, []], help="default: all")
+    parser.add_argument("package", nargs="*", choices=[*VERSIONS, []], help="default: all")
     given = parser.parse_args()
-    packages = given.package or list(NAMES)
+    packages = given.package or list(VERSIONS)
     for package in packages:
         program = given.plugins / executable(package)
         if not is_official(program):
             print(f"{program} is not there, or is a stand-in: only Pulumi's own plug-ins give facts.", file=sys.stderr)
             return 1
     for package in packages:
-        with Replay(given.plugins, package, BridgedWorld(), {}) as replay:
-            _record(package, replay, given.source)
+        if package == "kubernetes":
+            _with_cluster(given.plugins, given.source)
+        else:
+            with Replay(given.plugins, package, BridgedWorld(), {}) as replay:
+                _record(package, replay, given.source)
     return 0
+
+
+def _with_cluster(plugins: Path, source: str) -> None:
+    progress = Progress()
+    tools = toolchain.ensure(progress=progress)
+    state = Path(tempfile.mkdtemp(prefix="hosted-mesh-recorded-"))
+    try:
+        cluster = clusters.up(state, tools, progress, nodes=False).data_plane
+        world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.context)
+        world.prepare()
+        with Replay(plugins, "kubernetes", world, {}) as replay:
+            _record("kubernetes", replay, source)
+            found = of_provider(plugins, {})
+            facts.write(cases.PROVIDER, version=replay.version(), source=source, cases=found)
+    finally:
+        clusters.down(state)
 
 
 def _record(package: str, replay: Replay, source: str) -> None:

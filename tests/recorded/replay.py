@@ -9,15 +9,24 @@ from types import TracebackType
 from typing import Any, Final
 
 from sandbox.plugins.official import executable
+from tests.recorded import cases
 from tests.recorded.cases import Case
-from tests.recorded.play import Facts, World, play
+from tests.recorded.kubernetes_world import KubernetesWorld
+from tests.recorded.play import Facts, World, play, play_provider
 from tests.recorded.plugin import Plugin, running
 
 # Files of cases and facts, by package.
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "kubernetes": ("kubernetes", "kubernetes-stacks"),
     "random": ("random",),
     "tls": ("tls",),
 }
+
+
+def of_provider(programs: Path, environment: Mapping[str, str]) -> Facts:
+    """The facts of the kubernetes provider's settings, by case; no cluster is needed."""
+    with running(programs / executable("kubernetes"), "kubernetes", None, environment) as plugin:
+        return {case.name: play_provider(case, plugin) for case in cases.of_provider()}
 
 
 class Replay:
@@ -54,8 +63,9 @@ class Replay:
         return self._plugin({}).version()
 
     def _plugin(self, own: Mapping[str, str]) -> Plugin:
+        settings = {**(self._world.settings() if isinstance(self._world, KubernetesWorld) else {}), **own}
         key = tuple(sorted(own.items()))
         if key not in self._running:
-            process = running(self._program, self._package, own, self._environment)
+            process = running(self._program, self._package, settings, self._environment)
             self._running[key] = self._stack.enter_context(process)
         return self._running[key]

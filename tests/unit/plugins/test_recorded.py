@@ -11,13 +11,14 @@ import pytest
 import sandbox.plugins
 from tests.recorded import cases, facts
 from tests.recorded.bridged_world import BridgedWorld
-from tests.recorded.replay import NAMES, Replay
+from tests.recorded.replay import NAMES, Replay, of_provider
 
 BIN = Path(sandbox.plugins.__file__).parent / "bin"
+PACKAGES = [name for name in NAMES if name != "kubernetes"]
 FILES = [name for names in NAMES.values() for name in names]
 
 
-@pytest.fixture(scope="module", params=list(NAMES))
+@pytest.fixture(scope="module", params=PACKAGES)
 def replay(request: pytest.FixtureRequest) -> Iterator[tuple[str, Replay]]:
     with Replay(BIN, request.param, BridgedWorld(), {}) as running:
         yield request.param, running
@@ -28,6 +29,11 @@ def test_answers_are_those_of_the_official_plug_in(replay: tuple[str, Replay]) -
     recorded = facts.read(package)
     played = {facts.ABILITIES: plugin.abilities(), **{case.name: plugin.play(case) for case in cases.load(package)}}
     facts.require_same(package, recorded, played, meant=facts.intended(package))
+
+
+def test_settings_of_the_kubernetes_provider_do_the_same() -> None:
+    played = of_provider(BIN, {})
+    facts.require_same(cases.PROVIDER, facts.read(cases.PROVIDER), played, meant=facts.intended(cases.PROVIDER))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -69,7 +75,7 @@ OWN_OF_A_RUN = (
 )
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [cases.PROVIDER, *FILES])
 def test_facts_hold_nothing_of_the_run_that_gave_them(name: str) -> None:
     text = (Path(facts.__file__).parent / "facts" / f"{name}.yaml").read_text()
     assert [found[0] for pattern in OWN_OF_A_RUN for found in re.finditer(pattern, text)] == []
