@@ -11,10 +11,9 @@ from cryptography import x509
 
 from .. import vocabulary
 from ..detect.flow import CERTIFICATE_TYPES
-from ..detect.own_secrets import from_base64
-from ..detect.places import as_bytes
-from ..plan.model import SECRET_DATA, Resource
-from ..plan.tree import UNKNOWN, at
+from ..detect.own_secrets import secret_leaves
+from ..plan.model import Resource
+from ..plan.tree import UNKNOWN, at, show
 from .context import Context
 from .finding import Severity
 from .istiod import discovery_container, pod_of
@@ -42,17 +41,13 @@ def certificates(context: Context, resource: Resource) -> Iterator[Place]:
 
 def _ending(resource: Resource, due: timedelta) -> Iterator[Place]:
     """Certificates of istiod's authority whose renewal is due, whoever makes them."""
-    for field in SECRET_DATA:
-        values = at(resource.body, field, default=None)
-        for key, value in values.items() if isinstance(values, dict) else ():
-            text = as_bytes(value) or b""
-            text = (from_base64(text) or b"") if field == "data" else text
-            if b"BEGIN CERTIFICATE" not in text:
-                continue
-            with suppress(ValueError):
-                ends = min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(text))
-                if ends - datetime.now(UTC) < due:
-                    yield f"{field}.{key}", f"ends {ends:%Y-%m-%d}: its renewal is due"
+    for path, text in secret_leaves(resource, resource.asked):
+        if b"BEGIN CERTIFICATE" not in text:
+            continue
+        with suppress(ValueError):
+            ends = min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(text))
+            if ends - datetime.now(UTC) < due:
+                yield show(path), f"ends {ends:%Y-%m-%d}: its renewal is due"
 
 
 def quotas(context: Context) -> Iterator[tuple[Resource, str, str]]:
