@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 from collections.abc import Collection, Generator, Iterator
@@ -86,6 +87,14 @@ def fingerprints(
     if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest:
         yield from _of_settings(rest, names, depth)
     yield from _of_text(rest, certain=certain, name=name, names=names)
+
+
+def digests(values: Collection[bytes]) -> frozenset[bytes]:
+    """What people write for a value, to see that it has changed."""
+    return frozenset(hashlib.new(kind, one).hexdigest().encode() for one in values for kind in _DIGESTS)
+
+
+_DIGESTS: Final = ("sha256", "sha1", "md5")
 
 
 def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
-from .fingerprints import fingerprints
+from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, is_minted, keeps_status, secret_leaves
@@ -37,6 +37,10 @@ CERTIFICATE_TYPES: Final = frozenset(
 """Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
 PUBLIC_TOO: Final = CERTIFICATE_TYPES | {REFERENCE_TYPE}
 """Sources that are mostly used for their public outputs: before a value of theirs is known, nothing is said."""
+CHART_TYPES: Final = frozenset(
+    {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
+)
+"""Their values are kept in a Secret."""
 _SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|key$", re.IGNORECASE)
 """Types of a cloud whose main output is a secret."""
 
@@ -196,7 +200,7 @@ class Flow:
         if self._is_unknown(source):
             # Its secrets are not shown. Another stack's are known to the program, so here the value may be one; of
             # anything else, a value made from it would not be known either.
-            hidden = source.type == REFERENCE_TYPE or not self._is_new(source)
+            hidden = source.type == REFERENCE_TYPE or source.read_only or not self._is_new(source)
             in_secret = resource.kind == "Secret" and name in SECRET_DATA
             return hidden and in_secret and any(not self._is_explained(resource, name, leaf) for leaf in undecided)
         if source.type in PUBLIC_TOO:
@@ -444,6 +448,42 @@ class Flow:
                     holders = [(CONTROL_PLANE, self.tainted), *((one, self.neighbours[one]) for one in sorted(others))]
                     if leak := next(filter(None, (self._leak(resource, name, urns, *one) for one in holders)), None):
                         yield leak
+
+    def unexplained(self) -> Iterator[tuple[Resource, tuple[tuple[Path, bytes], ...]]]:
+        """Values, with their places, in what is given away, Secrets and charts' values apart, that the program marks as
+        secret and that no resource gives. A secret of the control plane's that the program read, or changed, looks like
+        this. A value of the configuration is among them.
+        """
+        for resource in self.stack.resources:
+            if self.owners.is_given_away(resource):
+                asked = resource.asked if isinstance(resource.asked, dict) else {}
+                kept = SECRET_DATA if resource.kind == "Secret" else ("values",) if resource.type in CHART_TYPES else ()
+                if places := tuple(
+                    (leaf.path, as_bytes(leaf.value))
+                    for name, tree in asked.items()
+                    if name not in kept and not any(map(self._is_source_urn, resource.sources.get(name, ())))
+                    for leaf in leaves(tree, (name,))
+                    if leaf.secret and self._is_unexplained(leaf)
+                ):
+                    yield resource, places
+
+    def _is_source_urn(self, urn: str) -> bool:
+        return urn in self.stack.by_urn and self.is_source(self.stack.by_urn[urn])
+
+    def _is_unexplained(self, leaf: Leaf) -> bool:
+        data = as_bytes(leaf.value)
+        return bool(data) and not is_public(data, self.stack.names) and data not in self._digests
+
+    @cached_property
+    def _digests(self) -> frozenset[bytes]:
+        """Digests of what the data planes' Secrets are given: they restart Pods."""
+        own: set[bytes] = set()
+        for resource in self.stack.resources:
+            if resource.kind == "Secret" and self.owners.is_given_away(resource):
+                for name in SECRET_DATA:
+                    values = [as_bytes(leaf.value) for leaf in leaves(at(resource.asked, name) or {})]
+                    own.update(values if name == "stringData" else map(from_base64, values))
+        return digests(own)
 
     def _leak(
         self, resource: Resource, name: str, urns: tuple[str, ...], owner: str, tainted: Mapping[str, Hop | None]

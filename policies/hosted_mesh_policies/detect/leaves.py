@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Final
 
 from .der import is_public_der
+from .keystores import is_trust_store
 from .names import is_secrets_name
 
 
@@ -40,21 +41,30 @@ _BLOCK = re.compile(
     rb"-----BEGIN ((?:[A-Z0-9]+ )*(?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY|CRL|PARAMETERS|PKCS7|CMS))-----"
     rb"([^-]*)-----END \1-----"
 )
+_BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])MI[A-Za-z0-9+/]{62,}={0,2}")
 _SSH = re.compile(rb"(ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) (AAAA[0-9A-Za-z+/]{40,}={0,2})")
 _STRUCTURE = re.compile(
     rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
     rb"|(?<![0-9A-Fa-f-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Fa-f-])"
+    rb"|\b(?:ami|eipalloc|eni|i|igw|lt|nat|rtb|sg|snap|subnet|tgw|vol|vpc|vpce)-[0-9a-f]{17}\b"
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
 
 
 def without_public(value: bytes) -> bytes:
-    """The value without the parts that parse as public: certificates, public keys, digests, UUIDs, dates."""
+    """The value without the parts that parse as public: certificates, public keys, trust stores, digests, UUIDs,
+    dates, names that a cloud gives."""
     if b"-----BEGIN" in value:
         value = _BLOCK.sub(lambda found: b"" if is_public_der(_decoded(found.group(2))) else found.group(), value)
+    if b"MI" in value:
+        value = _BASE64_DER.sub(lambda found: b"" if _is_public_der(_decoded(found.group())) else found.group(), value)
     if b"AAAA" in value:
         value = _SSH.sub(lambda found: b"" if _is_ssh(found.group(1), found.group(2)) else found.group(), value)
     return _STRUCTURE.sub(b"", value)
+
+
+def _is_public_der(der: bytes) -> bool:
+    return is_public_der(der) or is_trust_store(der)
 
 
 def _decoded(block: bytes) -> bytes:
@@ -161,6 +171,55 @@ def is_binary(value: bytes) -> bool:
     return bool(_CONTROL.search(value))
 
 
+_SPELLED: Final = (
+    re.compile(rb"(?<![\w.])\d{1,4}([\s,;]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
+    re.compile(
+        rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
+    ),
+    re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
+    re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"),
+    re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"),
+)
+"""Bytes one by one, as numbers, in hex, escaped, as bits, or in lines of uuencode: each piece is a number or a word,
+and all of them may be anything."""
+_DIGEST_BYTES: Final = frozenset({16, 20, 28, 32, 48, 64})
+
+
+def is_spelled(value: bytes) -> bool:
+    """True where a value has bytes written one by one. A fingerprint in hex with colons is none, nor are numbers in
+    order, nor letters that a URL cannot have."""
+    numbers, pairs, escaped, bits, lines = _SPELLED
+    return (
+        any(_are_bytes(_numbers(found)) for found in numbers.finditer(value))
+        or any(len(_numbers(found)) not in _DIGEST_BYTES or found[1] != b":" for found in pairs.finditer(value))
+        or any(not _is_foreign_text(found.group()) for found in escaped.finditer(value))
+        or bool(bits.search(value))
+        or any(_is_uuencoded(found) for found in lines.finditer(value))
+    )
+
+
+def _numbers(found: re.Match[bytes]) -> list[bytes]:
+    return [one for one in re.split(rb"[\s,;:]+", found.group()) if one]
+
+
+def _are_bytes(numbers: list[bytes]) -> bool:
+    values = [int(one) for one in numbers]
+    octal = all(one[:1] == b"0" for one in numbers)
+    return values != sorted(values) and all(value <= (377 if octal else 255) for value in values)
+
+
+def _is_foreign_text(escaped: bytes) -> bool:
+    try:
+        text = bytes.fromhex(re.sub(rb"[%=\n]", b"", escaped).decode()).decode()
+    except ValueError:
+        return False
+    return not text.isascii()
+
+
+def _is_uuencoded(line: re.Match[bytes]) -> bool:
+    return len(line[2]) == -(-(line[1][0] - 32) // 3) * 4
+
+
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
     """True when every part of a value is public by its structure. `names` are those of objects in the plan."""
     rest = without_public(value)
@@ -170,7 +229,7 @@ def is_public(value: bytes, names: Collection[str] = ()) -> bool:
         return not rest.strip() or is_public_der(value)
     if (text in names and not is_random(text)) or not text.strip():
         return True
-    if _CONTROL.search(rest):
+    if _CONTROL.search(rest) or is_spelled(rest):
         return False
     tokens, chunks = set(_TOKENS.findall(rest)), set(text.split())
     if max(len(tokens), len(chunks)) > MOST_TOKENS:

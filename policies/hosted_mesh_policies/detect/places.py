@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ..plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
+from .keystores import opened
 from .unwrap import GAP
 
 LONGEST_PIECE: Final = 64
@@ -96,12 +97,34 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
             chunks.append((path, b"".join(data for _, data in members)))
             if decoded := _decoded_apart([data for _, data in members]):
                 chunks.append((path, decoded))
+    chunks += _opened(chunks)
     start = 0
     for path, data in chunks:
         found.pieces.append((start, path))
         start += len(data) + len(GAP)
     found.buffer = GAP.join(data for _, data in chunks)
     return found
+
+
+def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
+    """The keys in keystores and encrypted keys that a default password, or one that stands beside them, opens."""
+    closed = [(path, data) for path, data in chunks if data.startswith(_CLOSED)]
+    if not closed:
+        return []
+    beside = [data for _, data in chunks if 4 <= len(data) <= LONGEST_PIECE]
+    decoded = [_from_base64(data) for data in beside if len(data) % 4 == 0]
+    passwords = dict.fromkeys([*beside, *filter(None, decoded)])
+    return [(path, key) for path, data in closed for key in opened(data, passwords)]
+
+
+_CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
+
+
+def _from_base64(piece: bytes) -> bytes:
+    try:
+        return base64.b64decode(piece, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def _decoded_apart(pieces: list[bytes]) -> bytes:

@@ -14,6 +14,7 @@ import yaml
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree
 from .der import openssh_numbers, private_numbers
+from .keystores import has_key
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
 
@@ -50,7 +51,7 @@ def shapes(data: bytes) -> Iterator[Shape]:
 
 def may_hold_shape(data: bytes) -> bool:
     """A look at one view of a whole buffer: False means that `shapes` finds nothing in any of its parts."""
-    if _has_der_key(data):
+    if _has_der_key(data) or _has_keystore(data):
         return True
     data = printable(data)
     lower = data.lower()
@@ -70,6 +71,8 @@ _CREDENTIALS: Final = ("token", "client-key-data", "password")
 def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     if PEM.search(data) or _has_der_key(data):
         yield Kind.PRIVATE_KEY, None
+    if _has_keystore(data):
+        yield Kind.KEYSTORE, None
     if b"users" in data and b"clusters" in data and (opens := _kubeconfig(data)) is not None:
         yield Kind.KUBECONFIG, opens
     elif CLIENT_KEY.search(data):
@@ -84,6 +87,13 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
             not is_placeholder(found) for found in signature.pattern.finditer(data)
         ):
             yield signature.kind, None
+
+
+def _has_keystore(data: bytes) -> bool:
+    """True when a piece of the data is a keystore with a key."""
+    if b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c" not in data and b"\xfe\xed\xfe\xed" not in data:
+        return False
+    return any(has_key(piece) for piece in data.split(BETWEEN))
 
 
 def _has_der_key(data: bytes) -> bool:

@@ -14,6 +14,7 @@ class Kind(Enum):
     """What a credential is. The value is how messages call it."""
 
     PRIVATE_KEY = "a private key"
+    KEYSTORE = "a keystore with a private key"
     KUBECONFIG = "a kubeconfig with a credential"
     CLIENT_KEY = "a client key of a kubeconfig"
     SERVICE_ACCOUNT_TOKEN = "a service-account token"  # noqa: S105 a name, not a password

@@ -194,8 +194,8 @@ def _whole_octets(run: bytes) -> bytes:
     return base64.b32decode(run + b"=" * (-len(run) % 8))
 
 
-_NUMBERS = re.compile(rb"(?:(?:0x|\\x|\\)?[0-9a-fA-F]{1,3}[\s,;:]+){7,}(?:0x|\\x|\\)?[0-9a-fA-F]{1,3}")
-_NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fx])")
+_NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}")
+_NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fxo])")
 _BITS = re.compile(rb"[01]{8}(?:[\s,]*[01]{8}){7,}")
 _BASES: Final = (10, 16, 8)
 

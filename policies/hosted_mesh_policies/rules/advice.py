@@ -10,7 +10,7 @@ from typing import Final
 from cryptography import x509
 
 from .. import vocabulary
-from ..detect.flow import CERTIFICATE_TYPES
+from ..detect.flow import CERTIFICATE_TYPES, CHART_TYPES
 from ..detect.own_secrets import secret_leaves
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, show
@@ -81,13 +81,8 @@ def disruption(context: Context) -> Iterator[tuple[Resource, str, str]]:
             )
 
 
-CHARTS: Final = frozenset(
-    {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
-)
-
-
 def charts(_: Context, resource: Resource) -> Iterator[Place]:
-    if resource.type in CHARTS:
+    if resource.type in CHART_TYPES:
         chart = at(resource.body, "chart", default="")
         by_name = isinstance(chart, str) and chart != "" and not chart.startswith(("/", ".", "~"))
         by_name = by_name and not str(chart).endswith(".tgz")  # an archive is one version

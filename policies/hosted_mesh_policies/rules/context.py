@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..detect.fingerprints import fingerprints
+from ..detect.fingerprints import digests, fingerprints
 from ..detect.flow import Flow
 from ..detect.index import Index
 from ..detect.known import born_on_data_plane, known_secrets
@@ -63,6 +63,25 @@ class Context:
         if self.index is not None:
             return self.index
         return known_secrets(self.stack, self.clusters, self.flow, self.settings, self.ambient)
+
+    @cached_property
+    def _own_configuration(self) -> tuple[Index, frozenset[bytes]]:
+        """Fingerprints and digests of the secret configuration that is not known to be the control plane's."""
+        values = [self.stack.config.get(key, "").encode() for key in sorted(self.stack.secret_config_keys)]
+        own = [value for value in values if not any(self.known.search(value))]
+        index = Index()
+        for value in own:
+            index.add(fingerprints(value, certain=True), "")
+        return index, digests(own)
+
+    def tells_whose(self, data: bytes) -> bool:
+        """True for a value that holds a known secret of the control plane's (of which the value detector tells), or
+        configuration that the control plane does not have, and for the digest of such configuration."""
+        own, hashed = self._own_configuration
+        try:
+            return data in hashed or any(any(i.search(view.data)) for view in views(data) for i in (own, self.known))
+        except TooMuchError:  # the value detector refuses it
+            return True
 
     @cached_property
     def data_planes_secrets(self) -> frozenset[bytes]:

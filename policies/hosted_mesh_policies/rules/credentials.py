@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.flow import Hop
+from ..detect.flow import CHART_TYPES, Hop
 from ..detect.names import CREDENTIALS
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
@@ -45,6 +45,15 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         whose = "a control-plane secret" if leak.owner == CONTROL_PLANE else "a secret of another data plane"
         yield leak.resource, where, f"{whose} flows here: {_told(leak.path, leak.resource)}"
+    for resource, unexplained in context.flow.unexplained():
+        allowed = declassified(resource)
+        if not is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
+            for place, data in unexplained:
+                if not any(covers(path, show(place)) for path in allowed) and not context.tells_whose(data):
+                    yield resource, context.show(place), UNEXPLAINED
+
+
+UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
 
 
 def _told(path: tuple[Hop, ...], end: Resource) -> str:
@@ -118,7 +127,7 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
     """Why a credential must not be here; empty when it may."""
     if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
         return " for another cluster than the data plane's own"
-    if resource.kind != "Secret" or path[:1] not in {("data",), ("stringData",)}:
+    if not _is_kept_in_secret(resource, path):
         return "" if said_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
     if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
@@ -127,6 +136,15 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
     if shape.kind in HARD and not _is_from_data_plane(context, resource):
         return ": nothing shows that it is the data plane's own"
     return ""
+
+
+def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
+    """In a Secret's data, or marked as secret among a chart's values, which its release keeps in a Secret."""
+    if resource.kind == "Secret":
+        return path[:1] in {("data",), ("stringData",)}
+    if resource.type not in CHART_TYPES or path[:1] != ("values",):
+        return False
+    return any(leaf.secret and leaf.path == path for leaf in leaves(resource.asked))
 
 
 def _problem_of_key(context: Context, resource: Resource) -> str:

@@ -39,8 +39,8 @@ def _clusters() -> dict[str, Any]:
     return found
 
 
-def configure() -> None:
-    """Sets what the examples read from their stack's configuration."""
+def configuration() -> dict[str, str]:
+    """What the examples read from their stack's configuration."""
     values = {
         "controlPlaneKubeconfig": literals.kubeconfig(SERVERS["cp"], literals.opaque("cp", 40)),
         "dataPlaneKubeconfig": literals.kubeconfig(SERVERS["dp"], literals.opaque("dp", 40)),
@@ -51,7 +51,7 @@ def configure() -> None:
         "caKey": literals.private_key("own-ca"),
         "caCertificate": literals.certificate("own-ca", authority=True),
     }
-    pulumi.runtime.set_all_config({f"{PROJECT}:{key}": value for key, value in values.items()})
+    return {f"{PROJECT}:{key}": value for key, value in values.items()}
 
 
 def _run(
@@ -61,7 +61,8 @@ def _run(
     code = compile(f"{PREAMBLE.text}\n{block.text}", page, "exec")
 
     def in_own_context() -> tuple[list[Finding], Any]:
-        configure()
+        config = configuration()
+        pulumi.runtime.set_all_config(config)
         refused, said, kept, _ = run(
             lambda _: exec(code, {"__name__": "__main__"}),
             preview=preview,
@@ -69,6 +70,7 @@ def _run(
             evidence=evidence,
             stack=block.settings.get("stack", "corpus"),
             more=_clusters(),
+            surroundings={"config": config, "secret_config_keys": frozenset(config)},
         )
         return [*refused, *said], kept
 

@@ -352,7 +352,10 @@ def judged(
     """One preview or update: what was said before a write or at a preview, what an update said only at its end, the
     evidence for the update, what was registered. A program that is refused before a write ends there; its neighbours go
     on, as each would in a stack of its own."""
-    session = Session("corpus", PROJECT, preview, settings=SETTINGS, evidence=evidence)
+    names = [f"p{place}-token" for place in batch.places or range(len(batch.programs))]
+    config = {f"{PROJECT}:{name}": literals.opaque(name) for name in names}
+    keys = frozenset(config)
+    session = Session("corpus", PROJECT, preview, config, keys, SETTINGS, evidence=evidence)
     engine = Judging(session, state, rules)
     with same_time(1_800_000_000), same_chance(repr((batch, preview))):
         batch.build(QuickWorld(engine), ends=Stopped)
