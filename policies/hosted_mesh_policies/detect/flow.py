@@ -452,10 +452,12 @@ class Flow:
     def unexplained(self) -> Iterator[tuple[Resource, tuple[tuple[Path, bytes], ...]]]:
         """Values, with their places, in what is given away, Secrets and charts' values apart, that the program marks as
         secret and that no resource gives. A secret of the control plane's that the program read, or changed, looks like
-        this. A value of the configuration is among them.
+        this. A value of the configuration is among them. What a chart renders is marked when anything that it was given
+        is, so its objects are judged by what flows into the chart.
         """
         for resource in self.stack.resources:
-            if self.owners.is_given_away(resource):
+            rendered = any(kind.startswith("kubernetes:") for kind in self.stack.ancestor_types(resource))
+            if self.owners.is_given_away(resource) and not rendered:
                 asked = resource.asked if isinstance(resource.asked, dict) else {}
                 kept = SECRET_DATA if resource.kind == "Secret" else ("values",) if resource.type in CHART_TYPES else ()
                 if places := tuple(

@@ -42,6 +42,7 @@ _BLOCK = re.compile(
     rb"([^-]*)-----END \1-----"
 )
 _BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])MI[A-Za-z0-9+/]{62,}={0,2}")
+_BASE64_PEM = re.compile(rb"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/]{62,}={0,2}")
 _SSH = re.compile(rb"(ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) (AAAA[0-9A-Za-z+/]{40,}={0,2})")
 _STRUCTURE = re.compile(
     rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
@@ -58,9 +59,16 @@ def without_public(value: bytes) -> bytes:
         value = _BLOCK.sub(lambda found: b"" if is_public_der(_decoded(found.group(2))) else found.group(), value)
     if b"MI" in value:
         value = _BASE64_DER.sub(lambda found: b"" if _is_public_der(_decoded(found.group())) else found.group(), value)
+    if b"LS0tLS1CRUdJTi" in value:
+        value = _BASE64_PEM.sub(lambda found: b"" if _is_public_pem(found.group()) else found.group(), value)
     if b"AAAA" in value:
         value = _SSH.sub(lambda found: b"" if _is_ssh(found.group(1), found.group(2)) else found.group(), value)
     return _STRUCTURE.sub(b"", value)
+
+
+def _is_public_pem(coded: bytes) -> bool:
+    decoded = _decoded(coded.rstrip(b"=") + b"=" * (-len(coded.rstrip(b"=")) % 4))
+    return bool(decoded) and not without_public(decoded).strip()
 
 
 def _is_public_der(der: bytes) -> bool:

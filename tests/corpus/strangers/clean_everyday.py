@@ -183,6 +183,27 @@ def _(scene: Scene) -> None:
     scene.object("dp", "apps/v1:Deployment", "cart", {"spec": {"template": template}})
 
 
+@clean(
+    EVERYDAY,
+    "certificates-out-of-a-marked-authority",
+    "The root of an authority that is configured as one secret goes to the user, plain, in DER and as a webhook's bundle.",
+    config=lambda cp, dp: {"mesh:cacerts": cp.certificate("root", authority=True) + cp.key("root")},
+    rightly="certificates differ when their keys do",
+)
+def _(scene: Scene) -> None:
+    files = scene.config("mesh:cacerts")
+    scene.secret(
+        "cp", "cacerts", {"ca-key.pem": files.apply(lambda text: "-----BEGIN PRIV" + text.split("-----BEGIN PRIV")[1])}
+    )
+    root = files.apply(lambda text: text.partition("-----BEGIN PRIV")[0])
+    body = root.apply(lambda pem: "".join(pem.splitlines()[1:-1]))
+    scene.config_map("dp", "root", {"root-cert.pem": root, "root.der": body})
+    config = {"url": "https://istiod.example.com:15017/inject", "caBundle": root.apply(lambda pem: _b64(pem.encode()))}
+    hook: dict[str, Any] = {"name": "namespace.sidecar-injector.istio.io", "clientConfig": config}
+    hook |= {"sideEffects": "None", "timeoutSeconds": 5, "failurePolicy": "Fail", "admissionReviewVersions": ["v1"]}
+    scene.object("dp", "admissionregistration.k8s.io/v1:MutatingWebhookConfiguration", "injector", {"webhooks": [hook]})
+
+
 @clean(EVERYDAY, "marked-host-name", "A program marks everything that it reads as secret, a host name too.")
 def _(scene: Scene) -> None:
     _control_plane(scene)
