@@ -784,6 +784,10 @@ class DnsBridgeArgs(TypedDict):
     """DNS servers and services."""
     interval_seconds: NotRequired[int]
     """Records are compared with the provider's so often; changes in an edge are published at once."""
+    replicas: NotRequired[int]
+    """Pods of each publisher and reader; one acts, another takes over when it is gone."""
+    lease_seconds: NotRequired[int]
+    """How long one that is gone is waited for before another takes over."""
     nameservers: NotRequired[list[str]]
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
     cluster's own. They must know the names of the edges' API servers too."""

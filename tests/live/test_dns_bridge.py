@@ -5,171 +5,50 @@ Each edge writes into a zone of its own on both servers, and both write into `bo
 
 from __future__ import annotations
 
+import base64
 import json
-import shutil
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from sandbox import clusters, toolchain
-from sandbox.bootstrap import CHECKOUT
-from sandbox.clusters import Sandbox, Topology
+from sandbox import clusters
+from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
-from sandbox.toolchain import Tools
-from sandbox.toolchain.catalogue import NAMES
-from tests.engine.library.engine import Api, Project
+from tests.live.dns_names import (
+    KNOT,
+    NAMESPACE,
+    ONE,
+    TSIG,
+    TWO,
+    Names,
+    address_of,
+    deploy,
+    endpoint,
+    gateway,
+    record,
+    send,
+    service,
+    start,
+)
 from tests.support.waiting import eventually
 
-HERE = Path(__file__).parent / "dns"
-EXAMPLE = CHECKOUT / "examples/dns_bridge"
-COREDNS, KNOT = "10.96.0.53", "10.96.0.54"
-TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
-NAMESPACE = "hosted-mesh-dns"
-ONE, TWO = "data-plane", "data-plane-2"
-DOCUMENT: dict[str, Any] = {
-    "intervalSeconds": 5,
-    "nameservers": [COREDNS],
-    "providers": [
-        {
-            "id": "inner",
-            "type": "coredns",
-            "authentication": "none",
-            "zones": [{"name": "{edge}.mesh.test"}, {"name": "both.mesh.test", "shared": True}],
-            "coredns": {"endpoints": [f"http://{COREDNS}:2379"]},
-            "ttl": 5,
-        },
-        {
-            "id": "outer",
-            "type": "rfc2136",
-            "zones": [{"name": "{edge}.shop.test"}],
-            "rfc2136": {"host": KNOT, "serverZones": ["shop.test"], "tsigKeyName": "hosted-mesh"},
-            "ttl": 5,
-        },
-    ],
-}
-
-
-@dataclass(frozen=True)
-class Names:
-    """The bridge between two edges and two DNS servers."""
-
-    sandbox: Sandbox
-    centre: Api
-    edges: dict[str, Api]
-
-    def ask(self, name: str, server: str = COREDNS) -> list[str]:
-        """A name's addresses, as a machine of the control plane's network is answered."""
-        return self.ask_all([name], server)[0]
-
-    def ask_all(self, names: list[str], server: str = COREDNS) -> list[list[str]]:
-        program = [sys.executable, "-I", HERE / "ask_addresses.py", server, *names]
-        done = self.sandbox.run("control-plane", program, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr  # no answer is not the answer that there is none
-        return list(json.loads(done.stdout))
-
-    def await_answer(self, name: str, *addresses: str, server: str = COREDNS) -> None:
-        eventually(lambda: self.ask(name, server) == sorted(addresses), f"{name} is {addresses}")
-
-    def apply(self, edge: str, *documents: dict[str, Any]) -> None:
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
-        command = [str(self.edges[edge].tools["kubectl"]), f"--kubeconfig={self.edges[edge].cluster.kubeconfig}"]
-        done = subprocess.run([*command, "apply", "-f", "-"], input=text, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-
-    def delete(self, edge: str, *what: str) -> None:
-        done = self.edges[edge].kubectl("delete", *what)
-        assert done.code == 0, done.text
-
-    def conditions(self, edge: str, name: str) -> dict[str, tuple[str, str]]:
-        """Status and reason by type, of the DNSEndpoint that has a name."""
-        items = self.edges[edge].get("dnsendpoints", "-A")["items"]
-        found = [one for one in items if any(each["dnsName"] == name for each in one["spec"]["endpoints"])]
-        conditions = found[0].get("status", {}).get("conditions", []) if found else []
-        return {one["type"]: (one["status"], one["reason"]) for one in conditions}
-
-    def restart(self, deployment: str) -> None:
-        """Kills its Pod, without a word of warning; another takes its place."""
-        selector = f"app.kubernetes.io/name={deployment}"
-        done = self.centre.kubectl("delete", "pod", "-n", NAMESPACE, "-l", selector, "--force", "--grace-period=0")
-        assert done.code == 0, done.text
-
-
-def service(name: str, app: str = "ingress") -> dict[str, Any]:
-    spec = {"type": "LoadBalancer", "selector": {"app": app}, "ports": [{"name": "http", "port": 80}]}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
-
-
-def gateway(name: str, *hosts: str, app: str = "ingress") -> dict[str, Any]:
-    port = {"number": 80, "name": "http", "protocol": "HTTP"}
-    return {
-        "apiVersion": "networking.istio.io/v1",
-        "kind": "Gateway",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"selector": {"app": app}, "servers": [{"port": port, "hosts": list(hosts)}]},
-    }
-
-
-def endpoint(name: str, *records: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "externaldns.k8s.io/v1alpha1",
-        "kind": "DNSEndpoint",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"endpoints": list(records)},
-    }
-
-
-def record(name: str, *targets: str) -> dict[str, Any]:
-    return {"dnsName": name, "recordType": "A", "targets": list(targets)}
+LISTENER = {"name": "http", "port": 80, "protocol": "HTTP"}
+LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterator[Names]:
-    state = tmp_path_factory.mktemp("dns") / "state"
-    tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
-    charts = toolchain.ensure(progress=progress).charts
+    directory = tmp_path_factory.mktemp("dns")
     try:
-        sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
-        edges = {one.name: Api(one, tools) for one in sandbox.data_planes}
-        found = Names(sandbox, Api(sandbox.control_plane, tools), edges)
-        servers = (HERE / "servers.yaml").read_text().replace("secret: TSIG", f"secret: {TSIG}")
-        (state.parent / "servers.yaml").write_text(servers)
-        ran = found.centre.kubectl("apply", "-f", str(state.parent / "servers.yaml"))
+        found = start(directory, progress)
+        ran = found.edges[TWO].kubectl("apply", "--server-side", "-f", str(found.centre.tools.gateway_api_crds))
         assert ran.code == 0, ran.text
-        for edge in edges.values():
-            crds = charts / "base" / "files" / "crd-all.gen.yaml"
-            ran = edge.kubectl("apply", "--server-side", "-f", str(crds))
-            assert ran.code == 0, ran.text
-        deploy(found, state.parent, tools)
+        deploy(found, directory, more={TWO: ["istio-virtualservice", "gateway-httproute"]})
         yield found
     finally:
-        clusters.down(state)
-
-
-def deploy(names: Names, directory: Path, tools: Tools) -> None:
-    """The example's program, by the real engine; it returns when every Pod of the bridge is ready."""
-    program = directory / "example"
-    shutil.copytree(EXAMPLE, program)
-    edges = [
-        {"name": name, "apiServer": edge.cluster.wan_server, "sources": ["istio-gateway", "service"]}
-        for name, edge in names.edges.items()
-    ]
-    (program / "dns.yaml").write_text(yaml.safe_dump(DOCUMENT | {"edges": edges}))
-    settings = {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
-    Project.make(directory / "project", names.sandbox, tools, program).stack("names", settings).up()
-
-
-def address_of(api: Api, name: str) -> str:
-    def given() -> str:
-        found = api.get("service", name, "-n", "default")["status"]["loadBalancer"].get("ingress") or [{}]
-        return str(found[0].get("ip", ""))
-
-    return eventually(given, f"the Service {name} has an address")
+        clusters.down(directory / "state")
 
 
 def process(sandbox: Sandbox, name: str) -> int:
@@ -283,12 +162,122 @@ def test_an_edge_that_is_away_keeps_its_records(names: Names) -> None:
     names.await_answer(kept[1], "192.0.2.22", server=KNOT)
 
 
-def test_an_external_dns_that_is_killed_in_mid_sync_is_finished_by_the_next(names: Names) -> None:
-    many = [f"n{number}.{ONE}.mesh.test" for number in range(150)]
+def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Names) -> None:
+    publisher, zone = f"dns-publisher-{ONE}-inner", f"{ONE}.mesh.test"
+    many = [f"n{number}.many.{zone}" for number in range(600)]
     names.apply(ONE, endpoint("many", *(record(name, "192.0.2.41") for name in many)))
-    eventually(lambda: any(names.ask_all(many)), "the first are there")
-    names.restart(f"dns-publisher-{ONE}-inner")
-    eventually(lambda: names.ask_all(many) == [["192.0.2.41"]] * len(many), "all are there, once each")
+    eventually(lambda: names.keys(f"many.{zone}"), "the first are there")
+    killed = names.kill_holder(publisher)
+    eventually(lambda: names.ask_all(many) == [["192.0.2.41"]] * len(many), "all are there")
+    assert names.keys(f"many.{zone}") == ["192.0.2.41"] * len(many)
+    eventually(lambda: names.holder(publisher) != killed, "the one that stood by acts")
+
+    # The reader's too: what an edge's users make is found by the one that stood by.
+    killed = names.kill_holder(f"dns-reader-{ONE}")
+    names.apply(ONE, service("ingress"), gateway("late", f"late.{zone}"))
+    names.await_answer(f"late.{zone}", address_of(names.edges[ONE], "ingress"))
+    eventually(lambda: names.holder(f"dns-reader-{ONE}") != killed, "the reader that stood by acts")
+
+    # Now the DNS server itself, and its etcd, while all of them are being taken away.
     names.delete(ONE, "dnsendpoints", "many", "-n", "default")
-    names.restart(f"dns-publisher-{ONE}-inner")
-    eventually(lambda: not any(names.ask_all(many)), "all are gone")
+    names.delete(ONE, "gateways.networking.istio.io", "late", "-n", "default")
+    eventually(lambda: len(names.keys(f"many.{zone}")) < len(many), "the first are gone")
+    (pod,) = names.centre.get("pods", "-n", "dns", "-l", "app=coredns")["items"]
+    for program in ("etcd", "coredns"):
+        assert send(signal.SIGKILL, pod["metadata"]["name"], program) == 1
+    eventually(lambda: answering(names), "etcd is back")
+    eventually(lambda: names.keys(zone) == [], "all are gone")
+
+
+def answering(names: Names) -> bool:
+    try:
+        return names.ask("nothing.mesh.test") == [] and names.keys("mesh.test") is not None
+    except AssertionError:
+        return False
+
+
+def test_one_that_was_frozen_writes_nothing_when_it_wakes_up(names: Names) -> None:
+    """As on a node that lost its network: it runs on, and does not know that another took over."""
+    publisher, name = f"dns-publisher-{ONE}-inner", f"moved.{ONE}.mesh.test"
+    names.apply(ONE, endpoint("moved", record(name, "192.0.2.51")))
+    names.await_answer(name, "192.0.2.51")
+    frozen = names.holder(publisher)
+    assert send(signal.SIGSTOP, frozen) >= 3
+    try:
+        names.apply(ONE, endpoint("moved", record(name, "192.0.2.52")))
+        names.await_answer(name, "192.0.2.52")
+        assert names.holder(publisher) != frozen
+    finally:
+        send(signal.SIGCONT, frozen)
+    # Several rounds of both: what they write is written once.
+    for number in (53, 54, 55):
+        names.apply(ONE, endpoint("moved", record(name, f"192.0.2.{number}")))
+        names.await_answer(name, f"192.0.2.{number}")
+        assert names.keys(name) == [f"192.0.2.{number}"]
+    names.delete(ONE, "dnsendpoints", "moved", "-n", "default")
+    names.await_answer(name)
+
+
+def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -> None:
+    publisher, name = f"dns-publisher-{ONE}-outer", f"refused.{ONE}.shop.test"
+
+    def key(secret: str) -> None:
+        data = json.dumps({"data": {"tsig-secret": base64.b64encode(secret.encode()).decode()}})
+        done = names.centre.kubectl("patch", "secret", "dns-provider-outer", "-n", NAMESPACE, "-p", data)
+        assert done.code == 0, done.text
+        names.restart(publisher)
+
+    kept = f"settled.{ONE}.shop.test"
+    names.apply(ONE, endpoint("settled", record(kept, "192.0.2.61")))
+    names.await_answer(kept, "192.0.2.61", server=KNOT)
+    key(base64.b64encode(b"not the key that the server knows").decode())
+    names.apply(ONE, endpoint("refused", record(name, "192.0.2.62")))
+    eventually(lambda: names.conditions(ONE, name).get("Ready") == ("False", "Failed"), "the refusal is said")
+    said = names.edges[ONE].get("dnsendpoints", "refused", "-n", "default")["status"]["conditions"]
+    (message,) = (one["message"] for one in said if one["type"] == "Ready")
+    assert message.startswith(f"{name}: provider outer refuses: ")
+    assert names.conditions(ONE, name)["Accepted"] == ("True", "Accepted")
+    assert names.conditions(ONE, kept)["Ready"] == ("True", "Programmed")
+    assert names.ask(name, KNOT) == []
+    key(TSIG)
+    names.await_answer(name, "192.0.2.62", server=KNOT)
+    eventually(lambda: names.conditions(ONE, name).get("Ready") == ("True", "Programmed"), "it says that it is there")
+    assert names.ask(kept, KNOT) == ["192.0.2.61"]
+
+
+def test_names_of_virtual_services_and_routes(names: Names) -> None:
+    """No istiod is there, which would accept the route and give its Gateway an address: the test says so instead."""
+    rule = {"route": [{"destination": {"host": "web.default.svc.cluster.local"}}]}
+    virtual, routed = f"virtual.{TWO}.mesh.test", f"routed.{TWO}.mesh.test"
+    parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "listens"}
+    objects = [
+        {
+            "kind": "VirtualService",
+            "name": "virtual",
+            "spec": {"hosts": [virtual], "gateways": ["any"], "http": [rule]},
+        },
+        {"kind": "Gateway", "name": "listens", "spec": {"gatewayClassName": "by-hand", "listeners": [LISTENER]}},
+        {"kind": "HTTPRoute", "name": "routed", "spec": {"hostnames": [routed], "parentRefs": [parent]}},
+    ]
+    group = {"VirtualService": "networking.istio.io/v1"}
+
+    def written(one: dict[str, Any], **status: Any) -> dict[str, Any]:
+        api = group.get(one["kind"], "gateway.networking.k8s.io/v1")
+        metadata = {"name": one["name"], "namespace": "default"}
+        return {"apiVersion": api, "kind": one["kind"], "metadata": metadata, "spec": one["spec"], **status}
+
+    names.apply(TWO, service("ingress"), gateway("any", "*"), *map(written, objects))
+    taken = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "lastTransitionTime": LONG_AGO}
+    parents = [{"parentRef": parent, "controllerName": "example.com/by-hand", "conditions": [taken]}]
+    names.apply(
+        TWO,
+        written(objects[1], status={"addresses": [{"type": "IPAddress", "value": "192.0.2.71"}]}),
+        written(objects[2], status={"parents": parents}),
+        options=["--server-side", "--subresource=status"],
+    )
+    names.await_answer(virtual, address_of(names.edges[TWO], "ingress"))
+    names.await_answer(routed, "192.0.2.71")
+    names.delete(TWO, "httproutes.gateway.networking.k8s.io/routed", "-n", "default")
+    names.delete(TWO, "virtualservices.networking.istio.io/virtual", "-n", "default")
+    names.await_answer(virtual)
+    names.await_answer(routed)

@@ -14,13 +14,20 @@ EDGE_FOLDER: Final = "/etc/hosted-mesh/edge"
 KUBECONFIG: Final = "kubeconfig"
 CREDENTIALS_FOLDER: Final = "/etc/hosted-mesh/credentials"
 METRICS_PORT: Final = 7979
+PROVIDER_METRICS_PORT: Final = 7980
 WRITER_PORT: Final = 8888
+# external-dns' own, which no flag changes.
+PROVIDER_PORT: Final = 8888
+GATE_PORT: Final = 8889
+# By default external-dns gives up after 15 s, and then it ends. A replica may wait a minute for its turn, and a large
+# change takes minutes.
+_PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-write-timeout=10m")
 # These write names into etcd keys and zone-file text; the others hand them to an API that knows what a name is.
 _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
 
 
 def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
-    """Of the external-dns that reads one edge's DNSEndpoints and writes to one provider."""
+    """Of the external-dns that reads one edge's DNSEndpoints and plans what one provider should have."""
     provider = pair.provider
     selector = ",".join(f"{key}={value}" for key, value in sorted(provider.record_selector.items()))
     return [
@@ -32,7 +39,23 @@ def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
         *([f"--label-filter={selector}"] if selector else []),
         *_domains(pair),
         *_registry(bridge, pair),
-        *_provider(provider),
+        *_webhook(GATE_PORT),
+    ]
+
+
+def provider_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
+    """Of the external-dns that has the provider's credential: it writes what it is told, in the pair's domains."""
+    return [
+        "--webhook-server",
+        # One must be named, and this one asks nobody anything before it is used, which it is not.
+        "--source=connector",
+        *(f"--managed-record-types={one}" for one in pair.provider.record_types),
+        *_domains(pair),
+        *_registry(bridge, pair),
+        *_PATIENCE,
+        f"--metrics-address=:{PROVIDER_METRICS_PORT}",
+        "--log-format=json",
+        *_provider(pair.provider),
     ]
 
 
@@ -49,9 +72,12 @@ def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
         "--service-type-filter=LoadBalancer",
         "--policy=sync",
         "--registry=noop",
-        "--provider=webhook",
-        f"--webhook-provider-url=http://127.0.0.1:{WRITER_PORT}",
+        *_webhook(WRITER_PORT),
     ]
+
+
+def _webhook(port: int) -> list[str]:
+    return ["--provider=webhook", f"--webhook-provider-url=http://127.0.0.1:{port}", *_PATIENCE]
 
 
 def _common(bridge: DnsBridge) -> list[str]:

@@ -13,7 +13,8 @@ from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.dns import manifests
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
 from pulumi_hosted_mesh.dns.credentials import problems
-from pulumi_hosted_mesh.dns.plan import SOURCE, pairs, warnings
+from pulumi_hosted_mesh.dns.election import elections
+from pulumi_hosted_mesh.dns.plan import SOURCE, Pair, pairs, warnings
 from pulumi_hosted_mesh.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider
@@ -81,7 +82,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             networking.v1.NetworkPolicy(
                 f"{name}-network", metadata=metadata("dns-bridge"), spec=manifests.network_policy(), opts=within
             ),
-            core.v1.ConfigMap(
+            program := core.v1.ConfigMap(
                 f"{name}-edge-writer",
                 metadata=metadata("dns-edge-writer"),
                 data=manifests.program_files(),
@@ -104,7 +105,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             apps.v1.Deployment(
                 f"{name}-{of}",
                 metadata=itself,
-                spec=manifests.deployment(f"dns-{of}", pod, {**labels, **own}, annotations),
+                spec=manifests.deployment(bridge, f"dns-{of}", pod, {**labels, **own}, annotations),
                 opts=cluster.options(self, depends_on=[*shared, *read, *after]),
             )
 
@@ -120,6 +121,12 @@ class ExternalDNSBridge(pulumi.ComponentResource):
                 accounts[provider.id] = core.v1.ServiceAccount(
                     f"{name}-account-{provider.id}", metadata=account, opts=within
                 )
+        names = {
+            **{manifests.publisher_name(pair): _pair_labels(pair) for pair in found},
+            **{manifests.reader_name(edge): {DNS_EDGE_LABEL: edge} for edge in edges},
+        }
+        own_accounts = [f"dns-provider-{provider}" for provider in accounts]
+        shared += elections(name, bridge, names, own_accounts, metadata, within)
         kubeconfigs = {
             (edge, holder): secret(
                 f"edge-{edge}-{holder}",
@@ -138,17 +145,17 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             config = core.v1.ConfigMap(
                 f"{name}-writer-{edge.name}",
                 metadata=metadata(f"dns-edge-{edge.name}-writer", own),
-                data=manifests.writer_config([pair for pair in found if pair.edge == edge]),
+                data=manifests.writer_config(bridge, [pair for pair in found if pair.edge == edge]),
                 opts=within,
             )
-            read = [kubeconfigs[edge.name, "reader"], config, shared[-1]]
+            read = [kubeconfigs[edge.name, "reader"], config, program]
             run(f"reader-{edge.name}", manifests.reader_pod(bridge, edge), own, read, [])
         for pair in found:
             keys = list(given.get(pair.provider.id, ()))
-            own = {**_provider_labels(pair.provider), DNS_EDGE_LABEL: pair.edge.name}
-            read = [kubeconfigs[pair.edge.name, "publisher"]]
+            own = _pair_labels(pair)
+            read = [kubeconfigs[pair.edge.name, "publisher"], program]
             read += [secrets[pair.provider.id]] if pair.provider.id in secrets else []
-            account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else "default"
+            account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else manifests.ACCOUNT
             pod = manifests.publisher_pod(bridge, pair, keys, account_of)
             after = [accounts[pair.provider.id]] if pair.provider.id in accounts else []
             run(f"publisher-{pair.name}", pod, own, read, after)
@@ -181,6 +188,10 @@ def _provider_labels(provider: DnsProvider) -> dict[str, str]:
     """Also whose it is and where, if the document says."""
     own = {DNS_PROVIDER_LABEL: provider.id, PROJECT_LABEL: provider.project, LOCATION_LABEL: provider.location}
     return {label: value for label, value in own.items() if value}
+
+
+def _pair_labels(pair: Pair) -> dict[str, str]:
+    return {**_provider_labels(pair.provider), DNS_EDGE_LABEL: pair.edge.name}
 
 
 def _version(metadata: Any) -> str:

@@ -10,9 +10,13 @@ from typing import Any, Final
 from pulumi_hosted_mesh.dns.arguments import (
     CREDENTIALS_FOLDER,
     EDGE_FOLDER,
+    GATE_PORT,
     KUBECONFIG,
     METRICS_PORT,
+    PROVIDER_METRICS_PORT,
+    PROVIDER_PORT,
     WRITER_PORT,
+    provider_arguments,
     publisher_arguments,
     reader_arguments,
 )
@@ -26,6 +30,10 @@ WRITER: Final = Path(__file__).parent / "edge_writer"
 PROGRAM_FOLDER: Final = "/opt/hosted-mesh"
 CONFIG_FOLDER: Final = "/etc/hosted-mesh/writer"
 CONFIG: Final = "config.json"
+ACCOUNT: Final = "dns-bridge"
+"""Of Pods whose provider asks for no identity of their own; also the Role by which all renew their Leases."""
+ACCOUNT_FOLDER: Final = "/var/run/secrets/hosted-mesh/account"
+LEASE_VERBS: Final = ("get", "update")
 USER: Final = 65532
 _SMALL: Final = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
 _LOCKED: Final = {
@@ -50,10 +58,33 @@ def program_files() -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(WRITER.glob("*.py"))}
 
 
-def writer_config(pairs: Sequence[Pair]) -> dict[str, str]:
+def publisher_name(pair: Pair) -> str:
+    """Of a pair's Deployment, and of its Lease."""
+    return f"dns-publisher-{pair.name}"
+
+
+def reader_name(edge: str) -> str:
+    """Of an edge's reader's Deployment, and of its Lease."""
+    return f"dns-reader-{edge}"
+
+
+def writer_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
     """`data` of the ConfigMap with what the writer of one edge is told. pairs: the edge's."""
-    zones = [{"provider": p.provider.id, "include": [*p.include], "exclude": [*p.exclude]} for p in pairs]
+    zones = [
+        {
+            "provider": p.provider.id,
+            "include": [*p.include],
+            "exclude": [*p.exclude],
+            "lease": publisher_name(p),
+        }
+        for p in pairs
+    ]
     config = {
+        "lease": {
+            "name": reader_name(pairs[0].edge.name),
+            "seconds": bridge.lease_seconds,
+            "account": ACCOUNT_FOLDER,
+        },
         "kubeconfig": f"{EDGE_FOLDER}/{KUBECONFIG}",
         "namespace": DNS_NAMESPACE,
         "port": WRITER_PORT,
@@ -65,52 +96,65 @@ def writer_config(pairs: Sequence[Pair]) -> dict[str, str]:
 def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], account: str) -> Spec:
     """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials. account: ServiceAccount."""
     secret = credentials_secret(pair.provider.id)
-    container = _external_dns(bridge, publisher_arguments(bridge, pair))
-    container["env"] = environment(pair.provider, secret, keys)
+    plans = _external_dns(bridge, "external-dns", publisher_arguments(bridge, pair), METRICS_PORT)
+    plans["volumeMounts"] = [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}]
+    writes = _external_dns(bridge, "provider", provider_arguments(bridge, pair), PROVIDER_METRICS_PORT)
+    writes["env"] = environment(pair.provider, secret, keys)
     volumes = [_secret_volume("edge", kubeconfig_secret(pair.edge.name, "publisher"))]
     if files := file_keys(pair.provider, keys):
-        container["volumeMounts"].append({"name": "credentials", "mountPath": CREDENTIALS_FOLDER, "readOnly": True})
+        writes["volumeMounts"] = [{"name": "credentials", "mountPath": CREDENTIALS_FOLDER, "readOnly": True}]
         volumes.append(_secret_volume("credentials", secret, files))
-    # Only the cloud's own identity needs a token of this cluster.
-    return _pod([container], volumes, account)
+    gate = [
+        *("edge_writer.gate", f"--lease={publisher_name(pair)}", f"--seconds={bridge.lease_seconds}"),
+        *(f"--account={ACCOUNT_FOLDER}", f"--port={GATE_PORT}", f"--upstream={PROVIDER_PORT}"),
+    ]
+    return _pod(publisher_name(pair), [plans, writes, _program(bridge, "gate", gate)], volumes, account)
 
 
 def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
     """`spec` of the Pod that finds an edge's names, and writes DNSEndpoints there."""
-    writer = {
-        "name": "edge-writer",
-        "image": bridge.images.python,
-        "command": ["python3", "-m", "edge_writer", f"{CONFIG_FOLDER}/{CONFIG}"],
-        "workingDir": PROGRAM_FOLDER,
-        "env": [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}],
-        "volumeMounts": [
-            {"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True},
-            {"name": "program", "mountPath": f"{PROGRAM_FOLDER}/edge_writer", "readOnly": True},
-            {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
-        ],
-        "resources": _SMALL,
-        "securityContext": _LOCKED,
-    }
+    finds = _external_dns(bridge, "external-dns", reader_arguments(bridge, edge), METRICS_PORT)
+    finds["volumeMounts"] = [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}]
+    writer = _program(bridge, "edge-writer", ["edge_writer", f"{CONFIG_FOLDER}/{CONFIG}"])
+    writer["volumeMounts"] += [
+        {"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True},
+        {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
+    ]
     volumes = [
         _secret_volume("edge", kubeconfig_secret(edge.name, "reader")),
-        {"name": "program", "configMap": {"name": "dns-edge-writer"}},
         {"name": "config", "configMap": {"name": f"dns-edge-{edge.name}-writer"}},
     ]
-    pod = _pod([_external_dns(bridge, reader_arguments(bridge, edge)), writer], volumes, "default")
+    pod = _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT)
     if bridge.nameservers:
         pod |= {"dnsPolicy": "None", "dnsConfig": {"nameservers": list(bridge.nameservers)}}
     return pod
 
 
-def deployment(name: str, pod: Spec, labels: dict[str, str], annotations: dict[str, Any]) -> Spec:
-    """`spec` of a Deployment of one Pod. Two would write the same records, so the old ends before the new starts."""
+def deployment(bridge: DnsBridge, name: str, pod: Spec, labels: dict[str, str], annotations: dict[str, Any]) -> Spec:
+    """`spec` of a Deployment. The Pods may be several at any time: the one that holds the Lease acts."""
     selector = {"app.kubernetes.io/name": name}
     return {
-        "replicas": 1,
-        "strategy": {"type": "Recreate"},
+        "replicas": bridge.replicas,
         "selector": {"matchLabels": selector},
         "template": {"metadata": {"labels": {**labels, **selector}, "annotations": annotations}, "spec": pod},
     }
+
+
+def disruption_budget(name: str) -> Spec:
+    """`spec` of the PodDisruptionBudget of a Deployment of several: a drained node takes one at a time."""
+    return {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}}
+
+
+def lease_rules(names: Collection[str]) -> list[Spec]:
+    """`rules` of the Role by which the bridge's Pods renew their Leases. names: of those, which the program makes."""
+    return [
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": sorted(names),
+            "verbs": list(LEASE_VERBS),
+        }
+    ]
 
 
 def network_policy() -> Spec:
@@ -118,13 +162,12 @@ def network_policy() -> Spec:
     return {"podSelector": {}, "policyTypes": ["Ingress"]}
 
 
-def _external_dns(bridge: DnsBridge, arguments: list[str]) -> Spec:
-    probe = {"httpGet": {"path": "/healthz", "port": METRICS_PORT}}
+def _external_dns(bridge: DnsBridge, name: str, arguments: list[str], metrics_port: int) -> Spec:
+    probe = {"httpGet": {"path": "/healthz", "port": metrics_port}}
     return {
-        "name": "external-dns",
+        "name": name,
         "image": bridge.images.external_dns,
         "args": arguments,
-        "volumeMounts": [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}],
         "livenessProbe": {**probe, "periodSeconds": 30, "failureThreshold": 4},
         "readinessProbe": {**probe, "periodSeconds": 5},
         "resources": _SMALL,
@@ -132,12 +175,44 @@ def _external_dns(bridge: DnsBridge, arguments: list[str]) -> Spec:
     }
 
 
-def _pod(containers: list[Spec], volumes: list[Spec], account: str) -> Spec:
+def _program(bridge: DnsBridge, name: str, arguments: list[str]) -> Spec:
+    """A container with a program of ours, and with the account's token, which no other container of the Pod has."""
+    return {
+        "name": name,
+        "image": bridge.images.python,
+        "command": ["python3", "-m", *arguments],
+        "workingDir": PROGRAM_FOLDER,
+        "env": [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}],
+        "volumeMounts": [
+            {"name": "program", "mountPath": f"{PROGRAM_FOLDER}/edge_writer", "readOnly": True},
+            {"name": "account", "mountPath": ACCOUNT_FOLDER, "readOnly": True},
+        ],
+        "resources": _SMALL,
+        "securityContext": _LOCKED,
+    }
+
+
+def _pod(name: str, containers: list[Spec], volumes: list[Spec], account: str) -> Spec:
+    apart = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app.kubernetes.io/name": name}},
+    }
     return {
         "serviceAccountName": account,
-        # None of them asks this cluster's API server anything.
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
+        # external-dns as a provider does not end when it is asked to.
+        "terminationGracePeriodSeconds": 5,
+        "affinity": {
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": apart}]
+            }
+        },
+        # A lost node's Pods are replaced soon: until then there is one fewer to take over.
+        "tolerations": [
+            {"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
+            for taint in ("not-ready", "unreachable")
+        ],
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": USER,
@@ -146,8 +221,20 @@ def _pod(containers: list[Spec], volumes: list[Spec], account: str) -> Spec:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": containers,
-        "volumes": volumes,
+        "volumes": [*volumes, {"name": "program", "configMap": {"name": "dns-edge-writer"}}, _account_volume()],
     }
+
+
+def _account_volume() -> Spec:
+    """What Kubernetes mounts by itself into every container, for one container."""
+    authority = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    sources = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
+        {"configMap": authority},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return {"name": "account", "projected": {"defaultMode": 0o440, "sources": sources}}
 
 
 def _secret_volume(name: str, secret: str, keys: Sequence[str] = ()) -> Spec:

@@ -326,6 +326,10 @@ class DnsBridge(Model):
     """DNS servers and services."""
     interval_seconds: Annotated[int, Field(strict=True, ge=5, le=3600)] = 60
     """Records are compared with the provider's so often; changes in an edge are published at once."""
+    replicas: Annotated[int, Field(strict=True, ge=1, le=3)] = 2
+    """Pods of each publisher and reader; one acts, another takes over when it is gone."""
+    lease_seconds: Annotated[int, Field(strict=True, ge=5, le=120)] = 15
+    """How long one that is gone is waited for before another takes over."""
     nameservers: tuple[NameServer, ...] = ()
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
     cluster's own. They must know the names of the edges' API servers too."""

@@ -1,10 +1,11 @@
-"""DNSEndpoints of one edge, over plain HTTPS."""
+"""DNSEndpoints of one edge, and Leases of the cluster that this runs in, over plain HTTPS."""
 
 from __future__ import annotations
 
 import base64
 import http.client
 import json
+import os
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,10 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 GROUP = "/apis/externaldns.k8s.io/v1alpha1"
+LEASES = "/apis/coordination.k8s.io/v1"
 TIMEOUT_SECONDS = 20.0
+# A Lease that is not renewed in time is lost, so waiting long for an answer is of no use.
+OWN_TIMEOUT_SECONDS = 5.0
 PAGE = 500
 Object = dict[str, Any]
 
@@ -25,8 +29,57 @@ class ApiError(OSError):
         self.status = status
 
 
-class EdgeApi:
-    """The API server of a kubeconfig with a token. It is read anew for each request: a rotated one is used at once."""
+class Api:
+    """An API server. Who one is, is read anew for each request: a rotated token is used at once."""
+
+    def call(self, method: str, path: str, body: Object | None = None) -> Any:
+        """What it answers. Raises OSError: ApiError if it answered with an error."""
+        connection, headers = self._connection(TIMEOUT_SECONDS)
+        try:
+            text = None if body is None else json.dumps(body)
+            connection.request(method, path, text, headers | {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            if answer.status >= http.client.MULTIPLE_CHOICES:
+                raise ApiError(answer.status, method, path)
+            return json.load(answer)
+        except (http.client.HTTPException, ValueError) as error:
+            raise OSError(f"{method} {path.partition('?')[0]}: {type(error).__name__}") from None
+        finally:
+            connection.close()
+
+    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
+        raise NotImplementedError
+
+
+class OwnApi(Api):
+    """That of the cluster that this Pod runs in. account: where the ServiceAccount's token is mounted."""
+
+    def __init__(self, account: Path) -> None:
+        self._account = account
+
+    def lease(self, name: str) -> Object:
+        found: Object = self.call("GET", self._path(name))
+        return found
+
+    def replace_lease(self, lease: Object) -> None:
+        """Raises ApiError if somebody else changed it since it was read."""
+        self.call("PUT", self._path(lease["metadata"]["name"]), lease)
+
+    def _path(self, lease: str) -> str:
+        namespace = (self._account / "namespace").read_text(encoding="utf-8")
+        return f"{LEASES}/namespaces/{namespace}/leases/{lease}"
+
+    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
+        host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
+        tls = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
+        token = (self._account / "token").read_text(encoding="utf-8").strip()
+        return http.client.HTTPSConnection(host, port, timeout=min(timeout, OWN_TIMEOUT_SECONDS), context=tls), {
+            "Authorization": f"Bearer {token}"
+        }
+
+
+class EdgeApi(Api):
+    """That of a kubeconfig with a token."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
@@ -36,7 +89,7 @@ class EdgeApi:
         found: list[Object] = []
         query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         while True:
-            page = self._call("GET", f"{path_of(namespace)}?{urlencode(query)}")
+            page = self.call("GET", f"{path_of(namespace)}?{urlencode(query)}")
             found += page["items"]
             if not (more := page["metadata"].get("continue")):
                 return found, page["metadata"]["resourceVersion"]
@@ -58,38 +111,24 @@ class EdgeApi:
             connection.close()
 
     def create(self, item: Object) -> None:
-        self._call("POST", path_of(item["metadata"]["namespace"]), item)
+        self.call("POST", path_of(item["metadata"]["namespace"]), item)
 
     def replace(self, item: Object) -> None:
-        self._call("PUT", path_to(item), item)
+        self.call("PUT", path_to(item), item)
 
     def replace_status(self, item: Object) -> None:
-        self._call("PUT", f"{path_to(item)}/status", item)
+        self.call("PUT", f"{path_to(item)}/status", item)
 
     def delete(self, item: Object) -> None:
         """Deletes just this version of an object; that it is gone already is fine."""
         conditions = {key: item["metadata"][key] for key in ("uid", "resourceVersion")}
         try:
-            self._call(
+            self.call(
                 "DELETE", path_to(item), {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": conditions}
             )
         except ApiError as error:
             if error.status != http.client.NOT_FOUND:
                 raise
-
-    def _call(self, method: str, path: str, body: Object | None = None) -> Any:
-        connection, headers = self._connection(TIMEOUT_SECONDS)
-        try:
-            text = None if body is None else json.dumps(body)
-            connection.request(method, path, text, headers | {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            if answer.status >= http.client.MULTIPLE_CHOICES:
-                raise ApiError(answer.status, method, path)
-            return json.load(answer)
-        except (http.client.HTTPException, ValueError) as error:
-            raise OSError(f"{method} {path.partition('?')[0]}: {type(error).__name__}") from None
-        finally:
-            connection.close()
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
         content = json.loads(self._kubeconfig.read_text(encoding="utf-8"))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 Object = dict[str, Any]
@@ -21,11 +22,12 @@ ADDRESSES = {"A": 4, "AAAA": 6}
 
 @dataclass(frozen=True)
 class Zones:
-    """Where the edge may publish by one provider. provider: its id."""
+    """Where the edge may publish by one provider. provider: its id. lease: of the publisher."""
 
     provider: str
     include: list[str]
     exclude: list[str] = field(default_factory=list)
+    lease: str = ""
 
     def admits(self, name: str) -> bool:
         return _in(name, self.include) and not _in(name, self.exclude)
@@ -44,8 +46,13 @@ class Verdict:
         return self.ready[0] == "True" or self.accepted[0] == "False"
 
 
-def judge(item: Object, zones: Iterable[Zones], resolve: Callable[[str], set[str]]) -> Verdict:
-    """resolve: the addresses that a name has now; empty if it has none."""
+def judge(
+    item: Object,
+    zones: Iterable[Zones],
+    resolve: Callable[[str], set[str]],
+    refused: Mapping[str, str] = MappingProxyType({}),
+) -> Verdict:
+    """resolve: the addresses that a name has now; empty if it has none. refused: by provider, what it refuses now."""
     endpoints = [one for one in item.get("spec", {}).get("endpoints") or [] if one]
     if invalid := [f"{_name(one)}: {why}" for one in endpoints if (why := problem(one))]:
         return _refused("Invalid", _some(invalid, "; "))
@@ -58,6 +65,15 @@ def judge(item: Object, zones: Iterable[Zones], resolve: Callable[[str], set[str
     by = sorted({zone.provider for one in endpoints for zone in providers if zone.admits(_name(one))})
     accepted = ("True", "Accepted", f"In zones of {', '.join(by)}" if by else "It has no records")
     missing = [_name(one) for one in endpoints if not _answered(one, resolve)]
+    failing = {
+        zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
+        for zone in providers
+        if zone.provider in refused and any(zone.admits(_name(one)) for one in endpoints)
+    }
+    if missing and failing:
+        # External-dns says only in its log why, and that is the control plane's.
+        message = f"{_some(sorted(set(missing)))}: {'; '.join(failing.values())}. Its publisher's log says why"
+        return Verdict(accepted, ("False", "Failed", message))
     if missing:
         return Verdict(accepted, ("False", "Pending", f"Not answered yet: {_some(sorted(set(missing)))}"))
     return Verdict(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))

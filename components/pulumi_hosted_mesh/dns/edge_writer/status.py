@@ -4,30 +4,55 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from .api import ApiError, EdgeApi, Object
+from .api import ApiError, EdgeApi, Object, OwnApi
 from .conditions import Zones, judge, status
+from .lease import NOTE_ANNOTATION, Lease
 
 PENDING_SECONDS, SETTLED_SECONDS = 5, 300
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 CONFLICT = 409
 
 
-class StatusKeeper:
-    """zones: of the edge, by provider."""
+class Refusals:
+    """Which providers refuse, and what: their publishers write it into their Leases."""
 
-    def __init__(self, api: EdgeApi, zones: list[Zones]) -> None:
-        self._api, self._zones = api, zones
+    def __init__(self, own: OwnApi, zones: list[Zones]) -> None:
+        self._own, self._zones = own, zones
+
+    def now(self) -> dict[str, str]:
+        """What is refused, by the provider's id; a Lease that cannot be read says nothing."""
+        found = {}
+        for zone in self._zones:
+            try:
+                notes = self._own.lease(zone.lease)["metadata"].get("annotations") or {}
+            except OSError as error:
+                print(f"conditions: {error}", flush=True)
+                continue
+            if refused := notes.get(NOTE_ANNOTATION):
+                found[zone.provider] = str(refused)
+        return found
+
+
+class StatusKeeper:
+    """zones: of the edge, by provider. lease: who holds it writes."""
+
+    def __init__(self, api: EdgeApi, zones: list[Zones], lease: Lease, refusals: Refusals) -> None:
+        self._api, self._zones, self._lease, self._refusals = api, zones, lease, refusals
         self._pending: dict[str, Object] = {}
+        self._refused: Mapping[str, str] = {}
 
     def run(self) -> None:
         """Never returns. An edge out of reach is waited for, less often as time goes by."""
         pause = FIRST_PAUSE
         while True:
+            if not self._lease.wait(SETTLED_SECONDS):
+                continue
             try:
                 items, version = self._api.list()
-                self._pending = {}
+                self._pending, self._refused = {}, self._refusals.now()
                 for item in items:
                     self._keep(item)
                 pause = FIRST_PAUSE
@@ -39,10 +64,10 @@ class StatusKeeper:
                 pause = min(2 * pause, LONGEST_PAUSE)
 
     def _follow(self, version: str) -> str:
-        """Handles what comes in one watch; the version to go on from, "" to list anew."""
+        """Handles what comes in one watch; the version to go on from, "" to list anew, or to wait for the Lease."""
         seconds = PENDING_SECONDS if self._pending else SETTLED_SECONDS
         for event in self._api.watch(version, seconds):
-            if event["type"] == "ERROR":
+            if event["type"] == "ERROR" or not self._lease.held():
                 return ""
             item = event["object"]
             version = item["metadata"]["resourceVersion"]
@@ -51,18 +76,21 @@ class StatusKeeper:
                 self._keep(item)
             if self._pending and seconds == SETTLED_SECONDS:
                 return version  # a watch as long as this one would be a long time to wait for an answer
-        for item in list(self._pending.values()):
+        waiting = list(self._pending.values())
+        # Also for what comes in the next watch, such as the echo of what is written here.
+        self._refused = self._refusals.now() if waiting else {}
+        for item in waiting:
             self._keep(item)
-        return version
+        return version if self._lease.held() else ""
 
     def _keep(self, item: Object) -> None:
-        verdict = judge(item, self._zones, addresses)
+        verdict = judge(item, self._zones, addresses, self._refused)
         if not verdict.settled:
             self._pending[item["metadata"]["uid"]] = item
         else:
             self._pending.pop(item["metadata"]["uid"], None)
         wanted = status(item, verdict, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        if wanted != item.get("status"):
+        if wanted != item.get("status") and self._lease.held():
             try:
                 self._api.replace_status({**item, "status": wanted})
             except ApiError as error:

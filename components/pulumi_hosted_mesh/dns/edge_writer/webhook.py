@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from .api import EdgeApi
+from .lease import Lease
 from .records import MADE, MADE_LABEL, endpoints_of, writes
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 LARGEST_BODY = 64 * 2**20  # bytes
+HOLD_SECONDS = 60.0
 
 
-def serve(api: EdgeApi, namespace: str, port: int) -> None:
-    """Serves on the loopback, which the Pod's containers share, until the process ends."""
+def serve(api: EdgeApi, namespace: str, port: int, lease: Lease, writing: threading.Lock) -> None:
+    """Serves on the loopback, which the Pod's containers share, until the process ends.
+
+    lease: without it nothing is answered or written; external-dns waits, and goes on as soon as it is held. writing:
+    held while something is written.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -23,7 +30,7 @@ def serve(api: EdgeApi, namespace: str, port: int) -> None:
             if self.path == "/":
                 self._answer(200, {})  # no domain filter
             elif self.path == "/records":
-                self._try(lambda: (200, endpoints_of(_made(api, namespace))))
+                self._try(lambda: _records(api, namespace, lease))
             else:
                 self._answer(404, {})
 
@@ -36,7 +43,8 @@ def serve(api: EdgeApi, namespace: str, port: int) -> None:
             if self.path == "/adjustendpoints":
                 self._answer(200, given or [])
             elif self.path == "/records":
-                self._try(lambda: _apply(api, namespace, given or {}))
+                with writing:
+                    self._try(lambda: _apply(api, namespace, given or {}, lease))
             else:
                 self._answer(404, {})
 
@@ -67,8 +75,16 @@ def _made(api: EdgeApi, namespace: str) -> list[dict[str, Any]]:
     return api.list(namespace, f"{MADE_LABEL}={MADE}")[0]
 
 
-def _apply(api: EdgeApi, namespace: str, changes: dict[str, Any]) -> tuple[int, None]:
+def _records(api: EdgeApi, namespace: str, lease: Lease) -> tuple[int, Any]:
+    if not lease.wait(HOLD_SECONDS):
+        return 503, {}
+    return 200, endpoints_of(_made(api, namespace))
+
+
+def _apply(api: EdgeApi, namespace: str, changes: dict[str, Any], lease: Lease) -> tuple[int, Any]:
     for write in writes(_made(api, namespace), changes, namespace):
+        if not lease.held():
+            return 503, {}
         print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
         getattr(api, write.verb)(write.item)
     return 204, None

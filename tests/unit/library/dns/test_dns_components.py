@@ -91,7 +91,40 @@ def test_one_external_dns_for_each_edge_and_provider_and_one_reader_for_each_edg
         for name, one in deployments.items()
     }
     assert containers["dns-reader-north"] == ["external-dns", "python"]
-    assert containers["dns-publisher-north-inner"] == ["external-dns"]
+    assert containers["dns-publisher-north-inner"] == ["external-dns", "external-dns", "python"]
+
+
+def test_several_pods_stand_by_and_renew_leases_by_name() -> None:
+    found = registered()
+    of = {
+        kind: {one.inputs["metadata"]["name"]: one for one in found if one.type.endswith(f":{kind}")}
+        for kind in ("Deployment", "Lease", "PodDisruptionBudget")
+    }
+    assert of["Lease"].keys() == of["Deployment"].keys() == of["PodDisruptionBudget"].keys()
+    (role,) = (one for one in found if one.type.endswith(":Role") and "control-plane" in one.provider)
+    (rule,) = role.inputs["rules"]
+    assert rule["resourceNames"] == sorted(of["Lease"])
+    assert rule["verbs"] == ["get", "update"]
+    for name, one in of["Deployment"].items():
+        assert one.inputs["spec"]["replicas"] == 2
+        # The account's token is for our own program: no external-dns gets it.
+        with_token = [
+            each["name"]
+            for each in pod(one)["containers"]
+            if "account" in {m["name"] for m in each.get("volumeMounts", [])}
+        ]
+        assert with_token == ["edge-writer" if "reader" in name else "gate"]
+    alone = registered(document(provider(), provider(RFC2136), replicas=1))
+    assert not [one for one in alone if one.type.endswith(":PodDisruptionBudget")]
+
+
+def test_the_credential_is_the_providers_containers_alone() -> None:
+    for one in registered():
+        if one.type.endswith(":Deployment") and "publisher" in one.inputs["metadata"]["name"]:
+            plans, writes, gate = pod(one)["containers"]
+            assert "dns-provider" in json.dumps(writes)
+            assert "dns-provider" not in json.dumps([plans, gate])
+            assert "edge" not in {mount["name"] for mount in writes.get("volumeMounts", [])}
 
 
 def test_credentials_are_in_secrets_of_the_control_plane_alone() -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.dns.arguments import publisher_arguments, reader_arguments
+from pulumi_hosted_mesh.dns.arguments import provider_arguments, publisher_arguments, reader_arguments
 from pulumi_hosted_mesh.dns.plan import Pair, pairs, pattern
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -112,6 +112,26 @@ def test_arguments_of_a_publisher() -> None:
         "--txt-owner-id=hosted-mesh.north",
         "--txt-prefix=%{record_type}-owner.",
         "--txt-wildcard-replacement=any",
+        "--provider=webhook",
+        "--webhook-provider-url=http://127.0.0.1:8889",
+        "--webhook-provider-read-timeout=10m",
+        "--webhook-provider-write-timeout=10m",
+    ]
+    assert provider_arguments(bridge_of(provider(RFC2136)), both["north-outer"]) == [
+        "--webhook-server",
+        "--source=connector",
+        "--managed-record-types=A",
+        "--managed-record-types=AAAA",
+        "--managed-record-types=CNAME",
+        r"--regex-domain-filter=^(\*\.)?([-_\p{L}\p{N}\p{M}]+\.)*(north\.example\.com)$",
+        "--registry=txt",
+        "--txt-owner-id=hosted-mesh.north",
+        "--txt-prefix=%{record_type}-owner.",
+        "--txt-wildcard-replacement=any",
+        "--webhook-provider-read-timeout=10m",
+        "--webhook-provider-write-timeout=10m",
+        "--metrics-address=:7980",
+        "--log-format=json",
         "--provider=rfc2136",
         "--rfc2136-host=ns1.example.com",
         "--rfc2136-port=53",
@@ -155,9 +175,10 @@ def test_arguments_of_a_publisher() -> None:
 )
 def test_arguments_of_each_type(section: dict[str, Any], expected: list[str]) -> None:
     bridge = bridge_of(provider({"id": "p", **section}))
-    arguments = publisher_arguments(bridge, pairs(bridge)[0])
+    arguments = provider_arguments(bridge, pairs(bridge)[0])
     assert arguments[arguments.index(expected[0]) :] == expected
-    assert "--domain-filter=north.example.com" in arguments
+    for both in (arguments, publisher_arguments(bridge, pairs(bridge)[0])):
+        assert "--domain-filter=north.example.com" in both
 
 
 def test_a_reader_reads_and_hands_on() -> None:

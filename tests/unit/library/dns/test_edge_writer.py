@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from pulumi_hosted_mesh.dns.edge_writer.api import EdgeApi
 from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
+from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
-from pulumi_hosted_mesh.dns.edge_writer.status import StatusKeeper
+from pulumi_hosted_mesh.dns.edge_writer.status import Refusals, StatusKeeper
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
 
@@ -122,17 +123,35 @@ def test_a_condition_keeps_its_time_until_it_turns() -> None:
     assert done["observedGeneration"] == 3
 
 
+class Held:
+    """A Lease, as its holder sees it."""
+
+    is_held = True
+
+    def held(self) -> bool:
+        return self.is_held
+
+
+class Refused:
+    by: ClassVar[dict[str, str]] = {}
+
+    def now(self) -> dict[str, str]:
+        return self.by
+
+
 class Watched:
     """An API server with one watch, which tells of an object and then would say nothing for minutes."""
 
     def __init__(self, item: dict[str, Any]) -> None:
-        self.item, self.asked = item, list[int]()
+        self.item, self.asked, self.echoes = item, list[int](), False
 
     def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
         self.asked.append(seconds)
         if len(self.asked) == 1:
             yield {"type": "ADDED", "object": self.item}
             pytest.fail("the watch was followed although something is waited for")
+        if self.echoes:
+            yield {"type": "MODIFIED", "object": self.item}
 
     def replace_status(self, item: dict[str, Any]) -> None:
         self.item = item
@@ -140,12 +159,24 @@ class Watched:
 
 def test_what_is_waited_for_is_looked_at_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     api = Watched(stored(record("web.north.example.com", "192.0.2.1")))
-    keeper = StatusKeeper(cast(EdgeApi, api), ZONES)
+    lease, refusals = Held(), Refused()
+    keeper = StatusKeeper(cast(EdgeApi, api), ZONES, cast(Lease, lease), cast(Refusals, refusals))
     monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: set())
     version = keeper._follow("1")
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Pending"]
+    refusals.by = {"inner": "it does not take changes"}
+    version = keeper._follow(version)
+    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Failed"]
+    assert "provider inner refuses: it does not take changes" in api.item["status"]["conditions"][1]["message"]
+    written = api.item
+    api.echoes = True
+    keeper._follow(version)
+    assert api.item is written  # what was written comes back as an event, and says the same
+    api.echoes = False
     monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: {"192.0.2.1"})
     keeper._follow(version)
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
     keeper._follow(version)
-    assert api.asked == [300, 5, 300]
+    assert api.asked == [300, 5, 5, 5, 300]
+    lease.is_held = False
+    assert keeper._follow(version) == ""

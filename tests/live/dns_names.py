@@ -1,0 +1,224 @@
+"""The DNS bridge between two edges and two DNS servers, and what tests ask of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from sandbox import clusters, toolchain
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox, Topology
+from sandbox.progress import Progress
+from sandbox.toolchain.catalogue import NAMES
+from tests.engine.library.engine import Api, Project
+from tests.support.waiting import eventually
+
+HERE = Path(__file__).parent / "dns"
+EXAMPLE = CHECKOUT / "examples/dns_bridge"
+COREDNS, KNOT = "10.96.0.53", "10.96.0.54"
+TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
+NAMESPACE = "hosted-mesh-dns"
+ONE, TWO = "data-plane", "data-plane-2"
+DOCUMENT: dict[str, Any] = {
+    "intervalSeconds": 5,
+    "leaseSeconds": 6,
+    "nameservers": [COREDNS],
+    "providers": [
+        {
+            "id": "inner",
+            "type": "coredns",
+            "authentication": "none",
+            "zones": [{"name": "{edge}.mesh.test"}, {"name": "both.mesh.test", "shared": True}],
+            "coredns": {"endpoints": [f"http://{COREDNS}:2379"]},
+            "ttl": 5,
+        },
+        {
+            "id": "outer",
+            "type": "rfc2136",
+            "zones": [{"name": "{edge}.shop.test"}],
+            "rfc2136": {"host": KNOT, "serverZones": ["shop.test"], "tsigKeyName": "hosted-mesh"},
+            "ttl": 5,
+        },
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Names:
+    """The bridge between two edges and two DNS servers."""
+
+    sandbox: Sandbox
+    centre: Api
+    edges: dict[str, Api]
+
+    def ask(self, name: str, server: str = COREDNS) -> list[str]:
+        """A name's addresses, as a machine of the control plane's network is answered."""
+        return self.ask_all([name], server)[0]
+
+    def ask_all(self, names: list[str], server: str = COREDNS) -> list[list[str]]:
+        program = [sys.executable, "-I", HERE / "ask_addresses.py", server, *names]
+        done = self.sandbox.run("control-plane", program, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr  # no answer is not the answer that there is none
+        return list(json.loads(done.stdout))
+
+    def await_answer(self, name: str, *addresses: str, server: str = COREDNS) -> None:
+        eventually(lambda: self.ask(name, server) == sorted(addresses), f"{name} is {addresses}")
+
+    def apply(self, edge: str, *documents: dict[str, Any], options: Sequence[str] = ()) -> None:
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+        command = [str(self.edges[edge].tools["kubectl"]), f"--kubeconfig={self.edges[edge].cluster.kubeconfig}"]
+        command += ["apply", *options, "-f", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+
+    def delete(self, edge: str, *what: str) -> None:
+        done = self.edges[edge].kubectl("delete", *what)
+        assert done.code == 0, done.text
+
+    def conditions(self, edge: str, name: str) -> dict[str, tuple[str, str]]:
+        """Status and reason by type, of the DNSEndpoint that has a name."""
+        items = self.edges[edge].get("dnsendpoints", "-A")["items"]
+        found = [one for one in items if any(each["dnsName"] == name for each in one["spec"]["endpoints"])]
+        conditions = found[0].get("status", {}).get("conditions", []) if found else []
+        return {one["type"]: (one["status"], one["reason"]) for one in conditions}
+
+    def restart(self, deployment: str) -> None:
+        """Kills its Pods, without a word of warning; others take their place."""
+        selector = f"app.kubernetes.io/name={deployment}"
+        done = self.centre.kubectl("delete", "pod", "-n", NAMESPACE, "-l", selector, "--force", "--grace-period=0")
+        assert done.code == 0, done.text
+
+    def holder(self, deployment: str) -> str:
+        """The Pod that acts. One that has given up its place is not waited for, it is nobody."""
+
+        def held() -> str:
+            spec = self.centre.get("lease", deployment, "-n", NAMESPACE)["spec"]
+            return str(spec.get("holderIdentity", ""))
+
+        return eventually(held, f"a Pod of {deployment} acts")
+
+    def kill_holder(self, deployment: str) -> str:
+        """As `restart`, of the one that acts alone; its name."""
+        pod = self.holder(deployment)
+        done = self.centre.kubectl("delete", "pod", "-n", NAMESPACE, pod, "--force", "--grace-period=0")
+        assert done.code == 0, done.text
+        return pod
+
+    def keys(self, name: str) -> list[str]:
+        """Targets of all of etcd's keys of a name and below it: those that are written twice are there twice."""
+        path = "/skydns/" + "/".join(reversed(name.split("."))) + "/"
+        program = [sys.executable, "-I", HERE / "ask_keys.py", f"http://{COREDNS}:2379", path]
+        done = self.sandbox.run("control-plane", program, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return sorted(one["host"] for one in json.loads(done.stdout).values())
+
+
+def send(number: signal.Signals, pod: str, program: str = "") -> int:
+    """Sends a signal to the processes of a Pod, or to those of one program there; how many there are."""
+    found = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            runs = (entry / "cmdline").read_bytes().partition(b"\0")[0].decode().rpartition("/")[2]
+            if f"HOSTNAME={pod}".encode() in (entry / "environ").read_bytes().split(b"\0") and program in ("", runs):
+                os.kill(int(entry.name), number)
+                found += 1
+    return found
+
+
+def service(name: str, app: str = "ingress") -> dict[str, Any]:
+    spec = {"type": "LoadBalancer", "selector": {"app": app}, "ports": [{"name": "http", "port": 80}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def gateway(name: str, *hosts: str, app: str = "ingress") -> dict[str, Any]:
+    port = {"number": 80, "name": "http", "protocol": "HTTP"}
+    return {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"app": app}, "servers": [{"port": port, "hosts": list(hosts)}]},
+    }
+
+
+def endpoint(name: str, *records: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "externaldns.k8s.io/v1alpha1",
+        "kind": "DNSEndpoint",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"endpoints": list(records)},
+    }
+
+
+def record(name: str, *targets: str) -> dict[str, Any]:
+    return {"dnsName": name, "recordType": "A", "targets": list(targets)}
+
+
+def start(directory: Path, progress: Progress, edges: int = 2) -> Names:
+    """Clusters whose state is in `directory`/state, with the two DNS servers and with Istio's kinds on each edge."""
+    tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
+    charts = toolchain.ensure(progress=progress).charts
+    sandbox = clusters.up(directory / "state", tools, progress, topology=Topology.of(edges + 1))
+    found = Names(
+        sandbox, Api(sandbox.control_plane, tools), {one.name: Api(one, tools) for one in sandbox.data_planes}
+    )
+    serve(found.centre, directory)
+    for edge in found.edges.values():
+        ran = edge.kubectl("apply", "--server-side", "-f", str(charts / "base" / "files" / "crd-all.gen.yaml"))
+        assert ran.code == 0, ran.text
+    return found
+
+
+def serve(cluster: Api, directory: Path) -> None:
+    """The two DNS servers in a cluster."""
+    servers = (HERE / "servers.yaml").read_text().replace("secret: TSIG", f"secret: {TSIG}")
+    (directory / "servers.yaml").write_text(servers)
+    ran = cluster.kubectl("apply", "-f", str(directory / "servers.yaml"))
+    assert ran.code == 0, ran.text
+
+
+def deploy(
+    names: Names,
+    directory: Path,
+    document: Mapping[str, Any] = MappingProxyType(DOCUMENT),
+    more: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """The example's program, by the real engine; it returns when every Pod of the bridge is ready.
+
+    more: sources of an edge, beside Istio's gateways and Services.
+    """
+    program = directory / "example"
+    shutil.copytree(EXAMPLE, program)
+    edges = [
+        {
+            "name": name,
+            "apiServer": edge.cluster.wan_server,
+            "sources": ["istio-gateway", "service", *(more or {}).get(name, ())],
+        }
+        for name, edge in names.edges.items()
+    ]
+    (program / "dns.yaml").write_text(yaml.safe_dump({**document, "edges": edges}))
+    settings: dict[str, Any] = {}
+    if any(one["id"] == "outer" for one in document["providers"]):
+        settings = {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
+    project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
+    project.stack("names", settings).up()
+
+
+def address_of(api: Api, name: str) -> str:
+    def given() -> str:
+        found = api.get("service", name, "-n", "default")["status"]["loadBalancer"].get("ingress") or [{}]
+        return str(found[0].get("ip", ""))
+
+    return eventually(given, f"the Service {name} has an address")

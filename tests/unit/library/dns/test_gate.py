@@ -1,0 +1,189 @@
+"""One of several replicas acts: who holds the Lease, and what passes the gate."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, OwnApi
+from pulumi_hosted_mesh.dns.edge_writer.gate import PARTS, Gate, pieces
+from pulumi_hosted_mesh.dns.edge_writer.lease import NOTE_ANNOTATION, Lease
+
+
+class Leases:
+    """An API server with one Lease, whose version every write changes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {"metadata": {"name": "one", "resourceVersion": "0"}}
+        self.reachable, self.between = True, list[Any]()
+
+    def lease(self, name: str) -> dict[str, Any]:
+        if not self.reachable:
+            raise OSError("unreachable")
+        found = copy.deepcopy(self.kept)
+        for act in self.between:  # what somebody else does between the reading and the writing
+            act()
+        return found
+
+    def replace_lease(self, lease: Mapping[str, Any]) -> None:
+        if not self.reachable:
+            raise OSError("unreachable")
+        if lease["metadata"]["resourceVersion"] != self.kept["metadata"]["resourceVersion"]:
+            raise ApiError(409, "PUT", "/leases/one")
+        self.kept = copy.deepcopy(dict(lease))
+        self.kept["metadata"]["resourceVersion"] = str(int(lease["metadata"]["resourceVersion"]) + 1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def replicas(api: Leases, clock: Clock) -> tuple[Lease, Lease]:
+    one, two = (Lease(cast(OwnApi, api), "one", name, 15, clock) for name in ("first", "second"))
+    return one, two
+
+
+def test_one_holds_it_and_the_other_takes_it_when_the_first_is_silent() -> None:
+    api, clock = Leases(), Clock()
+    first, second = replicas(api, clock)
+    first.step()
+    second.step()
+    assert (first.held(), second.held()) == (True, False)
+    clock.now += 8
+    first.step()
+    second.step()
+    clock.now += 14  # the first is gone: nobody renews
+    second.step()
+    assert (first.held(), second.held()) == (False, False)
+    clock.now += 2
+    second.step()
+    assert (first.held(), second.held()) == (False, True)
+    assert api.kept["spec"]["leaseTransitions"] == 2
+    first.step()
+    assert (first.held(), second.held()) == (False, True)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 3, 5])
+def test_never_do_two_hold_it(delay: int) -> None:
+    """The first is cut off from the API server at some moment, and the second looks at any."""
+    api, clock = Leases(), Clock()
+    first, second = replicas(api, clock)
+    for second_of_time in range(60):
+        clock.now += 1
+        api.reachable = second_of_time < 20
+        if second_of_time % 2 == 0:
+            try:
+                first.step()
+            except OSError:
+                assert second_of_time >= 20
+        api.reachable = True
+        if second_of_time % 3 == 0 and second_of_time >= delay:
+            second.step()
+        assert not (first.held() and second.held())
+    assert second.held()
+
+
+def test_two_that_take_it_at_once_are_one() -> None:
+    api, clock = Leases(), Clock()
+    first, second = replicas(api, clock)
+    api.between = [lambda: setattr(api, "between", []) or first.step()]  # type: ignore[func-returns-value]
+    with pytest.raises(ApiError, match="409"):
+        second.step()
+    assert (first.held(), second.held()) == (True, False)
+
+
+def test_given_back_it_is_taken_at_once() -> None:
+    api, clock = Leases(), Clock()
+    first, second = replicas(api, clock)
+    first.step()
+    second.step()
+    first.release()
+    second.step()
+    assert (first.held(), second.held()) == (False, True)
+    first._until = clock.now + 5  # even one that is wrong about it takes nothing away
+    first.release()
+    assert second.held()
+    assert api.kept["spec"]["holderIdentity"] == "second"
+
+
+def gate(held: bool = True, *statuses: int) -> tuple[Gate, Leases, Lease, list[tuple[str, str]]]:
+    api, asked, answers = Leases(), list[tuple[str, str]](), itertools.chain(statuses, itertools.repeat(200))
+    lease = Lease(cast(OwnApi, api), "one", "first", 15)
+    if held:
+        lease.step()
+    made = Gate(lease, 0)
+
+    def ask(method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        asked.append((method, path))
+        return next(answers), b"[]"
+
+    made._ask = ask  # type: ignore[method-assign]
+    return made, api, lease, asked
+
+
+def changes(count: int) -> bytes:
+    return json.dumps({"create": [{"dnsName": f"n{number}.example.com"} for number in range(count)]}).encode()
+
+
+def test_without_the_lease_nothing_is_asked_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.gate.HOLD_SECONDS", 0.01)
+    closed, _, _, asked = gate(held=False)
+    assert closed.records()[0] == 503
+    assert closed.apply(changes(1))[0] == 503
+    assert asked == []
+
+
+def test_a_lease_that_is_lost_ends_a_large_change() -> None:
+    made, _, lease, asked = gate()
+    made._ask = lambda *given: (asked.append(given[:2]), setattr(lease, "_until", 0.0), (204, b""))[-1]  # type: ignore[method-assign,func-returns-value]
+    assert made.apply(changes(1200))[0] == 503
+    assert asked == [("POST", "/records")]
+
+
+def test_what_the_provider_refuses_is_in_the_lease_until_it_no_longer_does() -> None:
+    made, api, lease, _ = gate(True, 500, 200, 500, 200, 500, 200, 204, 200)
+
+    def note() -> str:
+        lease.step()
+        return str((api.kept["metadata"].get("annotations") or {}).get(NOTE_ANNOTATION, ""))
+
+    made.records()
+    assert note() == "its records cannot be read"
+    for _ in range(2):  # a round after which it still refuses says so all the time
+        made.records()
+        assert made.apply(changes(1))[0] == 500
+        assert note() == "it does not take changes"
+    made.records()
+    assert note() == "it does not take changes"
+    made.apply(changes(1))
+    assert note() == ""
+
+
+def test_a_change_is_cut_between_names() -> None:
+    def named(name: str, **more: Any) -> dict[str, Any]:
+        return {"dnsName": name, **more}
+
+    records = [named(f"n{number}.example.com") for number in range(7)]
+    owners = [named(f"a-owner.n{number}.example.com") for number in range(7)]
+    olds = [named("u.example.com", recordType=kind) for kind in ("A", "AAAA")]
+    wild = [named("*.example.com"), named("a-owner.any.example.com")]
+    given = {"create": [*records, *owners, *wild], "updateOld": olds, "updateNew": olds, "delete": None}
+    found = list(pieces(given, at_once=4))
+    assert len(found) > 3
+    for part in PARTS:
+        together = [one for piece in found for one in piece[part]]
+        assert sorted(map(str, together)) == sorted(map(str, given.get(part) or []))
+    for name in [f"n{number}.example.com" for number in range(7)] + ["any.example.com"]:
+        created = [[one["dnsName"].replace("*", "any") for one in piece["create"]] for piece in found]
+        (holding,) = (names for names in created if f"a-owner.{name}" in names)
+        assert name in holding
+    assert all(piece["updateOld"] == piece["updateNew"] for piece in found)
+    assert list(pieces({"create": None})) == []
