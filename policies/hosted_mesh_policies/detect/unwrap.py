@@ -33,8 +33,9 @@ MOST_WORK_EXTRA: Final = 32 * 1024 * 1024
 
 GAP: Final = b"\0\2\0"
 """Stands between the values of one text (`places`); in no encoding's alphabet."""
-BETWEEN: Final = b"\1\0\1\0\1\0"
-"""Stands between pieces that were decoded apart."""
+BETWEEN: Final = b"\1\0\3\0\4\0"
+"""Stands between pieces that were decoded apart. It does not end as it begins: after a piece that ends like its
+beginning it would be found too early."""
 
 
 class View(NamedTuple):

@@ -53,3 +53,12 @@ def test_runs_decoded_together_come_out_as_each_alone(over):
     secrets = [bytes([65 + number]) * (12 + over) + b"\0" for number in range(3)]
     text = b" ".join(base64.b64encode(secret) for secret in secrets)
     assert any(view.data == BETWEEN.join(secrets) for view in views(text))
+
+
+@pytest.mark.parametrize("end", [b"\1", b"\1\0", b"\1\0\1\0", b"\1\0\3", b"\0"])
+@pytest.mark.parametrize("length", [20, 21, 22])
+def test_a_piece_that_ends_like_what_stands_between_pieces_is_whole(end: bytes, length: int) -> None:
+    """Such an end was taken for the beginning of the separator, and a compressed secret lost its last bytes."""
+    pieces = [b"\xff" * (length - len(end)) + end, b"\xfe" * 20]
+    text = b"\0".join(base64.b64encode(piece).rstrip(b"=") for piece in pieces)
+    assert any(view.data == BETWEEN.join(pieces) for view in views(text))
