@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 # Seconds. A bound for what would never come, not for what is slow: other work on the machine is no reason to fail.
-LIMIT = 120.0
+LIMIT = 240.0
 
 
 def eventually(look: Callable[[], T], what: str = "", *, seconds: float = LIMIT) -> T:
