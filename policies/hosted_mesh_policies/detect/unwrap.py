@@ -184,10 +184,12 @@ _FROM_HEX_ALPHABET: Final = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUV",
 
 
 def _base32(data: bytes) -> Iterator[bytes]:
-    if _has_base32(data.upper()):
-        yield BETWEEN.join(_whole_octets(run.upper()) for run in _BASE32.findall(data))
+    """Each run of letters at each alignment: a letter that stands before it by chance moves all that follow."""
+    runs = [run.upper() for run in _BASE32.findall(data)] if _has_base32(data.upper()) else []
     if _has_base32_hex(data):
-        yield BETWEEN.join(_whole_octets(run.translate(_FROM_HEX_ALPHABET)) for run in _BASE32_HEX.findall(data))
+        runs += [run.translate(_FROM_HEX_ALPHABET) for run in _BASE32_HEX.findall(data)]
+    for shift in range(8) if runs else ():
+        yield BETWEEN.join(_whole_octets(run[shift:]) for run in runs)
 
 
 def _whole_octets(run: bytes) -> bytes:

@@ -62,3 +62,9 @@ def test_a_piece_that_ends_like_what_stands_between_pieces_is_whole(end: bytes, 
     pieces = [b"\xff" * (length - len(end)) + end, b"\xfe" * 20]
     text = b"\0".join(base64.b64encode(piece).rstrip(b"=") for piece in pieces)
     assert any(view.data == BETWEEN.join(pieces) for view in views(text))
+
+
+@pytest.mark.parametrize("before", ["", "q", "qr", "qrs7abc"])
+def test_base32_is_read_at_each_alignment(before: str) -> None:
+    text = before + base64.b32encode(b"a-secret-of-20-bytes").decode().lower()
+    assert any(b"secret-of-20-bytes" in view.data for view in views(text.encode()))
