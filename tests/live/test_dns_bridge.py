@@ -186,7 +186,7 @@ def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Nam
     for program in ("etcd", "coredns"):
         assert send(signal.SIGKILL, pod["metadata"]["name"], program) == 1
     eventually(lambda: answering(names), "etcd is back")
-    eventually(lambda: names.keys(zone) == [], "all are gone")
+    eventually(lambda: names.keys(f"many.{zone}") == names.keys(f"late.{zone}") == [], "all are gone")
 
 
 def answering(names: Names) -> bool:
