@@ -1,17 +1,33 @@
-"""An event loop for tests that make Outputs outside a program: other tests end theirs, and leave none."""
+"""An event loop for tests that make Outputs outside a program, and charts for programs without an engine."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
+import pulumi
 import pytest
+from pulumi_kubernetes.helm import v4 as helm
 
 
 @pytest.fixture(autouse=True)
 def event_loop_for_outputs() -> Iterator[None]:
+    """Other tests end theirs, and leave none."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     yield
     asyncio.set_event_loop(None)
     loop.close()
+
+
+@pytest.fixture
+def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
+
+    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
+        opts.transforms = None
+        return made(name, args, opts)
+
+    made = helm.Chart
+    monkeypatch.setattr(helm, "Chart", untransformed)

@@ -15,11 +15,11 @@ import yaml
 from pulumi_hosted_mesh.boundary.arguments import mesh_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_kubernetes.helm import v4 as helm
 
 from tests.unit.library.documents import CERTIFICATE, as_field, document
 from tests.unit.library.program import Registered, run
 
+pytestmark = pytest.mark.usefixtures("without_transforms")
 AUTHORITY = base64.b64encode(CERTIFICATE.encode()).decode()
 
 
@@ -35,18 +35,6 @@ def kubeconfig(server: str) -> str:
             "users": [{"name": "it", "user": {"token": "t0k3n"}}],
         }
     )
-
-
-@pytest.fixture(autouse=True)
-def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
-
-    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
-        opts.transforms = None
-        return made(name, args, opts)
-
-    made = helm.Chart
-    monkeypatch.setattr(helm, "Chart", untransformed)
 
 
 @pytest.fixture

@@ -6,28 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
-from pulumi_kubernetes.helm import v4 as helm
 
 from tests.unit.library.program import Registered, run
 from tests.unit.library.test_hosted_mesh import kubeconfig, repeated
 
+pytestmark = pytest.mark.usefixtures("without_transforms")
 EXAMPLE = Path(__file__).parents[3] / "examples/many_clusters/deployment.yaml"
-
-
-@pytest.fixture(autouse=True)
-def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
-
-    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
-        opts.transforms = None
-        return made(name, args, opts)
-
-    made = helm.Chart
-    monkeypatch.setattr(helm, "Chart", untransformed)
 
 
 def example(directory: Path, change: Callable[[dict[str, Any]], object] = lambda _: None) -> Path:
