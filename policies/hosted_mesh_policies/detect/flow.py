@@ -26,8 +26,8 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, is_minted, keeps_status, secret_leaves
-from .places import as_bytes
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_minted, keeps_status, secret_leaves
+from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
 
 CERTIFICATE_TYPES: Final = frozenset(

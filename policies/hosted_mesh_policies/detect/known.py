@@ -15,8 +15,8 @@ from .fingerprints import fingerprints
 from .flow import CERTIFICATE_TYPES, Flow
 from .index import Index
 from .names import CREDENTIALS
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, from_base64, secret_leaves
-from .places import as_bytes
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
+from .places import as_bytes, from_base64
 
 PROVIDER_NAMESPACES: Final = [
     "kubernetes:*",

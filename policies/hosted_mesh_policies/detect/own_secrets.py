@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -12,7 +10,7 @@ from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_random
 from .names import is_secrets_name
-from .places import as_bytes
+from .places import as_bytes, from_base64
 
 ALL_SECRET_TYPES: Final = frozenset(
     f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
@@ -61,11 +59,3 @@ def _is_secret_status(path: Path, value: object) -> bool:
 def is_minted(resource: Resource) -> bool:
     """True for a Secret whose data its cluster makes: the program asks for none."""
     return resource.kind == "Secret" and not any(at(resource.asked, key) for key in SECRET_DATA)
-
-
-def from_base64(data: bytes) -> bytes:
-    """A Secret's `data` decoded; as it is when it is not base64."""
-    try:
-        return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return data

@@ -112,19 +112,19 @@ def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
     if not closed:
         return []
     beside = [data for _, data in chunks if 4 <= len(data) <= LONGEST_PIECE]
-    decoded = [_from_base64(data) for data in beside if len(data) % 4 == 0]
-    passwords = dict.fromkeys([*beside, *filter(None, decoded)])
+    passwords = dict.fromkeys([*beside, *map(from_base64, beside)])
     return [(path, key) for path, data in closed for key in opened(data, passwords)]
 
 
 _CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
 
 
-def _from_base64(piece: bytes) -> bytes:
+def from_base64(data: bytes) -> bytes:
+    """A Secret's `data` decoded; as it is when it is not base64."""
     try:
-        return base64.b64decode(piece, validate=True)
+        return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return b""
+        return data
 
 
 def _decoded_apart(pieces: list[bytes]) -> bytes:
