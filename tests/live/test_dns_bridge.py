@@ -88,6 +88,7 @@ def test_a_gateways_names_are_answered_follow_it_and_go(names: Names) -> None:
     names.await_answer(f"new.{ONE}.mesh.test")
     names.await_answer(f"web.{ONE}.shop.test", server=KNOT)
     assert edge.get("dnsendpoints", "-A")["items"] == []
+    names.delete(ONE, "service", "ingress-2", "-n", "default")
 
 
 def test_an_edge_cannot_touch_anothers_names(names: Names) -> None:
@@ -125,6 +126,7 @@ def test_an_edge_cannot_touch_anothers_names(names: Names) -> None:
     names.await_answer(marks[1], server=KNOT)
     assert names.ask(theirs[0]) == ["192.0.2.1"]
     assert names.ask(theirs[1], KNOT) == ["192.0.2.1"]
+    names.delete(ONE, "dnsendpoints", "www", "-n", "default")
 
 
 def test_a_shared_name_is_answered_by_both_and_each_takes_its_own(names: Names) -> None:
@@ -160,6 +162,7 @@ def test_an_edge_that_is_away_keeps_its_records(names: Names) -> None:
     names.apply(ONE, endpoint("kept", *(record(name, "192.0.2.22") for name in kept)))
     names.await_answer(kept[0], "192.0.2.22")
     names.await_answer(kept[1], "192.0.2.22", server=KNOT)
+    names.delete(ONE, "dnsendpoints", "kept", "-n", "default")
 
 
 def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Names) -> None:
