@@ -15,7 +15,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.jobs import wait_gently
 from sandbox.progress import Progress, format_seconds
 from sandbox.surroundings import with_tools
-from sandbox.timings import read, table
+from sandbox.timings import keep, read, table
 from sandbox.toolchain import ensure
 
 # In this order: what takes seconds comes first, what needs the tool chain and the clusters comes last.
@@ -55,7 +55,10 @@ def run_tests(arguments: Sequence[str]) -> int:
             own = [f"--junit-xml={report}", f"--basetemp={report.with_suffix('')}", *side_by_side(paths, options)]
             command = [sys.executable, "-m", "pytest", *paths, *own, *options]
             results[name], taken[name] = _timed(partial(_call, command))
-        print(f"\n{table(read(reports.values()))}")
+        timings = read(reports.values())
+        print(f"\n{table(timings)}")
+        if not arguments:
+            keep(timings)
     print(f"\n=== all tests, {format_seconds(time.monotonic() - began)}")
     for name, code in results.items():
         verdict = _VERDICTS.get(code, f"FAILED (exit code {code})")
@@ -69,7 +72,8 @@ def side_by_side(paths: Sequence[str], options: Sequence[str]) -> list[str]:
     A chosen file or test is not worth a second pair of clusters; with options (-x, -k, --pdb) one may want to watch.
     """
     whole = not options and all((CHECKOUT / path).is_dir() for path in paths)
-    return [f"--numprocesses={WORKERS}", "--dist=loadgroup"] if whole else []
+    # In the order in which tests/conftest.py puts the groups: xdist's own is by the number of their tests.
+    return [f"--numprocesses={WORKERS}", "--dist=loadgroup", "--no-loadscope-reorder"] if whole else []
 
 
 _VERDICTS: Mapping[int, str] = {0: "passed", _NO_TESTS: "no tests"}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +13,14 @@ from sandbox import clusters, deployment, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
+from sandbox.timings import kept, longest_first
 from sandbox.toolchain import Tools
 
+SECONDS = "seconds_by_test"
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of two processes one runs all of a group, in order (pytest-xdist's loadgroup).
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of several processes one runs all of a group, in order (pytest-xdist's loadgroup); long groups begin first.
 
     A group is what shares something costly: one process deploys the mesh, a file's fixtures are made once.
     Engine tests claim names of their own, so each goes to whichever process is free unless its file says otherwise.
@@ -28,6 +33,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("mesh"))
         elif not path.startswith("tests/engine/"):
             item.add_marker(pytest.mark.xdist_group(path))
+    if hasattr(config, "workerinput"):  # one of several
+        groups = {item.nodeid: _group(item) for item in items}
+        order = {test: place for place, test in enumerate(longest_first(groups, config.workerinput.get(SECONDS, {})))}
+        items.sort(key=lambda item: order[item.nodeid])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Read once for all processes, which have to agree on the order while another run may write."""
+    node.workerinput[SECONDS] = _kept()
+
+
+@cache
+def _kept() -> dict[str, float]:
+    return kept()
+
+
+def _group(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else item.nodeid
 
 
 @pytest.fixture(scope="session")

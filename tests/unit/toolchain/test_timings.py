@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from sandbox.checks import WORKERS, side_by_side
-from sandbox.timings import SLOWEST, Timing, read, table
+from sandbox.timings import SLOWEST, UNKNOWN, Timing, keep, kept, longest_first, read, table
 
 
 def test_a_report_of_pytest_is_read_by_folder_and_slowest_first(tmp_path: Path) -> None:
@@ -42,8 +42,28 @@ def test_the_table_sums_up_folders_and_names_the_slowest() -> None:
     assert slowest[1].split() == ["39.0", "tests/unit/test_a.py::test_39"]
 
 
+def test_what_took_longest_begins_first_and_a_group_stays_in_its_order(tmp_path: Path) -> None:
+    file = tmp_path / "timings.json"
+    assert kept(file) == {}
+    keep([Timing("tests/live/test_a.py", "test_1", 2), Timing("tests/live/test_b.py", "test_2", 60)], file)
+    groups = {
+        "tests/live/test_a.py::test_1": "a",
+        "tests/live/test_new.py::test_1": "new",
+        "tests/live/test_new.py::test_2": "new",
+        "tests/live/test_b.py::test_1": "b",
+        "tests/live/test_a.py::test_0": "a",
+        "tests/live/test_b.py::test_2": "b",
+    }
+    assert 2 < UNKNOWN < 60
+    found = [test.removeprefix("tests/live/test_") for test in longest_first(groups, kept(file))]
+    assert found == ["b.py::test_1", "b.py::test_2", "new.py::test_1", "new.py::test_2", "a.py::test_1", "a.py::test_0"]
+    file.write_text("{")
+    assert kept(file) == {}
+
+
 def test_whole_folders_are_shared_by_processes_and_what_is_chosen_is_not() -> None:
-    assert side_by_side(["tests/unit"], []) == [f"--numprocesses={WORKERS}", "--dist=loadgroup"]
+    shared = ["--dist=loadgroup", "--no-loadscope-reorder"]
+    assert side_by_side(["tests/unit"], []) == [f"--numprocesses={WORKERS}", *shared]
     assert side_by_side(["tests/unit/test_lock.py"], []) == []
     assert side_by_side(["tests/unit"], ["-x"]) == []
     assert side_by_side(["tests/unit/test_lock.py::test_x"], []) == []
