@@ -530,6 +530,11 @@ class ImportArgs(TypedDict):
     """Only this Service; needs `namespace`."""
     host: NotRequired[str]
     """What it is called in this mesh; by default what it is exported as."""
+    namespaces: NotRequired[list[str]]
+    """Who calls it here; by default all namespaces of this mesh. Proxies of others are not told of it."""
+    retry: NotRequired[str]
+    """With several meshes: `idempotent` sends GET, HEAD, OPTIONS, TRACE, PUT and DELETE again also where a gateway
+    answered 503 or broke off, at most five times; `unsent` only what no gateway got, as Istio does."""
 
 
 class PeerArgs(TypedDict):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pulumi_hosted_mesh.federation.exports import host_is_agreed
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer
+from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer, Retry
 from pulumi_hosted_mesh.spec.fields import is_address
 
 
@@ -16,11 +16,14 @@ class Imported:
     """A service of others as a mesh calls it.
 
     host: its name here. offered: what it is there; one for all peers that serve it. peers: who serves it.
+    namespaces: of its callers here, or none for all. retry: what is asked again of another of several peers.
     """
 
     host: str
     offered: OfferedService
     peers: tuple[Peer, ...]
+    namespaces: tuple[str, ...] = ()
+    retry: Retry = Retry.IDEMPOTENT
 
 
 def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Imported]:
@@ -68,7 +71,8 @@ def _wished(
         if len({is_address(peer.gateway.address) for peer in peers}) > 1:
             rule = f"has {host} from gateways of which some are IP addresses and some are names"
             raise _refused(field, rule, "Give all of their gateways names, or all addresses")
-        yield Imported(wish.host or host, offered, tuple(sorted(peers, key=lambda one: one.mesh)))
+        serving_peers = tuple(sorted(peers, key=lambda one: one.mesh))
+        yield Imported(wish.host or host, offered, serving_peers, tuple(sorted({*wish.namespaces})), wish.retry)
 
 
 def _fits(wish: Import, offered: OfferedService) -> bool:

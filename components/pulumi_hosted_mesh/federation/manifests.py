@@ -1,7 +1,8 @@
 """The Istio objects of one mesh of a federation. Pure and plain: public facts alone, so a preview shows all of it.
 
 Exports: one Gateway whose servers end mutual TLS, a VirtualService for each host, and one AuthorizationPolicy, which
-also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host.
+also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host, and a
+VirtualService where it is renamed or several meshes serve it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.federation.exports import allowed
 from pulumi_hosted_mesh.federation.imports import Imported, imported
+from pulumi_hosted_mesh.federation.routes import http_routes
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
 from pulumi_hosted_mesh.spec.fields import is_address
@@ -61,17 +63,13 @@ def importing(federation: Federation, peer: Peer, one: Imported) -> Iterator[Man
     """What callers in a mesh need for one service of others."""
     name = f"{federation.name}-{one.host}"
     annotations = {PEERS_ANNOTATION: ",".join(other.mesh for other in one.peers)}
-    for api, kind, spec in (
-        (NETWORKING, "ServiceEntry", _entry(one)),
-        (NETWORKING, "DestinationRule", _destination(one)),
-    ):
-        yield _object(federation, peer, api, kind, name, spec, annotations)
-    if one.host != one.offered.host and one.offered.protocol is not Protocol.TCP:
-        # The gateway over there knows it by the name that it is exported as.
-        destination = {"host": one.host, "port": {"number": one.offered.port}}
-        http = {"rewrite": {"authority": one.offered.host}, "route": [{"destination": destination}]}
-        spec = {"hosts": [one.host], "http": [http]}
-        yield _object(federation, peer, NETWORKING, "VirtualService", f"{name}-as", spec, annotations)
+    made = [(NETWORKING, "ServiceEntry", name, _entry(one)), (NETWORKING, "DestinationRule", name, _destination(one))]
+    if routes := http_routes(one):
+        # The name of an exported host's route is taken where a mesh both serves and calls it.
+        made.append((NETWORKING, "VirtualService", f"{name}-as", {"hosts": [one.host], "http": routes}))
+    for api, kind, called, spec in made:
+        scope = {"exportTo": list(one.namespaces)} if one.namespaces else {}
+        yield _object(federation, peer, api, kind, called, {**spec, **scope}, annotations)
 
 
 def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:

@@ -108,6 +108,13 @@ class Protocol(StrEnum):
     TCP = "TCP"
 
 
+class Retry(StrEnum):
+    """Which requests are sent once more, where several meshes serve them and one does not answer."""
+
+    IDEMPOTENT = "idempotent"
+    UNSENT = "unsent"
+
+
 class EastWestGateway(Model):
     """The gateway that a peer's callers reach it by: one of `gateways` of its data plane's document."""
 
@@ -174,6 +181,11 @@ class Import(Model):
     """Only this Service; needs `namespace`."""
     host: HostName | None = None
     """What it is called in this mesh; by default what it is exported as."""
+    namespaces: tuple[DnsLabel, ...] = ()
+    """Who calls it here; by default all namespaces of this mesh. Proxies of others are not told of it."""
+    retry: Retry = Retry.IDEMPOTENT
+    """With several meshes: `idempotent` sends GET, HEAD, OPTIONS, TRACE, PUT and DELETE again also where a gateway
+    answered 503 or broke off, at most five times; `unsent` only what no gateway got, as Istio does."""
 
     @model_validator(mode="after")
     def _one_is_named(self) -> Self:
@@ -181,6 +193,8 @@ class Import(Model):
             raise RuleBrokenError("namespace is required with service", "Give the namespace that it is in")
         if self.host is not None and self.service is None:
             raise RuleBrokenError("host is one Service's, and none is named", "Give service, or leave host out")
+        if "retry" in self.model_fields_set and len(self.meshes) == 1:
+            raise RuleBrokenError("retry is between meshes, and one is named", "Name another mesh, or leave retry out")
         return self
 
 

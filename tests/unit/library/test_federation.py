@@ -214,6 +214,50 @@ def test_several_meshes_serve_one_import_by_locality() -> None:
     assert "outlierDetection" not in alone["trafficPolicy"]
 
 
+def calls(**fields: Any) -> list[Manifest]:
+    """East's routes of reviews, which west and north serve. fields: of the import."""
+    given = document(peer("north", exports=[REVIEWS]))
+    given["peers"][0]["imports"] = [{**WISH, "meshes": ["north", "west"], **fields}]
+    return [route for spec in by_kind(made(given, "east"), "VirtualService") for route in spec["http"]]
+
+
+def test_what_may_have_been_done_is_asked_again_only_where_that_does_no_harm() -> None:
+    idempotent, others = calls()
+    (method,) = [one["method"]["regex"].split("|") for one in idempotent["match"]]
+    assert {"GET", "PUT"} < set(method)
+    assert not {"POST", "PATCH", "CONNECT"} & set(method)
+    assert {"503", "reset"} < set(idempotent["retries"]["retryOn"].split(","))
+    assert "match" not in others
+    assert not {"503", "5xx", "gateway-error", "reset"} & set(others["retries"]["retryOn"].split(","))
+    for route in (idempotent, others):
+        assert route["retries"]["retryRemoteLocalities"] is True
+        assert route["retries"]["attempts"] == 5
+    assert calls(retry="unsent") == [others]
+    assert by_kind(made(document(), "east"), "VirtualService") == []
+
+
+def test_a_host_of_several_meshes_that_is_renamed_is_rewritten_in_each_route() -> None:
+    assert [one["rewrite"] for one in calls(host="r.example.com")] == [{"authority": HOST}] * 2
+
+
+def test_tcp_has_no_route_of_its_own() -> None:
+    tcp = {**REVIEWS, "protocol": "TCP"}
+    given = document(peer("north", exports=[tcp]))
+    given["peers"][0]["imports"] = [{**WISH, "meshes": ["north", "west"]}]
+    given["peers"][1]["exports"] = [tcp]
+    assert by_kind(made(given, "east"), "VirtualService") == []
+
+
+def test_only_proxies_of_the_callers_namespaces_are_told_of_an_import() -> None:
+    given = document(peer("north", exports=[REVIEWS]))
+    wish = {**WISH, "meshes": ["north", "west"], "host": "r.example.com", "namespaces": ["shop", "books"]}
+    given["peers"][0]["imports"] = [wish]
+    found = {one["kind"]: one["spec"]["exportTo"] for one in made(given, "east") if "exportTo" in one["spec"]}
+    assert found.keys() == {"ServiceEntry", "DestinationRule", "VirtualService"}
+    assert all(scope == ["books", "shop"] for scope in found.values())
+    assert not [one for one in made(document(), "east") if "exportTo" in one["spec"]]
+
+
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
@@ -249,6 +293,10 @@ def test_several_meshes_serve_one_import_by_locality() -> None:
         (
             document(peer("north", exports=[{**REVIEWS, "host": "eastwest.east.example.com"}])),
             "exports[0].host of north is eastwest.east.example.com, the address of the gateway of east",
+        ),
+        (
+            document(peer("north", imports=[{**WISH, "retry": "unsent"}])),
+            "imports[0]: retry is between meshes, and one is named",
         ),
         (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster knows"),
         (document(peer("north", kubeconfig="~/.kube/config")), "kubeconfig: is not a field"),
