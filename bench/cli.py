@@ -41,12 +41,13 @@ def bench(
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 
-    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes. Some seconds.
+    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; and what
+    its istiod then sends to a proxy. Some ten minutes.
 
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
     it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
     """
-    from bench import clusters, federation, report
+    from bench import clusters, federation, proxies, report
     from bench.policies import run as policies
 
     if what in (Bench.ALL, Bench.MESH):
@@ -55,6 +56,7 @@ def bench(
         clusters.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.FEDERATION):
         federation.run(Console())
+        proxies.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.POLICIES):
         policies.run(state_dir(state), Progress(), Console(), write=write)
 

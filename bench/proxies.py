@@ -1,0 +1,172 @@
+"""What istiod sends to one proxy as meshes join, and what it holds itself: part of `make bench ARGS=federation`.
+
+One istiod, one API server and one proxy are real. The other meshes are not there: what a mesh is given for them is
+written by the bench, as the library computes it. Beside it the same meshes in Istio's own way, where each istiod reads
+every API server: their Services and EndpointSlices, written into the one API server that is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lightkube.generic_resource import create_namespaced_resource
+from pulumi_hosted_mesh.federation.exports import offer
+from pulumi_hosted_mesh.federation.imports import imported
+from pulumi_hosted_mesh.federation.manifests import importing
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.vocabulary import MONITORING_PORT, namespace_of
+from rich.console import Console
+
+from bench.federation import EVERY_OTHER, NAMESPACE, SERVICES, SIZES, document, services
+from bench.grid import Grid
+from sandbox import clusters, deployment, toolchain
+from sandbox.progress import Progress
+from sandbox.proof import istiod, workloads
+from sandbox.proof.identity import AGENT
+from sandbox.proof.scene import NotObserved, Scene, eventually
+
+Manifest = dict[str, Any]
+WRITERS: Final = 16
+FIRST: Final = namespace_of("mesh-00")
+HOST: Final = f".{NAMESPACE}."
+for kind, plural in (("ServiceEntry", "serviceentries"), ("DestinationRule", "destinationrules")):
+    create_namespaced_resource("networking.istio.io", "v1", kind, plural)
+
+
+@dataclass(frozen=True)
+class Held:
+    """services: of other meshes, that the proxy knows. bytes: of all that it was sent, as JSON without spaces.
+    memory: istiod's, MB."""
+
+    meshes: int
+    services: int
+    bytes: int
+    memory: float
+
+
+def run(state: Path, progress: Progress, console: Console) -> None:
+    """Measures on a sandbox of its own beside `state`. Some ten minutes. Raises SandboxError, NotObserved."""
+    tools = toolchain.ensure(progress=progress)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    ways: tuple[tuple[str, Callable[[int], list[Manifest]]], ...] = (
+        ("each imports a tenth of one other's services", lambda size: imports(size, 1)),
+        ("each imports a tenth of every other's services", lambda size: imports(size, EVERY_OTHER)),
+        ("Istio's way: istiod reads every API server", everything),
+    )
+    for title, given in ways:
+        # Each on a mesh of its own, for istiod does not give memory back.
+        with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
+            own = Path(folder) / "state"
+            try:
+                sandbox = clusters.up(own, tools, progress)
+                deployment.up(sandbox, tools, progress)
+                scene = Scene.of(sandbox, tools)
+                workloads.deploy(scene)
+                with progress.step(title) as step:
+                    found = [*_grown(scene, given, step.note)]
+                console.print(grid(title, found).for_terminal())
+            finally:
+                clusters.down(own)
+
+
+def imports(size: int, neighbours: int) -> list[Manifest]:
+    """What the first mesh among `size` is given for its imports. neighbours: from how many it imports."""
+    federation = read(Federation, document(size, neighbours or size - 1), "the federation")
+    mesh = federation.peers[0]
+    offers = [offer(federation, one, services(one)) for wish in mesh.imports for one in wish.meshes]
+    wanted = imported(federation, mesh.mesh, offers)
+    return [made for one in wanted for made in importing(federation, mesh, one)]
+
+
+def everything(size: int) -> list[Manifest]:
+    """The Services of all other meshes, each with one endpoint."""
+    made: list[Manifest] = []
+    for number in range(1, size):
+        for at, one in enumerate(services(f"mesh-{number:02}")):
+            name = one["metadata"]["name"]
+            # The nodes' own proxies leave these out, so that what is measured is istiod's part alone.
+            labels = {"service.kubernetes.io/service-proxy-name": "nobody", "kubernetes.io/service-name": name}
+            metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
+            ports = [{"name": "http", "port": 80}]
+            made.append({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}})
+            endpoints = [{"addresses": [f"10.200.{number}.{at}"], "conditions": {"ready": True}}]
+            slice_ = {"metadata": metadata, "addressType": "IPv4", "ports": ports, "endpoints": endpoints}
+            made.append({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", **slice_})
+    return made
+
+
+def _grown(scene: Scene, given: Callable[[int], list[Manifest]], note: Callable[[str], None]) -> Iterator[Held]:
+    namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one}} for one in (FIRST, NAMESPACE)]
+    _write(scene, namespaces)
+    yield _held(scene, 1, 0)
+    there: set[str] = set()
+    for size in SIZES:
+        note(f"{size} meshes")
+        manifests = given(size)
+        # Those of fewer meshes are among those of more; what is written again would be sent again.
+        _write(scene, [one for one in manifests if json.dumps(one) not in there])
+        there = {json.dumps(one) for one in manifests}
+        yield _held(scene, size, sum(one["kind"] in ("ServiceEntry", "Service") for one in manifests))
+
+
+def _write(scene: Scene, manifests: Iterable[Manifest]) -> None:
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(lambda one: scene.data_plane.apply(_parsed(one), force=True), manifests))
+
+
+def _parsed(manifest: Manifest) -> Any:
+    for port in manifest.get("ports", []) if manifest["kind"] == "EndpointSlice" else []:
+        port.setdefault("protocol", "TCP")
+    return workloads.parse(manifest)
+
+
+def _held(scene: Scene, meshes: int, known: int) -> Held:
+    """Once the proxy knows as many."""
+
+    def look() -> Held:
+        names, size = _of_proxy(scene)
+        if len(names) != known:
+            raise NotObserved(f"the proxy knows {len(names)} services of {known}")
+        return Held(meshes, known, size, _memory(scene))
+
+    return eventually(look, seconds=180, every=1)
+
+
+def _of_proxy(scene: Scene) -> tuple[set[str], int]:
+    """Names of the others' services that the frontend's proxy knows, and bytes of all that it was sent."""
+    process = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
+    url = "http://127.0.0.1:15000/config_dump?include_eds"
+    dump = json.loads(scene.in_network_of(process, "http_get.py", url)["body"])
+    sent = [
+        one[key]
+        for part in dump["configs"]
+        for key, values in part.items()
+        if key.startswith("dynamic_")
+        for one in values
+        for key in ("cluster", "active_state", "route_config", "endpoint_config")
+        if key in one
+    ]
+    names = {str(one["name"]) for one in sent if str(one.get("name", "")).startswith("outbound|80||")}
+    return {name for name in names if HOST in name}, len(json.dumps(sent, separators=(",", ":")))
+
+
+def _memory(scene: Scene) -> float:
+    process = scene.program_of(istiod.live_pod(scene), istiod.PROGRAM)
+    url = f"http://127.0.0.1:{MONITORING_PORT}/metrics"
+    lines = scene.in_network_of(process, "http_get.py", url)["body"].splitlines()
+    (resident,) = (line.split()[1] for line in lines if line.startswith("process_resident_memory_bytes "))
+    return float(resident) / 2**20
+
+
+def grid(title: str, found: Iterable[Held]) -> Grid:
+    """One row for each number of meshes; the first is a mesh without any other."""
+    rows = [[str(one.meshes), str(one.services), f"{one.bytes:,}", f"{one.memory:.0f} MB"] for one in found]
+    what = f"one proxy, and its istiod, where each of N meshes has {SERVICES} services: {title}"
+    return Grid(what, ["meshes", "foreign services known", "bytes of configuration", "istiod's memory"], rows)
