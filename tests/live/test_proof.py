@@ -57,7 +57,13 @@ def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, scene
 Break = Callable[[Scene], AbstractContextManager[Scene | None]]
 MUTATING, VALIDATING = MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 ELSEWHERE = "https://istiod.elsewhere.test:15017/"
-BREAKS: list[tuple[str, str, Break, str]] = [
+LEAKS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": lambda secret: secret,
+    "base64": lambda secret: base64.b64encode(b"x" + secret),
+    "packed": lambda secret: base64.b64encode(gzip.compress(secret)),
+}
+# What the evidence says, all of it if it is several.
+BREAKS: list[tuple[str, str, Break, str | list[str]]] = [
     ("istiod", "scaled to nothing", mesh.no_istiod, "no ready istiod Pod"),
     ("injection", "webhook deleted", lambda s: webhooks.without_webhooks_of(MUTATING, s), "no webhook"),
     ("injection", "webhook by Service", webhooks.webhook_by_service, "refers to a Service"),
@@ -87,9 +93,8 @@ BREAKS: list[tuple[str, str, Break, str]] = [
     ("limits", "source ranges that do not hold", networks.ranges_that_do_nothing, "reaches"),
     ("limits", "a node port", networks.node_port, "reaches"),
     ("pods", "an agent in the data plane", mesh.agent_in_the_users_cluster, "kube-system/stray"),
-    ("secrets", "leaked in plain", lambda s: mesh.leaked(lambda secret: secret, s), "leak-"),
-    ("secrets", "leaked in base64", lambda s: mesh.leaked(lambda secret: base64.b64encode(b"x" + secret), s), "leak-"),
-    ("secrets", "leaked packed", lambda s: mesh.leaked(lambda one: base64.b64encode(gzip.compress(one)), s), "leak-"),
+    # One search for all three, of which each is named: a search takes a quarter of a minute of computing.
+    ("secrets", f"leaked {', '.join(LEAKS)}", lambda s: mesh.leaked(LEAKS, s), [f"/leak-{one}-" for one in LEAKS]),
 ]
 
 
@@ -102,7 +107,8 @@ def test_a_broken_claim_loses_its_tick(scene, name, breaks, reason):
 
     def fails(broken: Scene) -> None:
         row = observe(CHECK[name], broken)
-        if row.holds or reason not in row.evidence:
+        reasons = [reason] if isinstance(reason, str) else reason
+        if row.holds or not all(one in row.evidence for one in reasons):
             raise NotObserved("the tick is still there" if row.holds else f"another reason: {row.evidence}")
 
     with breaks(scene) as other:

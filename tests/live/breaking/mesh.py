@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import dataclasses
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from lightkube import ApiError
+from lightkube import ApiError, Client
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
@@ -140,20 +140,26 @@ def agent_in_the_users_cluster(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
-def leaked(value: Callable[[bytes], bytes], scene: Scene) -> Iterator[None]:
-    """A secret of the control plane that also stands in a ConfigMap of the user's, in some disguise.
+def leaked(disguises: Mapping[str, Callable[[bytes], bytes]], scene: Scene) -> Iterator[None]:
+    """Secrets of the control plane, one for each disguise, each of which also stands so in a ConfigMap of the user's.
 
-    A secret of this test's own: etcd keeps old revisions, so a leaked real key would stay found for good.
+    The Secrets' names are `leak-DISGUISE-...`. They are this test's own: etcd keeps old revisions, so a leaked real key
+    would stay found for good.
     """
-    secret = secrets.token_hex(24).encode()
-    metadata = {"name": f"leak-{secrets.token_hex(4)}", "namespace": scene.mesh.namespace}
-    data = {"ca.crt": base64.b64encode(secret).decode()}  # a name that says nothing of what is in it
-    scene.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
-    user_metadata = {**metadata, "namespace": "default"}
-    stored = {"innocent": value(secret).decode()}
-    scene.data_plane.create(ConfigMap.from_dict({"metadata": user_metadata, "data": stored}))
+    made: list[tuple[Client, Any, str, str]] = []
     try:
+        for name, disguise in disguises.items():
+            secret, own = secrets.token_hex(24).encode(), secrets.token_hex(4)
+            # The key's name says nothing of what is in it, nor does the ConfigMap's: only who is found is named.
+            metadata = {"name": f"leak-{name}-{own}", "namespace": scene.mesh.namespace}
+            data = {"ca.crt": base64.b64encode(secret).decode()}
+            scene.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
+            made.append((scene.control_plane, Secret, metadata["name"], metadata["namespace"]))
+            metadata = {"name": f"innocent-{own}", "namespace": "default"}
+            stored = {"innocent": disguise(secret).decode()}
+            scene.data_plane.create(ConfigMap.from_dict({"metadata": metadata, "data": stored}))
+            made.append((scene.data_plane, ConfigMap, metadata["name"], metadata["namespace"]))
         yield
     finally:
-        scene.data_plane.delete(ConfigMap, metadata["name"], namespace="default")
-        scene.control_plane.delete(Secret, metadata["name"], namespace=scene.mesh.namespace)
+        for client, kind, name, namespace in made:
+            client.delete(kind, name, namespace=namespace)
