@@ -3,7 +3,8 @@ exposed ports, and these by nobody outside the mesh's source ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
 
 from lightkube.models.core_v1 import Pod as PodModel
@@ -36,9 +37,12 @@ def observe(scene: Scene) -> str:
     closed = {*private_targets(scene, pod), *outside_targets(scene, addresses)} - exposed
     # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
     caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
-    node = scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *exposed, *closed)
-    inside = scene.in_network_of(caller, "connect.py", PROXY_USER, *exposed, *closed)
-    outsider = scene.in_network(WAN, "connect.py", ROOT, *exposed, *closed)
+    targets = (*exposed, *closed)
+    node, inside, outsider = at_once(
+        lambda: scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *targets),
+        lambda: scene.in_network_of(caller, "connect.py", PROXY_USER, *targets),
+        lambda: scene.in_network(WAN, "connect.py", ROOT, *targets),
+    )
     check("the data plane's node", node, opened=exposed, closed=closed)
     check("a Pod of the data plane", inside, opened=exposed, closed=closed)
     check(f"{OUTSIDER}, which is in no source range,", outsider, opened=(), closed={*exposed, *closed})
@@ -46,6 +50,12 @@ def observe(scene: Scene) -> str:
         f"open: {', '.join(sorted(exposed))}; closed: {len(closed)} others, the control plane's API server, etcd and "
         f"kubelet among them; to {OUTSIDER}, which is outside the source ranges, all"
     )
+
+
+def at_once(*looks: Callable[[], dict[str, str]]) -> list[dict[str, str]]:
+    """The answers of several places, which are asked together: each waits out the time of what does not answer."""
+    with ThreadPoolExecutor() as pool:
+        return [one.result() for one in [pool.submit(look) for look in looks]]
 
 
 def check(place: str, answers: dict[str, str], *, opened: Iterable[str], closed: Iterable[str]) -> None:

@@ -33,8 +33,10 @@ def observe(scene: Scene) -> str:
     exposed = boundary.exposed_targets(scene, exposed_addresses(scene))
     node_ports = set(boundary.node_ports(scene))
     with scene.without_firewall():
-        inside = scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *through, *exposed, *others)
-        outsider = scene.in_network(WAN, "connect.py", ROOT, *through, *others, *exposed, *node_ports)
+        inside, outsider = boundary.at_once(
+            lambda: scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *through, *exposed, *others),
+            lambda: scene.in_network(WAN, "connect.py", ROOT, *through, *others, *exposed, *node_ports),
+        )
     boundary.check("without the firewall, the data plane's node", inside, opened=through | exposed, closed=others)
     refused = others | exposed | node_ports
     boundary.check(f"without the firewall, {OUTSIDER}", outsider, opened=through, closed=refused)
