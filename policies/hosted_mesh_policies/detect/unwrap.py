@@ -180,21 +180,27 @@ def _hex(data: bytes) -> Iterator[bytes]:
 
 _BASE32 = re.compile(rb"[A-Z2-7]{16,}|[a-z2-7]{20,}")
 _BASE32_HEX = re.compile(rb"[0-9A-V]{16,}")
-_FROM_HEX_ALPHABET: Final = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUV", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+_TO_HEX_ALPHABET: Final = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567abcdefghijklmnopqrstuvwxyz",
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUV0123456789ABCDEFGHIJKLMNOP",
+)
 
 
 def _base32(data: bytes) -> Iterator[bytes]:
-    """Each run of letters at each alignment: a letter that stands before it by chance moves all that follow."""
-    runs = [run.upper() for run in _BASE32.findall(data)] if _has_base32(data.upper()) else []
+    """Each run of letters at each alignment: a letter that stands before it by chance moves all that follow. As one
+    large number a run is decoded once, and moved by bits."""
+    runs = [run.translate(_TO_HEX_ALPHABET) for run in _BASE32.findall(data)] if _has_base32(data.upper()) else []
     if _has_base32_hex(data):
-        runs += [run.translate(_FROM_HEX_ALPHABET) for run in _BASE32_HEX.findall(data)]
+        runs += _BASE32_HEX.findall(data)
+    numbers = [(5 * len(run), int(run, 32)) for run in runs]
     for shift in range(8) if runs else ():
-        yield BETWEEN.join(_whole_octets(run[shift:]) for run in runs)
+        yield BETWEEN.join(_octets(number, bits - shift) for bits, number in numbers)
 
 
-def _whole_octets(run: bytes) -> bytes:
-    run = run[: len(run) - {1: 1, 3: 1, 6: 1}.get(len(run) % 8, 0)]
-    return base64.b32decode(run + b"=" * (-len(run) % 8))
+def _octets(number: int, bits: int) -> bytes:
+    """The whole bytes among the last bits of a number, from the first of these on."""
+    size = bits // 8
+    return (number >> bits % 8).to_bytes(size + 1, "big")[-size:]
 
 
 _NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import random
+import string
 
 import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
@@ -68,3 +70,13 @@ def test_a_piece_that_ends_like_what_stands_between_pieces_is_whole(end: bytes, 
 def test_base32_is_read_at_each_alignment(before: str) -> None:
     text = before + base64.b32encode(b"a-secret-of-20-bytes").decode().lower()
     assert any(b"secret-of-20-bytes" in view.data for view in views(text.encode()))
+
+
+@pytest.mark.parametrize("length", range(16, 34))
+def test_base32_at_each_alignment_is_what_the_standard_library_makes_of_it(length: int) -> None:
+    run = "".join(random.Random(length).choices(string.ascii_uppercase + "234567", k=length))
+    found = {view.data for view in views(run.encode())}
+    for shift in range(8):
+        whole = run[shift : length - {1: 1, 3: 1, 6: 1}.get((length - shift) % 8, 0)]
+        expected = base64.b32decode(whole + "=" * (-len(whole) % 8))
+        assert any(expected in data for data in found)
