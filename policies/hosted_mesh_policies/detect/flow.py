@@ -72,7 +72,7 @@ class Use:
     marked: tuple[Path, ...]
     unknown: tuple[Path, ...]
     undecided: tuple[Leaf, ...]
-    """Known values that neither a mark nor their structure decides about."""
+    """Known values that neither a mark, nor their structure, nor another source's secret in them decides about."""
     holds: frozenset[str]
     places: tuple[Path, ...]
 
@@ -147,7 +147,7 @@ class Flow:
                 continue
             if leaf.secret and not in_secret:
                 marked.append(leaf.path)
-            else:
+            elif not found and data not in self._configured:
                 undecided.append(leaf)
         return Use(tuple(marked), tuple(unknown), tuple(undecided), frozenset(holds), tuple(places))
 
@@ -162,7 +162,7 @@ class Flow:
         use = self.use(resource, name)
         if source.urn in use.holds:
             return Level.SECRET
-        if use.marked and not self._is_neighbours(resource, name, source):
+        if use.marked and not (source.type in PUBLIC_TOO and self._has_hidden_source(resource, name)):
             return Level.SECRET
         if use.unknown and self._gives_unknown(source):
             return Level.SECRET if self.is_source(source) else Level.MAYBE
@@ -182,15 +182,24 @@ class Flow:
     def _is_store(source: Resource) -> bool:
         return bool(re.search(r"object|blob|parameter|file", source.type.rpartition(":")[2], re.IGNORECASE))
 
-    def _is_neighbours(self, resource: Resource, name: str, source: Resource) -> bool:
-        """Whether a mark is that of another source beside a mostly public one."""
-        if source.type not in PUBLIC_TOO:
-            return False
-        return any(
-            other.type not in PUBLIC_TOO and self.is_source(other) and not self._is_unknown(other)
-            for urn in resource.sources.get(name, ())
-            if urn != source.urn and (other := self.stack.by_urn.get(urn)) is not None
-        )
+    def _has_hidden_source(self, resource: Resource, name: str) -> bool:
+        """Whether a mark is that of a source that has nothing but secrets to give, rather than of a mostly public one
+        beside it."""
+        key = (resource.urn, name)
+        if key not in self._hidden_sources:
+            sources = (self.stack.by_urn.get(urn) for urn in resource.sources.get(name, ()))
+            self._hidden_sources[key] = any(
+                source is not None
+                and source.type not in PUBLIC_TOO
+                and self.is_source(source)
+                and not self._is_unknown(source)
+                for source in sources
+            )
+        return self._hidden_sources[key]
+
+    @cached_property
+    def _hidden_sources(self) -> dict[tuple[str, str], bool]:
+        return {}
 
     def _is_unknown(self, source: Resource) -> bool:
         return source.urn not in self._known
@@ -201,26 +210,13 @@ class Flow:
             # Its secrets are not shown. Another stack's are known to the program, so here the value may be one; of
             # anything else, a value made from it would not be known either.
             hidden = source.type == REFERENCE_TYPE or source.read_only or not self._is_new(source)
-            in_secret = resource.kind == "Secret" and name in SECRET_DATA
-            return hidden and in_secret and any(not self._is_explained(resource, name, leaf) for leaf in undecided)
-        if source.type in PUBLIC_TOO:
-            return False
-        return any(
-            not self._is_explained(resource, name, leaf) and not self._is_public_output(source, leaf)
-            for leaf in undecided
-        )
+            return hidden and resource.kind == "Secret" and name in SECRET_DATA
+        return source.type not in PUBLIC_TOO and not all(self._is_public_output(source, leaf) for leaf in undecided)
 
     def _is_new(self, source: Resource) -> bool:
         """True while a source's own outputs are not known."""
         outputs = source.outputs if source.outputs is not None else {}
         return any(leaf.value is UNKNOWN for leaf in leaves(outputs)) or not outputs
-
-    def _is_explained(self, resource: Resource, name: str, leaf: Leaf) -> bool:
-        """True for a value that holds a secret of another source: that one is judged by itself."""
-        data = as_bytes(leaf.value)
-        if resource.kind == "Secret" and name == "data":
-            data = from_base64(data)
-        return bool(self._found_in(data)) or data in self._configured
 
     @cached_property
     def _configured(self) -> frozenset[bytes]:
@@ -361,7 +357,11 @@ class Flow:
         """What holds or may hold a control-plane secret, each with the step before it: the sources, and what takes one
         in, on whichever side it is. Not what is given away: that is where the path ends."""
         providers = self.owners.clusters.providers
-        return self._spread(urn for urn in self.owned if self.is_source(self.stack.by_urn[urn]) or urn in providers)
+        return self._spread(
+            urn
+            for urn, resource in self.stack.by_urn.items()
+            if urn in self.owned and (self.is_source(resource) or urn in providers)
+        )
 
     @cached_property
     def neighbours(self) -> Mapping[str, Mapping[str, Hop | None]]:
@@ -384,6 +384,7 @@ class Flow:
 
     def _spread(self, sources: Iterable[str]) -> dict[str, Hop | None]:
         found: dict[str, Hop | None] = dict.fromkeys(sources)
+        begins: dict[str, str] = {}
         todo = deque(found)
         while todo:
             source = self.stack.by_urn[todo.popleft()]
@@ -394,24 +395,14 @@ class Flow:
                     continue
                 if taker.urn not in found:
                     todo.append(taker.urn)
-                elif self._comes_from(found, source.urn, taker.urn):
+                elif _beginning(begins, source.urn) == taker.urn:  # a cycle must not become a path
                     continue
+                begins[taker.urn] = source.urn
                 found[taker.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
         return found
 
     def _ends_at(self, resource: Resource) -> bool:
         return self.owners.is_given_away(resource) and self.owners.clusters.role(resource) is not None
-
-    @staticmethod
-    def _comes_from(found: Mapping[str, Hop | None], urn: str, origin: str) -> bool:
-        """True when a path leads from `origin` to `urn`: a cycle must not become one."""
-        seen = set[str]()
-        while (hop := found.get(urn)) is not None and urn not in seen:
-            seen.add(urn)
-            urn = hop.urn
-            if urn == origin:
-                return True
-        return urn == origin
 
     def is_data_planes_alone(self, resource: Resource, name: str) -> bool:
         """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
@@ -518,3 +509,11 @@ class Flow:
             urn = hop.urn
             seen.add(urn)
         return tuple(hops[::-1])
+
+
+def _beginning(begins: dict[str, str], urn: str) -> str:
+    """Where the path to `urn` begins. Shortens what it walks, so that a long path is not walked again and again."""
+    while urn in begins:
+        begins[urn] = begins.get(begins[urn], begins[urn])
+        urn = begins[urn]
+    return urn

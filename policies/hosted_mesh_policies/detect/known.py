@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
 from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
-from ..plan.model import SECRET_DATA, Resource, Stack
+from ..plan.model import SECRET_DATA, Provider, Resource, Stack
 from ..plan.tree import Secret, at, leaves, plain, show
 from ..rules.settings import Settings
 from .fingerprints import fingerprints
@@ -46,7 +46,7 @@ def known_secrets(
 ) -> Index:
     """The index for a stack. Values born on a data plane (a token that its API server made) are the data plane's,
     wherever they are kept."""
-    data_planes = frozenset(born_on_data_plane(stack, clusters))
+    data_planes = frozenset(born_on_data_plane(stack, clusters, clusters.providers.values()))
     index = Index()
     for name in CREDENTIALS:
         add(
@@ -79,7 +79,7 @@ def _origin_first(resource: Resource) -> tuple[int, str]:
 
 def add(
     index: Index,
-    data_planes: frozenset[bytes],
+    data_planes: Set[bytes],
     value: bytes,
     origin: str,
     *,
@@ -95,7 +95,7 @@ def add(
 def add_secrets_of(
     resource: Resource,
     index: Index,
-    data_planes: frozenset[bytes],
+    data_planes: Set[bytes],
     foreign: frozenset[str] = frozenset(),
     names: frozenset[str] = frozenset(),
 ) -> None:
@@ -112,10 +112,10 @@ def add_secrets_of(
                 add(index, data_planes, value, origin, certain=certain, name=str(path[-1]), names=names)
 
 
-def born_on_data_plane(stack: Stack, clusters: Clusters) -> Iterator[bytes]:
-    """Fingerprints of what data planes made themselves, of the credentials that open only those clusters, and of
-    ids that are random and public."""
-    for provider in clusters.providers.values():
+def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Provider]) -> Iterator[bytes]:
+    """Fingerprints of what data planes made themselves, of the credentials in `providers` that open only those
+    clusters, and of ids that are random and public."""
+    for provider in providers:
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             for key in KUBECONFIG_KEYS:
                 yield from fingerprints(as_bytes(at(provider.inputs, key)))

@@ -55,13 +55,8 @@ def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspec
 def _most_exact(found: Collection[Match]) -> Iterator[Match]:
     """Without a match on a whole whose part is matched for the same secret: short siblings are also searched end to
     end, which finds again what one of them holds."""
-    for match in found:
-        depth = len(match.path)
-        if not any(
-            len(other.path) > depth and other.path[:depth] == match.path and other.origin == match.origin
-            for other in found
-        ):
-            yield match
+    wholes = {(match.path[:depth], match.origin) for match in found for depth in range(len(match.path))}
+    yield from (match for match in found if (match.path, match.origin) not in wholes)
 
 
 def _under_layers(text: Text, index: Index, wanted: set[int]) -> list[tuple[Match, int]]:

@@ -20,7 +20,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,12 +55,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
         shown[resource.urn] = salted.show(resource)
         if resource.urn in accused:
             continue
-        kept = {
-            show(path)
-            for leaf in leaves(resource.asked)
-            if _is_proven(context, resource, leaf)
-            for path in _names(leaf)
-        }
+        kept = {show(path) for leaf in _proven(context, resource) for path in _names(leaf)}
         if kept:
             paths[resource.urn] = frozenset(kept)
             if context.flow.is_from_data_plane(resource):
@@ -74,20 +69,19 @@ def _names(leaf: Leaf) -> list[Place]:
     return [leaf.path, *renamed]
 
 
-def _is_proven(context: Context, resource: Resource, leaf: Leaf) -> bool:
-    """A value that is secret or unknown, and that no control-plane source feeds. Where one does that has public outputs
+def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
+    """Values that are secret or unknown, and that no control-plane source feeds. Where one does that has public outputs
     too (a certificate, a cloud's resource), which of them will come shows only in the update: by its mark, or in a
     Secret by its structure."""
-    if not (leaf.secret or leaf.value is UNKNOWN):
-        return False
-    name = str(leaf.path[0]) if leaf.path else ""
     flow = context.flow
-    sources = [found for urn in resource.sources.get(name, ()) if (found := context.stack.by_urn.get(urn))]
-    guilty = [source for source in sources if source.urn in flow.tainted]
-    if any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
-        return False
-    own = any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
-    return leaf.value is not UNKNOWN or own or not guilty
+    for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
+        hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
+        sources = [found for urn in resource.sources.get(name, ()) if (found := context.stack.by_urn.get(urn))]
+        guilty = [source for source in sources if source.urn in flow.tainted]
+        if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
+            continue
+        own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
+        yield from (leaf for leaf in hidden if own or leaf.value is not UNKNOWN)
 
 
 def note_path(stack: str, project: str) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..detect.fingerprints import fingerprints
 from ..detect.flow import Flow
@@ -40,10 +41,8 @@ class Session:
     ambient: Mapping[str, str] = field(default_factory=dict)
     evidence: Evidence | None = None
     _inputs: dict[str, Resource] = field(default_factory=dict)
-    _providers: dict[str, Resource] = field(default_factory=dict)
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
-    _clusters: Clusters | None = None
     _data_planes: set[bytes] = field(default_factory=set)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
@@ -62,7 +61,8 @@ class Session:
             self.ambient,
             self._gathered(),
             self.evidence,
-            self._clusters,
+            self._known_clusters,
+            self._data_planes,
         )
         if (
             resource.urn in context.flow.owned
@@ -70,7 +70,7 @@ class Session:
             and not context.owners.is_given_away(resource)
         ):
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
-            add_secrets_of(resource, self._index, frozenset(self._data_planes), foreign)
+            add_secrets_of(resource, self._index, self._data_planes, foreign)
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found
@@ -113,24 +113,27 @@ class Session:
         )
 
     def _remember(self, provider: Provider) -> None:
-        if provider.urn in self._providers:
+        if provider.urn in self._known_clusters.providers:
             return
-        self._providers[provider.urn] = Resource(provider.urn, provider.type, provider.name, inputs=provider.inputs)
-        self._clusters = Clusters(self._stack(tuple(self._providers.values()), partial=True), self.settings.clusters)
-        role = self._clusters.role_of_provider(provider)
+        self._known_clusters.add(provider)
+        role = self._known_clusters.role_of_provider(provider)
         for key in KUBECONFIG_KEYS:
             data = as_bytes(at(provider.inputs, key))
             if role is Role.DATA_PLANE:
                 self._data_planes.update(fingerprints(data))
             elif role is Role.CONTROL_PLANE:
-                add(self._gathered(), frozenset(self._data_planes), data, f"{provider.urn} {key}", certain=False)
+                add(self._gathered(), self._data_planes, data, f"{provider.urn} {key}", certain=False)
+
+    @cached_property
+    def _known_clusters(self) -> Clusters:
+        """The clusters of the providers so far."""
+        return Clusters(self._stack((), partial=True), self.settings.clusters)
 
     def _gathered(self) -> Index:
         """The fingerprints so far; it starts with the configuration and the environment."""
         if self._index is None:
             stack = self._stack((), partial=True)
             clusters = Clusters(stack, self.settings.clusters)
-            self._index = known_secrets(
-                stack, clusters, Flow(stack, Owners(stack, clusters)), self.settings, self.ambient
-            )
+            flow = Flow(stack, Owners(stack, clusters))
+            self._index = known_secrets(stack, clusters, flow, self.settings, self.ambient)
         return self._index

@@ -13,7 +13,7 @@ import fnmatch
 import re
 import urllib.parse
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -140,28 +140,58 @@ def _list(tree: Any, key: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Clusters:
-    """The roles of every provider of a stack."""
+    """The roles of every provider of a stack. Before writes, providers come one by one (`add`)."""
 
     stack: Stack
     config: ClusterConfig = ClusterConfig()
+    providers: dict[str, Provider] = field(default_factory=dict, init=False)
+    """Every cluster provider by URN: those that resources go through, and those registered but not used."""
+    clusters: dict[str, Cluster] = field(default_factory=dict, init=False)
+    """Where each provider goes, by the provider's URN."""
+    by_server: dict[str, set[Role]] = field(default_factory=dict, init=False)
+    """The roles that evidence gives to each API server address. Two roles for one server are a contradiction."""
+    by_authority: dict[str, set[Role]] = field(default_factory=dict, init=False)
+    """Roles by the clusters' certificate authorities. An address with a path is a proxy's, whose authority says nothing
+    of the cluster behind it."""
+    _authorities: dict[str, set[str]] = field(default_factory=dict, init=False)
+    _role_by_provider: dict[str, Role] = field(default_factory=dict, init=False)
 
-    @cached_property
-    def providers(self) -> Mapping[str, Provider]:
-        """Every cluster provider by URN: those that resources go through, and those registered but not used."""
-        found = {
-            r.provider.urn: r.provider for r in self.stack.resources if r.provider and _reaches_a_cluster(r.provider)
-        }
+    def __post_init__(self) -> None:
+        for role, servers in (
+            (Role.CONTROL_PLANE, self.config.control_plane_servers),
+            (Role.DATA_PLANE, self.config.data_plane_servers),
+        ):
+            for server in servers:
+                self.by_server.setdefault(server, set()).add(role)
         for resource in self.stack.resources:
-            if resource.is_provider and resource.urn not in found:
-                provider = Provider(resource.urn, resource.type, resource.name, resource.asked)
-                if _reaches_a_cluster(provider):
-                    found[resource.urn] = provider
-        return found
+            if resource.provider:
+                self.add(resource.provider)
+        for resource in self.stack.resources:
+            if resource.is_provider:
+                self.add(Provider(resource.urn, resource.type, resource.name, resource.asked))
+
+    def add(self, provider: Provider) -> None:
+        """Takes in one more provider; one that is known already stays as it is. The work does not grow with those that
+        are."""
+        if provider.urn in self.providers or not _reaches_a_cluster(provider):
+            return
+        self.providers[provider.urn] = provider
+        cluster = self.clusters[provider.urn] = cluster_of(provider)
+        self._role_by_provider.clear()
+        if not cluster.server:
+            return
+        roles = self.by_server.setdefault(cluster.server, set())
+        if cluster.server not in self._configured:
+            roles.update(self.claimed(provider))
+        authorities = self._authorities.setdefault(cluster.server, set())
+        if cluster.authority and not _has_path(cluster.server):
+            authorities.add(cluster.authority)
+        for authority in authorities:
+            self.by_authority.setdefault(authority, set()).update(roles)
 
     @cached_property
-    def clusters(self) -> Mapping[str, Cluster]:
-        """Where each provider goes, by the provider's URN."""
-        return {urn: cluster_of(provider) for urn, provider in self.providers.items()}
+    def _configured(self) -> frozenset[str]:
+        return frozenset((*self.config.control_plane_servers, *self.config.data_plane_servers))
 
     def claimed(self, provider: Provider) -> set[Role]:
         """Roles that a provider's name or wrapper claims, before looking at where it goes."""
@@ -179,33 +209,6 @@ class Clusters:
             if matches(provider, patterns) or wrapped:
                 claims.add(role)
         return claims
-
-    @cached_property
-    def by_server(self) -> Mapping[str, set[Role]]:
-        """The roles that evidence gives to each API server address. Two roles for one server are a contradiction."""
-        roles: dict[str, set[Role]] = {}
-        for role, servers in (
-            (Role.CONTROL_PLANE, self.config.control_plane_servers),
-            (Role.DATA_PLANE, self.config.data_plane_servers),
-        ):
-            for server in servers:
-                roles.setdefault(server, set()).add(role)
-        configured = set(roles)
-        for urn, provider in self.providers.items():
-            cluster = self.clusters[urn]
-            if cluster.server and cluster.server not in configured:
-                roles.setdefault(cluster.server, set()).update(self.claimed(provider))
-        return roles
-
-    @cached_property
-    def by_authority(self) -> Mapping[str, set[Role]]:
-        """Roles by the clusters' certificate authorities. An address with a path is a proxy's, whose authority says
-        nothing of the cluster behind it."""
-        roles: dict[str, set[Role]] = {}
-        for cluster in self.clusters.values():
-            if cluster.authority and not _has_path(cluster.server):
-                roles.setdefault(cluster.authority, set()).update(self.by_server.get(cluster.server, set()))
-        return roles
 
     def role_of_provider(self, provider: Provider) -> Role:
         """By address, then by certificate authority, then by what the provider claims. Contradictions and silence count
@@ -240,10 +243,6 @@ class Clusters:
         if urn not in self._role_by_provider:
             self._role_by_provider[urn] = self.role_of_provider(resource.provider)
         return self._role_by_provider[urn]
-
-    @cached_property
-    def _role_by_provider(self) -> dict[str, Role]:
-        return {}
 
     def on_data_plane(self, resource: Resource) -> bool:
         """True for what a data plane, or one that nobody classified, would get."""

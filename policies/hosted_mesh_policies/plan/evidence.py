@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .model import Resource
-from .tree import UNKNOWN, Leaf, covers, leaves, show
+from .tree import UNKNOWN, Leaf, is_covered, leaves, show
 
 
 class Shown(NamedTuple):
@@ -42,18 +42,18 @@ class Evidence:
         shown = self.shown.get(resource.urn)
         if shown is not None and shown.digest == self._digest(resource, shown.unknown):
             return []
-        return list(_plain(resource, shown.unknown if shown else ()))
+        return list(_plain(resource, frozenset(shown.unknown if shown else ())))
 
     def _digest(self, resource: Resource, unknown: tuple[str, ...]) -> str:
         found = hashlib.sha256(self.salt.encode())
-        for leaf in sorted(_plain(resource, unknown), key=lambda leaf: show(leaf.path)):
+        for leaf in sorted(_plain(resource, frozenset(unknown)), key=lambda leaf: show(leaf.path)):
             found.update(f"{show(leaf.path)}\0{leaf.value!r}\0".encode("utf-8", "surrogatepass"))
         return found.hexdigest()[:32]
 
 
-def _plain(resource: Resource, unknown: tuple[str, ...]) -> Iterator[Leaf]:
+def _plain(resource: Resource, unknown: Set[str]) -> Iterator[Leaf]:
     for leaf in leaves(resource.asked):
         if leaf.secret or leaf.value is UNKNOWN or leaf.value is None:
             continue
-        if not unknown or not any(covers(one, show(leaf.path)) for one in unknown):
+        if not unknown or not is_covered(show(leaf.path), unknown):
             yield leaf

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -138,10 +138,13 @@ def show(path: Path, *, hides: Callable[[str], bool] = lambda _: False) -> str:
     return text or "(whole)"
 
 
-def covers(declared: str, path: str) -> bool:
-    """True when a declared path is a property or holds it: `data` and `data.a` cover `data.a`; `data.a` does not cover
-    `data.ab`."""
-    return path == declared or path.startswith((f"{declared}.", f"{declared}["))
+def is_covered(path: str, declared: Set[str]) -> bool:
+    """True when a property, or what holds it, is among the declared paths: `data` and `data.a` cover `data.a`; `data.a`
+    does not cover `data.ab`."""
+    return path in declared or any(path[: joint.start()] in declared for joint in _JOINT.finditer(path))
+
+
+_JOINT = re.compile(r"[.\[]")
 
 
 MOST_KEY_CHARACTERS: Final = 63

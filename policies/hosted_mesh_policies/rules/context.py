@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,6 +40,8 @@ class Context:
     index: Index | None = None
     evidence: Evidence | None = None
     known_clusters: Clusters | None = None
+    born_elsewhere: Set[bytes] = frozenset()
+    """Fingerprints of what data planes made themselves, as far as they were gathered elsewhere."""
     _texts: dict[str, Text] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
 
@@ -84,9 +86,10 @@ class Context:
             return True
 
     @cached_property
-    def data_planes_secrets(self) -> frozenset[bytes]:
-        """Fingerprints of what data planes made themselves."""
-        return frozenset(born_on_data_plane(self.stack, self.clusters))
+    def _born_here(self) -> frozenset[bytes]:
+        """Fingerprints of what this stack's data planes made themselves; of what came by earlier, `born_elsewhere`."""
+        providers = self.clusters.providers.values() if self.known_clusters is None else ()
+        return frozenset(born_on_data_plane(self.stack, self.clusters, providers))
 
     def opens_data_planes_alone(self, found: Kubeconfig) -> bool:
         """True for a kubeconfig that opens only data planes: by address, by authority, or because a cluster of
@@ -96,7 +99,7 @@ class Context:
         if found.authorities and all(map(self.clusters.is_data_plane_authority, found.authorities)):
             return True
         made = [set(fingerprints(one.encode("utf-8", "surrogatepass"))) for one in found.credentials]
-        return bool(made) and all(one and one <= self.data_planes_secrets for one in made)
+        return bool(made) and all(one and one - self.born_elsewhere <= self._born_here for one in made)
 
     def text(self, resource: Resource) -> Text:
         """The searchable text of what a resource asks for, its own name included."""

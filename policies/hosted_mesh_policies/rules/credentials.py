@@ -12,7 +12,7 @@ from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
 from ..plan.model import Resource
 from ..plan.owners import CONTROL_PLANE
-from ..plan.tree import UNKNOWN, Path, at, covers, leaves, show
+from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show
 from .context import Context
 from .finding import Severity
 from .ownership import declassified, holds_certificate_of_its_key, is_annotated
@@ -40,7 +40,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
     for leak in context.flow.leaks():
         allowed = declassified(leak.resource)
         places = leak.places or ((leak.property,),)
-        if allowed and all(any(covers(path, show(place)) for path in allowed) for place in places):
+        if allowed and all(is_covered(show(place), allowed) for place in places):
             continue
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         whose = "a control-plane secret" if leak.owner == CONTROL_PLANE else "a secret of another data plane"
@@ -49,7 +49,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         allowed = declassified(resource)
         if not is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
             for place, data in unexplained:
-                if not any(covers(path, show(place)) for path in allowed) and not context.tells_whose(data):
+                if not is_covered(show(place), allowed) and not context.tells_whose(data):
                     yield resource, context.show(place), UNEXPLAINED
 
 

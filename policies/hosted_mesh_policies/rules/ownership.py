@@ -11,8 +11,7 @@ from typing import Final, Literal
 
 from .. import vocabulary
 from ..detect.der import is_certificate_authority, private_numbers, public_key_of
-from ..detect.own_secrets import from_base64
-from ..detect.places import as_bytes
+from ..detect.places import as_bytes, from_base64
 from ..plan.model import Resource
 from ..plan.tree import Leaf, at, leaves
 
@@ -27,7 +26,7 @@ def is_annotated(resource: Resource, annotation: str) -> bool:
     return isinstance(value, str) and len(value.strip()) >= LEAST_REASON
 
 
-def declassified(resource: Resource) -> tuple[str, ...]:
+def declassified(resource: Resource) -> frozenset[str]:
     """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An
     entry without a reason does not count."""
     return _with_reasons(resource, vocabulary.DECLASSIFY_ANNOTATION)
@@ -38,12 +37,14 @@ def is_accepted(resource: Resource, policy: str) -> bool:
     return policy in _with_reasons(resource, vocabulary.ACCEPT_ANNOTATION)
 
 
-def _with_reasons(resource: Resource, annotation: str) -> tuple[str, ...]:
+def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
     value = at(resource.body, "metadata", "annotations", annotation)
     if not isinstance(value, str):
-        return ()
+        return frozenset()
     entries = [entry.partition(":") for entry in value.split(";")]
-    return tuple(what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON)
+    return frozenset(
+        what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON
+    )
 
 
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:

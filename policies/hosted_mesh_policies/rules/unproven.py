@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.leaves import is_public
-from ..detect.own_secrets import from_base64
-from ..detect.places import as_bytes
+from ..detect.places import as_bytes, from_base64
 from ..plan.model import Resource
-from ..plan.tree import covers, leaves, show
+from ..plan.tree import is_covered, leaves, show
 from .context import Context
 from .finding import Severity
 from .ownership import declassified, is_annotated
@@ -33,7 +32,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         return
     if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
-    allowed = (*declassified(resource), *(evidence.paths.get(resource.urn, ()) if evidence else ()))
+    allowed = declassified(resource) | (evidence.paths.get(resource.urn, frozenset()) if evidence else frozenset())
     why = "this run had no preview that could show whose" if evidence is None else "its preview could not show whose"
     told = [(leaf, f"a secret, and {why}") for leaf in leaves(resource.asked) if leaf.secret]
     if evidence is not None:
@@ -42,7 +41,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     for leaf, what in told:
         data = as_bytes(leaf.value)
         data = from_base64(data) if resource.kind == "Secret" and leaf.path[0] == "data" else data
-        if data and not is_public(data, stack.names) and not any(covers(one, show(leaf.path)) for one in allowed):
+        if data and not is_public(data, stack.names) and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
 
 
