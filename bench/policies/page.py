@@ -8,9 +8,10 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.policies import ratio, scaling, side_by_side
+from bench.policies import growing, ratio, scaling, side_by_side
 from bench.policies.corpus import IS_LEAK, LATE
 from bench.policies.counting import Score
+from bench.policies.growing import Grown
 from bench.policies.ratio import Ratio
 from bench.policies.scaling import Size
 from bench.policies.synthetic import LINES
@@ -20,7 +21,7 @@ PAGE = CHECKOUT / "docs" / "policies" / "bench.md"
 TEMPLATE = Path(__file__).with_name("page.md")
 
 
-def text(scores: list[Score], sizes: list[Size], found: Ratio, facts: Mapping[str, str]) -> str:
+def text(scores: list[Score], grown: list[Grown], sizes: list[Size], found: Ratio, facts: Mapping[str, str]) -> str:
     """The page. `facts` are about this run: see `machine`."""
     return TEMPLATE.read_text(encoding="utf-8").format(
         **facts,
@@ -29,6 +30,7 @@ def text(scores: list[Score], sizes: list[Size], found: Ratio, facts: Mapping[st
         side_by_side=side_by_side.grid(scores).for_page(),
         rounds=len(found.first.without.values),
         ratio=ratio.grid(found).for_page(),
+        grown=growing.grid(grown).for_page(),
         lines=LINES,
         by_messages=scaling.messages_grid(sizes).for_page(),
         verdict_bytes=bytes_verdict(sizes),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.policies import page, ratio, scaling, side_by_side
+from bench.policies import growing, page, ratio, scaling, side_by_side
 from sandbox import clusters, plugins, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
@@ -40,12 +40,14 @@ def _measure(
     sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress, console: Console, *, write: bool
 ) -> None:
     began, load = time.monotonic(), os.getloadavg()[0]
+    grown = growing.measure(progress)
     sizes = scaling.measure(sandbox, tools, folder, progress)
     scores = side_by_side.measure(sandbox, tools, folder, progress)
     found = ratio.measure(sandbox, tools, progress, rounds=ROUNDS)
     for table in (
         side_by_side.grid(scores),
         ratio.grid(found),
+        growing.grid(grown),
         scaling.messages_grid(sizes),
         scaling.engine_grid(sizes),
     ):
@@ -57,5 +59,5 @@ def _measure(
             "load_after": f"{os.getloadavg()[0]:.1f}",
             "plugins": plugins.select(tools, pulumi_home()).kind,
         }
-        page.PAGE.write_text(page.text(scores, sizes, found, facts), encoding="utf-8")
+        page.PAGE.write_text(page.text(scores, grown, sizes, found, facts), encoding="utf-8")
         console.print(f"Written: {page.PAGE.relative_to(CHECKOUT)}")

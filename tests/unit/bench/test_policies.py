@@ -12,6 +12,7 @@ from hosted_mesh_policies.plan.tree import Secret, leaves
 from bench.grid import Grid
 from bench.policies import corpus, messages
 from bench.policies.counting import Score, cases_of
+from bench.policies.growing import Grown
 from bench.policies.page import bytes_verdict, goal_verdict, machine, text
 from bench.policies.ratio import Pair, Ratio
 from bench.policies.ratio import grid as ratio_grid
@@ -138,8 +139,9 @@ def test_ratios_are_of_rounds():
 def test_the_page_has_every_table_and_nothing_left_to_fill_in():
     pair = Pair(Samples([1.0]), Samples([1.1]))
     about = machine() | {"minutes": "20", "load_before": "0.5", "load_after": "1.5", "plugins": "standin"}
-    page = text([Score("tool", "plans", 1, 2, 0, 3, 0.5)], [size(1000, 100, 1, 1.5)], Ratio(pair, pair), about)
-    assert page.count("| --- |") == 4
+    grown = [Grown(50, "meshes", 452, 0.5, 1.5)]
+    page = text([Score("tool", "plans", 1, 2, 0, 3, 0.5)], grown, [size(1000, 100, 1, 1.5)], Ratio(pair, pair), about)
+    assert page.count("| --- |") == 5
     assert not {"{", "}"} & set(page)
     assert "1 of 2 | 0 of 3" in page
 
