@@ -20,7 +20,7 @@ from hosted_mesh_policies.rules.unproven import UNPROVEN
 from hosted_mesh_policies.scan.command import app as scan
 from typer.testing import CliRunner
 
-from tests.corpus import literals
+from tests.corpus import detectors, literals
 from tests.corpus.simulated_engine import SERVERS, run
 from tests.unit.policies.documentation import FOLDER, Block, Example, anchors, pages, read, sections
 
@@ -152,6 +152,12 @@ def test_the_entry_page_lists_exactly_the_rules() -> None:
         ]
         for rule in RULES
     ]
+
+
+def test_the_table_of_detectors_is_what_they_see() -> None:
+    """`python3 -m tests.corpus.detectors` writes it anew."""
+    shown = detectors.PLACE.findall(detectors.PAGE.read_text(encoding="utf-8"))
+    assert shown == [detectors.table()]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md"])
