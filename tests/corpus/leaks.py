@@ -24,7 +24,7 @@ from tests.corpus.world import (
     self_signed,
     signed,
 )
-from tests.corpus.wrappings import DISGUISES, WRAPPINGS, wrap
+from tests.corpus.wrappings import DISGUISES, ONCE, WRAPPINGS, wrap
 
 Source = Callable[[World], Any]
 
@@ -84,7 +84,7 @@ def direct() -> Iterator[Case]:
 
 def wrapped() -> Iterator[Case]:
     """A known secret, a known key, and a secret that is not known yet, under each wrapping; disguises by flow alone."""
-    for number, name in enumerate(WRAPPINGS):
+    for number, name in enumerate((*WRAPPINGS, *ONCE)):
         way = list(WAYS.values())[(0, 1, 4, 6, 9)[number % 5]]
 
         def known(world: World, name: str = name, way: Any = way) -> None:

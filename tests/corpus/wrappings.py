@@ -55,6 +55,15 @@ def _tarred(data: bytes) -> bytes:
     return made.getvalue()
 
 
+def _base58(data: bytes) -> bytes:
+    letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    number, made = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        made = letters[digit] + made
+    return made.encode()
+
+
 WRAPPINGS: Mapping[str, Wrapping] = {
     "base64": base64.b64encode,
     "URL base64": base64.urlsafe_b64encode,
@@ -106,6 +115,8 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     ),
     "list of numbers": lambda d: ", ".join(map(str, d)).encode(),
 }
+ONCE: Mapping[str, Wrapping] = {"base58": _base58}
+"""Undone where it is the only one: its letters are one large number, which must be short and stand apart."""
 DISGUISES: Mapping[str, Wrapping] = {
     "reversed": lambda d: d[::-1],
     "every byte shifted": lambda d: base64.b64encode(bytes((byte + 13) % 256 for byte in d)),
@@ -117,4 +128,4 @@ DISGUISES: Mapping[str, Wrapping] = {
 
 def wrap(name: str, text: str) -> str:
     """The text under a wrapping or disguise."""
-    return ({**WRAPPINGS, **DISGUISES})[name](text.encode()).decode("latin-1")
+    return ({**WRAPPINGS, **ONCE, **DISGUISES})[name](text.encode()).decode("latin-1")

@@ -1,7 +1,7 @@
 """Everything that a value turns into under the standard decoders, layer by layer.
 
 base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
-base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, lzma, zip (tar needs nothing),
+base58, base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, lzma, zip (tar needs nothing),
 URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7, UTF-16, UTF-32. Layers nest in any order.
 
 The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
@@ -201,6 +201,28 @@ def _octets(number: int, bits: int) -> bytes:
     """The whole bytes among the last bits of a number, from the first of these on."""
     size = bits // 8
     return (number >> bits % 8).to_bytes(size + 1, "big")[-size:]
+
+
+_BASE58 = re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}")
+_FROM_BASE58: Final = {byte: n for n, byte in enumerate(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")}
+LONGEST_BASE58: Final = 512
+MOST_BASE58: Final = 64 * 1024
+"""Letters of one value to decode: the work grows with the square of a run's length, so that only short ones are."""
+
+
+def _base58(data: bytes) -> Iterator[bytes]:
+    """Runs of letters as whole numbers; another letter before one makes it another number."""
+    left, pieces = MOST_BASE58, []
+    for run in dict.fromkeys(_BASE58.findall(data)):
+        if len(run) > min(LONGEST_BASE58, left):
+            continue
+        left -= len(run)
+        number = 0
+        for byte in run:
+            number = number * 58 + _FROM_BASE58[byte]
+        pieces.append(number.to_bytes((number.bit_length() + 7) // 8, "big"))
+    if pieces:
+        yield BETWEEN.join(pieces)
 
 
 _NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}")
@@ -438,6 +460,7 @@ TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]]
     ("folding", _folding),
     ("hex", _hex),
     ("base32", _base32),
+    ("base58", _base58),
     ("URL-encoding", _percent),
     ("escapes", _escapes),
     ("entities", _entities),
