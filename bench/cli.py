@@ -37,7 +37,7 @@ def bench(
     """Measure, each on a sandbox of its own that is removed again.
 
     `mesh`: `pulumi up` of one mesh against the floor (helm template and kubectl apply of the same objects), a preview
-    without changes of each of a mesh's stacks, and the steps of a warm `make up`. Some six minutes.
+    without changes of each of a mesh's stacks, and the steps of a warm `make up`. Six to twelve minutes.
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 

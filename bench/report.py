@@ -25,7 +25,7 @@ ROUNDS = 5
 
 
 def run(state: Path, progress: Progress, console: Console) -> None:
-    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes some six minutes.
+    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes six to twelve minutes.
 
     state: the directory of the sandbox that people use; only its parent's place on disk matters here.
     Raises SandboxError when the mesh that is measured does not work.

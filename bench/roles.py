@@ -1,6 +1,7 @@
 """Previews without changes of each of a mesh's stacks: one per role, as people run them (stacks/).
 
 The floor is a program without a resource: what Pulumi's CLI, its language host and Python take before anything is done.
+All share one key: deriving one from a passphrase for each stack that is read would measure the CLI.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _made(sandbox: Sandbox, tools: Tools, note: Callable[[str], None]) -> Iterat
             note(f"pulumi up: {role}")
             references = {_key(other): _reference(other) for other in others}
             config = {"stack": role, **_documents(role, mesh), **({"references": references} if references else {})}
-            stacks[role] = Stack(sandbox, tools, _name(role), config)
+            stacks[role] = Stack(sandbox, tools, _name(role), config, key_of=stacks[FLOOR].name)
             stacks[role].pulumi("up", "--yes", "--skip-preview")
         yield stacks
     finally:

@@ -24,12 +24,20 @@ _LIMIT = 600  # seconds of one command, on the slowest machine
 
 class Stack:
     """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: another program's folder.
+    key_of: the stack whose key encrypts this one's secrets, by default its own.
 
     All of it may raise SandboxError.
     """
 
     def __init__(
-        self, sandbox: Sandbox, tools: Tools, name: str, config: Mapping[str, Any], *, program: Path = CHECKOUT
+        self,
+        sandbox: Sandbox,
+        tools: Tools,
+        name: str,
+        config: Mapping[str, Any],
+        *,
+        program: Path = CHECKOUT,
+        key_of: str = "",
     ) -> None:
         self.name = name
         self._program = program
@@ -37,7 +45,7 @@ class Stack:
         self._config = sandbox.state / f"Pulumi.{name}.yaml"
         deployment.make_stack(self._engine, sandbox.state, name)
         keys = {f"{_PREFIX}{key}": value for key, value in config.items()}
-        document = {"config": keys, "encryptionsalt": deployment.salt(sandbox.state, name)}
+        document = {"config": keys, "encryptionsalt": deployment.salt(sandbox.state, key_of or name)}
         self._config.touch(mode=0o600)
         self._config.write_text(yaml.safe_dump(document))
 
