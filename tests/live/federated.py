@@ -159,18 +159,18 @@ class Meshes:
         config = {"stack": "federation", "federation": document, "member": {"mesh": mesh, "cluster": cluster}}
         return self.project.stack(f"federation-{mesh}", config)
 
-    def run_programs(self, wanted: Mapping[str, tuple[str, ...]] = PROGRAMS) -> None:
+    def run_programs(self, wanted: Mapping[str, tuple[str, ...]] = PROGRAMS, namespace: str = NAMESPACE) -> None:
         """By mesh, each under its own account, with strict mutual TLS: callers in east, the called ones elsewhere."""
         for mesh, names in wanted.items():
-            for manifest in programs(names):
+            for manifest in programs(names, namespace):
                 eventually(lambda: self._apply(mesh, manifest), seconds=30)  # noqa: B023
         for mesh, names in wanted.items():
             for name in names:
-                eventually(lambda: self.pod(mesh, name), seconds=90)  # noqa: B023
+                eventually(lambda: self.pod(mesh, name, namespace), seconds=90)  # noqa: B023
 
-    def pod(self, mesh: str, name: str) -> PodModel:
+    def pod(self, mesh: str, name: str, namespace: str = NAMESPACE) -> PodModel:
         """The ready Pod of a program, with its sidecar."""
-        for pod in self.client(mesh).list(Pod, namespace=NAMESPACE, labels={"app": name}):
+        for pod in self.client(mesh).list(Pod, namespace=namespace, labels={"app": name}):
             conditions = (pod.status.conditions or []) if pod.status else []
             ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
             if ready and workloads.has_proxy(pod) and pod.metadata.deletionTimestamp is None:
@@ -198,17 +198,17 @@ class Meshes:
             raise NotObserved(str(error.status.message)) from None
 
 
-def programs(names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def programs(names: tuple[str, ...], namespace: str = NAMESPACE) -> Iterator[dict[str, Any]]:
     labels = {"istio-injection": "enabled"}
-    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
     yield {
         "apiVersion": "security.istio.io/v1",
         "kind": "PeerAuthentication",
-        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "metadata": {"name": "default", "namespace": namespace},
         "spec": {"mtls": {"mode": "STRICT"}},
     }
     for name in names:
-        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": name}}
+        metadata = {"name": name, "namespace": namespace, "labels": {"app": name}}
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
         speaks, port = PORTS.get(name, ("http", PORT))
         ports = [{"name": speaks, "port": port, "targetPort": PORT}]

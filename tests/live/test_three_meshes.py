@@ -22,9 +22,9 @@ from sandbox.proof.scene import NotObserved, client_of, eventually, get_text
 from sandbox.proof.stored_secrets import Found
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
-from tests.live import three_meshes
+from tests.live import churn, three_meshes
 from tests.live.breaking.federation import kubectl
-from tests.live.federated import CALLED, CALLER, NAMESPACE, STRANGER, Meshes
+from tests.live.federated import CALLED, CALLER, DOMAIN, NAMESPACE, STRANGER, Meshes
 from tests.live.three_meshes import MONGODB, MONGODB_PORT, PLACES, RATINGS, RENAMED, asking, bookinfo, reviewer
 
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
@@ -209,3 +209,30 @@ def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes
         search = stored_secrets.search_for({**shared, **peers}, own, names)
         search.add_bytes(stored_secrets.CONTROL, root.signature)
         stored_secrets.look(search, cluster.etcd_items())
+
+
+def test_a_peers_churn_is_told_to_its_importers_alone_and_holds_up_no_other_peers_change(meshes: Meshes) -> None:
+    """Productpage calls the 200 of west that come and go; a program in another namespace calls one of north's.
+
+    The last test, for etcd keeps all that it writes, and the search of it would take minutes.
+    """
+    meshes.run_programs({"east": (churn.STOCK,)}, churn.ASIDE)
+    aside, page = ("east", churn.STOCK, churn.ASIDE), ("east", CALLER, NAMESPACE)
+    uninvolved = [aside, ("north", CALLED, NAMESPACE), ("north", "eastwest", "mesh-north")]
+    many, late = churn.many_of_west(), churn.late_of_north()
+
+    def known() -> int:
+        return len(churn.hosts(meshes, *page, rf"many-\d+\.{churn.ASIDE}\.{re.escape(DOMAIN)}"))
+
+    before = [churn.updates(meshes, *one) for one in uninvolved]
+    churn.write(meshes, many)
+    seen(known, churn.SERVICES)
+    churn.remove(meshes, many)
+    seen(known, 0)
+    assert [churn.updates(meshes, *one) for one in uninvolved] == before
+    with churn.coming_and_going(meshes, many) as goes_on:
+        churn.write(meshes, late)
+        seen(lambda: churn.hosts(meshes, *aside, rf"\S+\.{churn.ASIDE}\.{re.escape(DOMAIN)}"), {churn.LATE})
+        assert goes_on()
+    churn.remove(meshes, late)
+    seen(lambda: (known(), churn.hosts(meshes, *aside, re.escape(churn.LATE))), (0, set()))
