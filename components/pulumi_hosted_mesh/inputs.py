@@ -737,6 +737,8 @@ class DnsProviderArgs(TypedDict):
     """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
     zones: list[ZoneArgs]
     """Where its edges may publish."""
+    control_plane_zones: NotRequired[list[str]]
+    """Where the program itself publishes, its `records`. No edge may: a zone of an edge that lies in one is refused."""
     selector: NotRequired[dict[str, str]]
     """Labels of the edges that publish by it; empty means all."""
     record_selector: NotRequired[dict[str, str]]

@@ -83,6 +83,8 @@ TYPE_EXTERNAL_DNS_BRIDGE: Final = f"{PACKAGE}:index:ExternalDNSBridge"
 
 DNS_NAMESPACE: Final = "hosted-mesh-dns"
 """On an edge: where the DNS bridge's accounts are, and the DNSEndpoints that it makes."""
+CONTROL_PLANE_RECORDS: Final = "control-plane"
+"""In names of what publishes the program's own records, where an edge's have the edge's name."""
 
 # Provider resources are named by role, so that a plan shows where a resource goes.
 PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "data-plane-cluster"}

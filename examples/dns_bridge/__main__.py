@@ -39,6 +39,8 @@ names = hosted_mesh.ExternalDNSBridge(
             provider: {key: config.require_secret(f"{provider}.{key}") for key in found}
             for provider, found in keys.items()
         },
+        # As {"istiod.mesh.example.com": [address]}: in a program of your own, of outputs of the control plane's stack.
+        "records": config.get_object("records") or {},
     },
 )
 

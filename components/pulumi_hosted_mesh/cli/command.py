@@ -82,7 +82,7 @@ def validate(
             bridge = read_file(DnsBridge, document)
             for warning in plan.warnings(bridge):
                 print(f"warning: {warning}", file=sys.stderr)
-            for pair in plan.pairs(bridge):
+            for pair in (*plan.pairs(bridge), *plan.own_pairs(bridge)):
                 print(f"{document}: {pair.edge.name} by {pair.provider.id} in {', '.join(pair.include)}")
         else:
             print(

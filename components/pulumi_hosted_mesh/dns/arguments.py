@@ -12,6 +12,7 @@ from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, 
 
 EDGE_FOLDER: Final = "/etc/hosted-mesh/edge"
 KUBECONFIG: Final = "kubeconfig"
+_KUBECONFIG: Final = f"--kubeconfig={EDGE_FOLDER}/{KUBECONFIG}"
 CREDENTIALS_FOLDER: Final = "/etc/hosted-mesh/credentials"
 METRICS_PORT: Final = 7979
 PROVIDER_METRICS_PORT: Final = 7980
@@ -27,11 +28,16 @@ _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
 
 
 def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
-    """Of the external-dns that reads one edge's DNSEndpoints and plans what one provider should have."""
+    """Of the external-dns that reads one edge's DNSEndpoints and plans what one provider should have.
+
+    The program's own it reads by its Pod's account, in one namespace; `recordSelector` is for what users write.
+    """
     provider = pair.provider
-    selector = ",".join(f"{key}={value}" for key, value in sorted(provider.record_selector.items()))
+    wanted = {} if pair.own else provider.record_selector
+    selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
     return [
         "--source=crd",
+        *([f"--namespace={bridge.namespace}"] if pair.own else [_KUBECONFIG]),
         *_common(bridge),
         f"--policy={provider.policy}",
         *(f"--managed-record-types={one}" for one in provider.record_types),
@@ -67,6 +73,7 @@ def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
     """
     return [
         *(f"--source={source}" for source in edge.sources),
+        _KUBECONFIG,
         *_common(bridge),
         # Other types would need the right to read Pods and nodes.
         "--service-type-filter=LoadBalancer",
@@ -82,7 +89,6 @@ def _webhook(port: int) -> list[str]:
 
 def _common(bridge: DnsBridge) -> list[str]:
     return [
-        f"--kubeconfig={EDGE_FOLDER}/{KUBECONFIG}",
         f"--interval={bridge.interval_seconds}s",
         "--events",
         f"--metrics-address=:{METRICS_PORT}",

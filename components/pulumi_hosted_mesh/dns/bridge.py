@@ -10,11 +10,11 @@ import pulumi
 from pulumi_kubernetes import apps, core, meta, networking
 
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
-from pulumi_hosted_mesh.dns import manifests
+from pulumi_hosted_mesh.dns import manifests, records
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
 from pulumi_hosted_mesh.dns.credentials import problems
 from pulumi_hosted_mesh.dns.election import elections
-from pulumi_hosted_mesh.dns.plan import SOURCE, Pair, pairs, warnings
+from pulumi_hosted_mesh.dns.plan import SOURCE, Pair, own_pairs, pairs, warnings
 from pulumi_hosted_mesh.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider
@@ -44,6 +44,12 @@ class ExternalDNSBridgeArgs(TypedDict):
     """By name of the edge: `DnsEdge.reader_kubeconfig`. Secret."""
     credentials: NotRequired[dict[str, dict[str, pulumi.Input[str]]]]
     """By id of the provider, then by key, as docs/components/dns.md lists them. Secret."""
+    records: NotRequired[dict[str, list[pulumi.Input[str]]]]
+    """What the program itself knows, such as istiod's host: addresses, or one host name, by host. Each host lies in one
+    of the providers' `controlPlaneZones`."""
+    install_crd: NotRequired[bool]
+    """False where somebody else installs DNSEndpoint in the control plane's cluster. Only where a provider has
+    `controlPlaneZones`. Default: true."""
 
 
 class ExternalDNSBridge(pulumi.ComponentResource):
@@ -62,7 +68,8 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         bridge = read_arguments(DnsBridge, args["bridge"], SOURCE)
         found, given = pairs(bridge), dict(args.get("credentials") or {})
         edges = {pair.edge.name: pair.edge for pair in found}
-        _require(bridge, list(edges), args, given)
+        own_ones, known = own_pairs(bridge), dict(args.get("records") or {})
+        _require(bridge, list(edges), args, given, records.problems(known, own_ones))
         super().__init__(TYPE_EXTERNAL_DNS_BRIDGE, name, {}, opts)
         for warning in warnings(bridge):
             pulumi.log.warn(warning, self)
@@ -110,7 +117,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             )
 
         secrets, accounts = {}, {}
-        for provider in {pair.provider.id: pair.provider for pair in found}.values():
+        for provider in {pair.provider.id: pair.provider for pair in (*found, *own_ones)}.values():
             own = _provider_labels(provider)
             if provider.id in given:
                 of, called = f"credentials-{provider.id}", manifests.credentials_secret(provider.id)
@@ -122,10 +129,22 @@ class ExternalDNSBridge(pulumi.ComponentResource):
                     f"{name}-account-{provider.id}", metadata=account, opts=within
                 )
         names = {
-            **{manifests.publisher_name(pair): _pair_labels(pair) for pair in found},
+            **{manifests.publisher_name(pair): _pair_labels(pair) for pair in (*found, *own_ones)},
             **{manifests.reader_name(edge): {DNS_EDGE_LABEL: edge} for edge in edges},
         }
         own_accounts = [f"dns-provider-{provider}" for provider in accounts]
+        publishes_own: list[pulumi.Resource] = []
+        if own_ones:
+            of_pods = [f"dns-provider-{one.provider.id}" for one in own_ones if one.provider.id in accounts]
+            publishes_own = records.make(
+                name,
+                known,
+                [manifests.RECORDS_ACCOUNT, *of_pods],
+                metadata,
+                args.get("install_crd", True) is not False,
+                lambda after: cluster.options(self, depends_on=[namespace, *after]),
+            )
+            own_accounts.append(manifests.RECORDS_ACCOUNT)
         shared += elections(name, bridge, names, own_accounts, metadata, within)
         kubeconfigs = {
             (edge, holder): secret(
@@ -150,14 +169,16 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             )
             read = [kubeconfigs[edge.name, "reader"], config, program]
             run(f"reader-{edge.name}", manifests.reader_pod(bridge, edge), own, read, [])
-        for pair in found:
+        for pair in (*found, *own_ones):
             keys = list(given.get(pair.provider.id, ()))
             own = _pair_labels(pair)
-            read = [kubeconfigs[pair.edge.name, "publisher"], program]
+            read = [program] if pair.own else [kubeconfigs[pair.edge.name, "publisher"], program]
             read += [secrets[pair.provider.id]] if pair.provider.id in secrets else []
-            account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else manifests.ACCOUNT
+            account_of = manifests.RECORDS_ACCOUNT if pair.own else manifests.ACCOUNT
+            account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else account_of
             pod = manifests.publisher_pod(bridge, pair, keys, account_of)
-            after = [accounts[pair.provider.id]] if pair.provider.id in accounts else []
+            after = publishes_own if pair.own else []
+            after = [*after, accounts[pair.provider.id]] if pair.provider.id in accounts else after
             run(f"publisher-{pair.name}", pod, own, read, after)
         self.namespace = pulumi.Output.from_input(bridge.namespace)
         zones = {
@@ -168,10 +189,16 @@ class ExternalDNSBridge(pulumi.ComponentResource):
 
 
 def _require(
-    bridge: DnsBridge, edges: list[str], args: ExternalDNSBridgeArgs, given: Mapping[str, Mapping[str, Any]]
+    bridge: DnsBridge,
+    edges: list[str],
+    args: ExternalDNSBridgeArgs,
+    given: Mapping[str, Mapping[str, Any]],
+    found: list[Problem],
 ) -> None:
-    """Raises InvalidInputError unless every edge has its kubeconfigs and every provider what it needs."""
-    found = []
+    """Raises InvalidInputError unless every edge has its kubeconfigs and every provider what it needs.
+
+    found: what else is wrong.
+    """
     for edge in edges:
         for field in ("publisher_kubeconfigs", "reader_kubeconfigs"):
             if edge not in args[field]:

@@ -32,6 +32,9 @@ CONFIG_FOLDER: Final = "/etc/hosted-mesh/writer"
 CONFIG: Final = "config.json"
 ACCOUNT: Final = "dns-bridge"
 """Of Pods whose provider asks for no identity of their own; also the Role by which all renew their Leases."""
+RECORDS_ACCOUNT: Final = "dns-records"
+"""Of Pods that publish the program's own records; also the Role by which they read these."""
+IN_CLUSTER_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 ACCOUNT_FOLDER: Final = "/var/run/secrets/hosted-mesh/account"
 LEASE_VERBS: Final = ("get", "update")
 USER: Final = 65532
@@ -97,10 +100,11 @@ def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], account:
     """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials. account: ServiceAccount."""
     secret = credentials_secret(pair.provider.id)
     plans = _external_dns(bridge, "external-dns", publisher_arguments(bridge, pair), METRICS_PORT)
-    plans["volumeMounts"] = [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}]
+    at = {"name": "account", "mountPath": IN_CLUSTER_FOLDER} if pair.own else {"name": "edge", "mountPath": EDGE_FOLDER}
+    plans["volumeMounts"] = [{**at, "readOnly": True}]
     writes = _external_dns(bridge, "provider", provider_arguments(bridge, pair), PROVIDER_METRICS_PORT)
     writes["env"] = environment(pair.provider, secret, keys)
-    volumes = [_secret_volume("edge", kubeconfig_secret(pair.edge.name, "publisher"))]
+    volumes = [] if pair.own else [_secret_volume("edge", kubeconfig_secret(pair.edge.name, "publisher"))]
     if files := file_keys(pair.provider, keys):
         writes["volumeMounts"] = [{"name": "credentials", "mountPath": CREDENTIALS_FOLDER, "readOnly": True}]
         volumes.append(_secret_volume("credentials", secret, files))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider, Edge
 from pulumi_hosted_mesh.spec.dns_fields import EDGE
+from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE_RECORDS
 
 SOURCE = "the DNS bridge's document"
 # Letters of any script: external-dns compares names in Unicode, also those that are written as xn--.
@@ -22,13 +23,15 @@ _LABEL = r"[-_\p{L}\p{N}\p{M}]+"
 class Pair:
     """One edge that publishes by one provider: one external-dns.
 
-    include: domains in which it may. exclude: domains below them that are other edges'.
+    include: domains in which it may. exclude: domains below them that are other edges', or the control plane's.
+    own: it publishes what the program itself wrote, in the control plane's cluster; the edge is then none.
     """
 
     edge: Edge
     provider: DnsProvider
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    own: bool = False
 
     @property
     def name(self) -> str:
@@ -41,24 +44,43 @@ class Pair:
 
 
 def pairs(bridge: DnsBridge) -> list[Pair]:
-    """All pairs, in the documents' order. Raises: InvalidInputError for a zone of two edges that is not shared."""
+    """All pairs of edges, in the documents' order.
+
+    Raises: InvalidInputError for a zone of two edges that is not shared, or of an edge and the control plane.
+    """
     found, problems = list[Pair](), list[Problem]()
+    reserved = {zone for provider in bridge.providers for zone in provider.control_plane_zones}
     for position, provider in enumerate(bridge.providers):
         edges = [edge for edge in bridge.edges if edge.publishes and selects(provider.selector, edge.labels)]
         zones = {edge.name: zones_of(provider, edge) for edge in edges}
         problems += _claimed_twice(f"providers[{position}]", provider, zones)
+        problems += _reserved(f"providers[{position}]", provider, edges, reserved)
         for edge in edges:
             own = zones[edge.name]
             others = {zone for name, theirs in zones.items() if name != edge.name for zone in theirs} - set(own)
+            others |= reserved
             cut = tuple(sorted(zone for zone in others if _in(zone, own)))
             found.append(Pair(edge, provider, own, cut))
-    names = [pair.name for pair in found]
+    if reserved and any(edge.name == CONTROL_PLANE_RECORDS for edge in bridge.edges):
+        rule = f"has one called {CONTROL_PLANE_RECORDS}, which owns the records in controlPlaneZones"
+        problems.append(Problem("edges", rule, "Rename the edge"))
+    names = [pair.name for pair in (*found, *own_pairs(bridge))]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         rule = f"makes two objects called {twice[0]}, of an edge's name and a provider's id"
         problems.append(Problem("edges", rule, "Rename the edge or the provider"))
     if problems:
         raise InvalidInputError(problems, SOURCE)
     return found
+
+
+def own_pairs(bridge: DnsBridge) -> list[Pair]:
+    """One for each provider by which the program publishes records of its own."""
+    nobody = Edge(name=CONTROL_PLANE_RECORDS)
+    return [
+        Pair(nobody, provider, tuple(sorted(set(provider.control_plane_zones))), (), own=True)
+        for provider in bridge.providers
+        if provider.control_plane_zones
+    ]
 
 
 def warnings(bridge: DnsBridge) -> list[str]:
@@ -106,6 +128,17 @@ def _claimed_twice(where: str, provider: DnsProvider, zones: Mapping[str, Sequen
                 rule = f"{name} would be written by the edges {' and '.join(claimed)}, so its names had no one owner"
                 fix = f"Select one edge, give each a zone of its own ({EDGE}.<domain>), or set shared: true"
                 problems.append(Problem(f"{where}.zones[{position}]", rule, fix))
+    return problems
+
+
+def _reserved(where: str, provider: DnsProvider, edges: Sequence[Edge], reserved: Iterable[str]) -> list[Problem]:
+    """Zones of edges that are the control plane's, at any provider: two may be the same server."""
+    problems = []
+    for position, zone in enumerate(provider.zones):
+        for name in dict.fromkeys(zone.name.replace(EDGE, edge.name) for edge in edges):
+            if _in(name, reserved):
+                rule = f"{name} lies in a controlPlaneZones entry, where no edge may publish"
+                problems.append(Problem(f"{where}.zones[{position}]", rule, "Give edges another zone"))
     return problems
 
 

@@ -209,6 +209,8 @@ class DnsProvider(Model):
     """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
     zones: Annotated[tuple[Zone, ...], NOT_EMPTY]
     """Where its edges may publish."""
+    control_plane_zones: tuple[Domain, ...] = ()
+    """Where the program itself publishes, its `records`. No edge may: a zone of an edge that lies in one is refused."""
     selector: dict[QualifiedName, LabelValue] = {}
     """Labels of the edges that publish by it; empty means all."""
     record_selector: dict[QualifiedName, LabelValue] = {}
@@ -281,9 +283,9 @@ class DnsProvider(Model):
     @model_validator(mode="after")
     def _zones_are_its_own(self) -> Self:
         domains = self.rfc2136.server_zones if self.rfc2136 else self.owned_domains
-        for zone in self.zones:
-            if domains and not any(zone.name == one or zone.name.endswith(f".{one}") for one in domains):
-                rule = f"has the zone {zone.name}, which is in none of its domains: {', '.join(domains)}"
+        for name in (*(zone.name for zone in self.zones), *self.control_plane_zones):
+            if domains and not any(name == one or name.endswith(f".{one}") for one in domains):
+                rule = f"has the zone {name}, which is in none of its domains: {', '.join(domains)}"
                 raise RuleBrokenError(rule, "Correct the zone, or add its domain to those that the provider owns")
         return self
 

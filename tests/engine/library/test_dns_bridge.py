@@ -77,9 +77,44 @@ def test_life_of_a_bridge(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools,
     before = provider.get(*deployment)["spec"]["template"]["metadata"]["annotations"]
     assert stack.up().summary().keys() == {"unchanged"}
     other = stack.project.stack("names", SETTINGS | {"office.tsig-secret": "b3RoZXI="})
-    assert other.up().summary()["updated"] == 2
+    # The Secret, the edge's publisher, and the one of the program's own records.
+    assert other.up().summary()["updated"] == 3
     assert provider.get(*deployment)["spec"]["template"]["metadata"]["annotations"] != before
     stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_life_of_a_record_that_the_program_knows(
+    tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api, user: Api
+) -> None:
+    host = "istiod.mesh.shop.example.com"
+    project = example(tmp_path, engine_sandbox, tools).project
+
+    def stack(**settings: Any) -> Stack:
+        return project.stack("names", SETTINGS | settings)
+
+    def targets() -> list[str]:
+        (record,) = provider.get("dnsendpoint", host, "-n", "hosted-mesh-dns")["spec"]["endpoints"]
+        assert (record["dnsName"], record["recordType"]) == (host, "A")
+        return list(record["targets"])
+
+    stack(records={host: ["192.0.2.7"]}).up()
+    assert targets() == ["192.0.2.7"]
+    assert user.get("dnsendpoints", "-A")["items"] == []
+    assert stack(records={host: ["192.0.2.7"]}).up().summary().keys() == {"unchanged"}
+    assert stack(records={host: ["192.0.2.8"]}).up().summary()["updated"] == 1
+    assert targets() == ["192.0.2.8"]
+    refused = stack(records={"web.data-plane.shop.example.com": ["192.0.2.7"]}).run("preview")
+    assert refused.code != 0
+    assert "lies in none of the control plane's zones (mesh.shop.example.com)" in refused.text
+    assert "Traceback" not in refused.text
+    assert targets() == ["192.0.2.8"]
+    last = stack()
+    assert last.up().summary()["deleted"] == 1
+    assert provider.get("dnsendpoints", "-A")["items"] == []
+    last.destroy()
+    assert "dnsendpoints" not in provider.kubectl("api-resources").output
+    assert provider.kubectl("get", "namespace", "hosted-mesh-dns", "--ignore-not-found").output == ""
 
 
 @pytest.mark.usefixtures("clean")

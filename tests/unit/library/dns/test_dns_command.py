@@ -26,7 +26,10 @@ def written(directory: Path, content: dict[str, Any]) -> Path:
 
 
 def test_the_example_can_be_used() -> None:
-    assert validate(EXAMPLE) == (0, ["data-plane by office in data-plane.shop.example.com"])
+    assert validate(EXAMPLE) == (
+        0,
+        ["data-plane by office in data-plane.shop.example.com", "control-plane by office in mesh.shop.example.com"],
+    )
 
 
 def test_it_says_who_publishes_where(tmp_path: Path) -> None:

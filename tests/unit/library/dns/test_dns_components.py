@@ -175,6 +175,79 @@ def test_what_is_missing_is_named(fields: dict[str, Any], message: str) -> None:
         registered(**fields)
 
 
+def with_records(records: dict[str, Any]) -> list[Registered]:
+    providers = provider(controlPlaneZones=["mesh.example.com"]), provider(RFC2136)
+    return registered(document(*providers), records=records)
+
+
+def test_records_that_the_program_knows_are_objects_of_the_control_plane() -> None:
+    known = {
+        "istiod.mesh.example.com": ["192.0.2.7", "2001:db8::7", "192.0.2.6"],
+        "ew.mesh.example.com": [pulumi.Output.from_input("lb.example.net")],
+    }
+    found = with_records(known)
+    records = {one.inputs["metadata"]["name"]: one for one in found if one.type.endswith(":DNSEndpoint")}
+    assert {one.inputs["metadata"]["namespace"] for one in records.values()} == {"hosted-mesh-dns"}
+    assert all("control-plane" in one.provider for one in records.values())
+    assert records["istiod.mesh.example.com"].inputs["spec"]["endpoints"] == [
+        {"dnsName": "istiod.mesh.example.com", "recordType": "A", "targets": ["192.0.2.6", "192.0.2.7"]},
+        {"dnsName": "istiod.mesh.example.com", "recordType": "AAAA", "targets": ["2001:db8::7"]},
+    ]
+    (alias,) = records["ew.mesh.example.com"].inputs["spec"]["endpoints"]
+    assert (alias["recordType"], alias["targets"]) == ("CNAME", ["lb.example.net"])
+
+
+def test_own_records_are_published_with_rights_of_one_namespace_and_no_edges_kubeconfig() -> None:
+    found = with_records({"istiod.mesh.example.com": ["192.0.2.7"]})
+    deployments = {one.inputs["metadata"]["name"]: one for one in found if one.type.endswith(":Deployment")}
+    assert [name for name in deployments if "control-plane" in name] == ["dns-publisher-control-plane-inner"]
+    published = pod(deployments["dns-publisher-control-plane-inner"])
+    assert published["serviceAccountName"] == "dns-records"
+    assert not [one for one in published["volumes"] if "dns-edge-" in json.dumps(one.get("secret", {}))]
+    plans, writes, gate = published["containers"]
+    assert plans["volumeMounts"][0]["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
+    assert "account" not in {mount["name"] for mount in writes.get("volumeMounts", [])}
+    assert "account" in {mount["name"] for mount in gate["volumeMounts"]}
+    (role,) = (one for one in found if one.type.endswith(":Role") and one.inputs["metadata"]["name"] == "dns-records")
+    assert [(rule["resources"], rule["verbs"]) for rule in role.inputs["rules"]] == [
+        (["dnsendpoints"], ["list", "watch"]),
+        (["dnsendpoints/status"], ["update"]),
+    ]
+    bound = [one for one in found if one.type.endswith(":RoleBinding") and "control-plane" in one.provider]
+    of = {one.inputs["roleRef"]["name"]: {s["name"] for s in one.inputs["subjects"]} for one in bound}
+    assert of == {"dns-records": {"dns-records"}, "dns-bridge": {"dns-bridge", "dns-records"}}
+
+
+def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account() -> None:
+    there = [one for one in registered() if "control-plane" in one.provider]
+    assert not [one for one in there if "CustomResource" in one.type or "dns-records" in json.dumps(one.inputs)]
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ({"istiod.north.example.com": ["192.0.2.1"]}, "lies in none of the control plane's zones .mesh.example.com."),
+        ({"mesh.example.com.evil.org": ["192.0.2.1"]}, "lies in none of the control plane's zones"),
+        ({"*.mesh.example.com": ["192.0.2.1"]}, r"records\.\*\.mesh\.example\.com: must be a DNS name"),
+        ({"istiod.mesh.example.com": []}, "needs a list of one address or more"),
+        ({"istiod.mesh.example.com": "192.0.2.1"}, "needs a list of one address or more"),
+        ({"istiod.mesh.example.com": [""]}, "neither an address nor a host name"),
+        ({"istiod.mesh.example.com": ["192.0.2.256"]}, "neither an address nor a host name"),
+        ({"istiod.mesh.example.com": ["lb.example.net", "192.0.2.1"]}, "a host name among several targets"),
+        ({"istiod.mesh.example.com": ["istiod.mesh.example.com"]}, "is its own target"),
+        ({"istiod.mesh.example.com": [7]}, "must be text"),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_named(records: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        with_records(records)
+
+
+def test_an_address_that_turns_out_wrong_is_named_too() -> None:
+    with pytest.raises(Exception, match="neither an address nor a host name"):
+        with_records({"istiod.mesh.example.com": [pulumi.Output.from_input("not yet")]})
+
+
 def pod(one: Registered) -> dict[str, Any]:
     found: dict[str, Any] = one.inputs["spec"]["template"]["spec"]
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.dns.arguments import provider_arguments, publisher_arguments, reader_arguments
-from pulumi_hosted_mesh.dns.plan import Pair, pairs, pattern
+from pulumi_hosted_mesh.dns.plan import Pair, own_pairs, pairs, pattern
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge, Source
@@ -194,3 +194,38 @@ def test_rights_are_few() -> None:
         if set(rule.verbs) - {"list", "watch"}:
             assert rule.group == "externaldns.k8s.io"
     assert {resource for rule in PUBLISHER for resource in rule.resources} == {"dnsendpoints", "dnsendpoints/status"}
+
+
+def test_the_control_planes_zone_is_no_edges() -> None:
+    """Also not at another provider, which may be the same server, and not below an edge's or a shared zone."""
+    inner = provider(controlPlaneZones=["mesh.example.com"])
+    for zones in ([{"name": "mesh.example.com"}], [{"name": "{edge}.mesh.example.com"}]):
+        with pytest.raises(
+            InvalidInputError, match=r"providers\[1\]\.zones\[0\]: .*mesh\.example\.com lies in a contr"
+        ):
+            pairs(bridge_of(inner, provider(RFC2136, zones=zones), edges=("north",)))
+    shared = provider(id="third", zones=[{"name": "example.com", "shared": True}])
+    both = found(inner, shared)
+    assert both["north-third"].admits("web.example.com")
+    assert not both["north-third"].admits("istiod.mesh.example.com")
+    assert not both["north-inner"].admits("istiod.mesh.example.com")
+    excluded = next(
+        one for one in publisher_arguments(bridge_of(inner, shared), both["north-third"]) if "exclusion" in one
+    )
+    assert re.fullmatch(excluded.partition("=")[2].replace(r"\p{L}\p{N}\p{M}", "a-z0-9"), "istiod.mesh.example.com")
+    with pytest.raises(InvalidInputError, match="edges: has one called control-plane"):
+        pairs(bridge_of(inner, edges=("control-plane",)))
+
+
+def test_the_programs_own_records_are_read_in_one_namespace_by_the_pods_account() -> None:
+    bridge = bridge_of(provider(controlPlaneZones=["mesh.example.com"], recordSelector={"view": "inner"}))
+    (own,) = own_pairs(bridge)
+    assert own.admits("istiod.mesh.example.com")
+    assert not own.admits("north.example.com")
+    arguments = publisher_arguments(bridge, own)
+    assert "--namespace=hosted-mesh-dns" in arguments
+    assert "--txt-owner-id=hosted-mesh.control-plane" in arguments
+    assert not [one for one in arguments if one.startswith(("--kubeconfig", "--label-filter"))]
+    edges = [publisher_arguments(bridge, pair) for pair in pairs(bridge)]
+    assert all("--label-filter=view=inner" in one and "--namespace=hosted-mesh-dns" not in one for one in edges)
+    assert own_pairs(bridge_of()) == []

@@ -1,0 +1,136 @@
+"""Records that the program itself knows: istiod's host, east-west gateways. It writes them as DNSEndpoints.
+
+They are in the control plane's cluster, where no user's cluster can change them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pulumi
+from pulumi_kubernetes import apiextensions, core, meta, rbac
+
+from pulumi_hosted_mesh.dns import crd, manifests
+from pulumi_hosted_mesh.dns.election import Metadata
+from pulumi_hosted_mesh.dns.plan import Pair
+from pulumi_hosted_mesh.dns.rights import DNS_GROUP, PUBLISHER
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
+from pulumi_hosted_mesh.spec.fields import host_name
+
+SOURCE: Final = "the DNS bridge's records"
+Records = Mapping[str, Sequence[pulumi.Input[str]]]
+
+
+def problems(records: Records, pairs: Sequence[Pair]) -> list[Problem]:
+    """What is wrong with records before any of their targets is known. pairs: the control plane's own."""
+    found = []
+    zones = sorted({zone for pair in pairs for zone in pair.include})
+    for host, targets in records.items():
+        where = f"records.{host}"
+        try:
+            host_name(host)
+        except RuleBrokenError as broken:
+            found.append(Problem(where, broken.rule, broken.fix))
+            continue
+        if not any(pair.admits(host) for pair in pairs):
+            rule = f"lies in none of the control plane's zones ({', '.join(zones) or 'there are none'})"
+            found.append(Problem(where, rule, "Add its domain to a provider's controlPlaneZones, or correct the host"))
+        if isinstance(targets, str) or not targets:
+            found.append(Problem(where, "needs a list of one address or more", "Give its Service's address"))
+        elif any(not isinstance(one, str | pulumi.Output) for one in targets):
+            found.append(
+                Problem(where, "has a target that must be text, or an Output of it", "Write addresses as text")
+            )
+        elif all(isinstance(one, str) for one in targets):
+            found += _wrong_targets(host, [str(one) for one in targets])
+    return found
+
+
+def endpoints(host: str, targets: Sequence[str]) -> list[dict[str, Any]]:
+    """`spec.endpoints` of a host's DNSEndpoint. Raises: InvalidInputError."""
+    if wrong := _wrong_targets(host, targets):
+        raise InvalidInputError(wrong, SOURCE)
+    by_type: dict[str, list[str]] = {}
+    for one in targets:
+        by_type.setdefault(_type(one), []).append(one)
+    return [{"dnsName": host, "recordType": kind, "targets": sorted(set(of))} for kind, of in sorted(by_type.items())]
+
+
+def make(
+    prefix: str,
+    records: Records,
+    accounts: Sequence[str],
+    metadata: Metadata,
+    install_crd: bool,
+    opts: Callable[[list[pulumi.Resource]], pulumi.ResourceOptions],
+) -> list[pulumi.Resource]:
+    """Makes the records' objects, and the right to read them. Returns what their publishers wait for.
+
+    accounts: of the Pods that publish them. opts: makes the resources' options, given what they depend on.
+    """
+    needed: list[pulumi.Resource] = []
+    if install_crd:
+        needed.append(
+            apiextensions.v1.CustomResourceDefinition(
+                f"{prefix}-dnsendpoints",
+                metadata=meta.v1.ObjectMetaArgs(
+                    name=crd.NAME, annotations={"api-approved.kubernetes.io": crd.APPROVED}
+                ),
+                spec=crd.spec(),
+                opts=opts([]),
+            )
+        )
+    name = manifests.RECORDS_ACCOUNT
+    rules = [
+        rbac.v1.PolicyRuleArgs(api_groups=[rule.group], resources=list(rule.resources), verbs=list(rule.verbs))
+        for rule in PUBLISHER
+    ]
+    role = rbac.v1.Role(f"{prefix}-records", metadata=metadata(name, None), rules=rules, opts=opts([]))
+    account = core.v1.ServiceAccount(
+        f"{prefix}-records", metadata=metadata(name, None), automount_service_account_token=False, opts=opts([])
+    )
+    subjects = [
+        rbac.v1.SubjectArgs(kind="ServiceAccount", name=one, namespace=role.metadata.namespace) for one in accounts
+    ]
+    binding = rbac.v1.RoleBinding(
+        f"{prefix}-records",
+        metadata=metadata(name, None),
+        role_ref=rbac.v1.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind="Role", name=name),
+        subjects=subjects,
+        opts=opts([role]),
+    )
+    for host, targets in records.items():
+        apiextensions.CustomResource(
+            f"{prefix}-record-{host}",
+            api_version=f"{DNS_GROUP}/v1alpha1",
+            kind="DNSEndpoint",
+            metadata=metadata(host, None),
+            spec={"endpoints": pulumi.Output.all(*targets).apply(partial(endpoints, host))},
+            opts=opts(needed),
+        )
+    return [*needed, account, binding]
+
+
+def _wrong_targets(host: str, targets: Sequence[str]) -> list[Problem]:
+    where = f"records.{host}"
+    for one in targets:
+        if _type(one) == "CNAME":
+            try:
+                host_name(one)
+            except RuleBrokenError:
+                rule = f"has the target {one!r}, which is neither an address nor a host name"
+                return [Problem(where, rule, "Give the address that its Service got")]
+    names = {one for one in targets if _type(one) == "CNAME"}
+    if names and len(set(targets)) > 1:
+        return [Problem(where, "has a host name among several targets", "Give one host name, or addresses alone")]
+    return [Problem(where, "is its own target", "Give the address of its Service")] if host in names else []
+
+
+def _type(target: str) -> str:
+    try:
+        return "AAAA" if ipaddress.ip_address(target).version == 6 else "A"
+    except ValueError:
+        return "CNAME"
