@@ -28,6 +28,8 @@ from tests.support.waiting import eventually
 HERE = Path(__file__).parent / "dns"
 EXAMPLE = CHECKOUT / "examples/dns_bridge"
 COREDNS, KNOT = "10.96.0.53", "10.96.0.54"
+ISTIOD, ISTIOD_ADDRESS = "istiod.centre.mesh.test", "192.0.2.71"
+"""What the program itself publishes."""
 TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
 NAMESPACE = "hosted-mesh-dns"
 ONE, TWO = "data-plane", "data-plane-2"
@@ -41,6 +43,7 @@ DOCUMENT: dict[str, Any] = {
             "type": "coredns",
             "authentication": "none",
             "zones": [{"name": "{edge}.mesh.test"}, {"name": "both.mesh.test", "shared": True}],
+            "controlPlaneZones": ["centre.mesh.test"],
             "coredns": {"endpoints": [f"http://{COREDNS}:2379"]},
             "ttl": 5,
         },
@@ -209,9 +212,9 @@ def deploy(
         for name, edge in names.edges.items()
     ]
     (program / "dns.yaml").write_text(yaml.safe_dump({**document, "edges": edges}))
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"records": {ISTIOD: [ISTIOD_ADDRESS]}}
     if any(one["id"] == "outer" for one in document["providers"]):
-        settings = {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
+        settings |= {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
     project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
     project.stack("names", settings).up()
 

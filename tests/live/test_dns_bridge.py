@@ -17,6 +17,8 @@ from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from tests.live.dns_names import (
+    ISTIOD,
+    ISTIOD_ADDRESS,
     KNOT,
     NAMESPACE,
     ONE,
@@ -127,6 +129,43 @@ def test_an_edge_cannot_touch_anothers_names(names: Names) -> None:
     assert names.ask(theirs[0]) == ["192.0.2.1"]
     assert names.ask(theirs[1], KNOT) == ["192.0.2.1"]
     names.delete(ONE, "dnsendpoints", "www", "-n", "default")
+
+
+def test_what_the_program_knows_is_answered_and_no_edge_can_change_it(names: Names) -> None:
+    names.await_answer(ISTIOD, ISTIOD_ADDRESS)
+    names.apply(TWO, endpoint("thief", record(ISTIOD, "192.0.2.66"), record("*.centre.mesh.test", "192.0.2.66")))
+    eventually(lambda: names.conditions(TWO, ISTIOD).get("Accepted") == ("False", "Filtered"), "it is filtered")
+    # Also by somebody who owns the edge's whole cluster: what was written before this is published or refused by now.
+    mark = f"mark.{TWO}.mesh.test"
+    names.apply(TWO, endpoint("mark", record(mark, "192.0.2.2")))
+    names.await_answer(mark, "192.0.2.2")
+    assert names.ask(ISTIOD) == [ISTIOD_ADDRESS]
+    assert names.keys("centre.mesh.test") == [ISTIOD_ADDRESS]
+    names.delete(TWO, "dnsendpoints", "thief", "mark", "-n", "default")
+
+    # The account by which they are read can do that, there.
+    def may(*what: str) -> bool:
+        account = f"system:serviceaccount:{NAMESPACE}:dns-records"
+        return names.centre.kubectl("auth", "can-i", *what, f"--as={account}").output.strip() == "yes"
+
+    assert may("list", "dnsendpoints", "-n", NAMESPACE)
+    refused = [
+        ("list", "dnsendpoints", "-A"),
+        *((verb, "dnsendpoints", "-n", NAMESPACE) for verb in ("create", "update", "delete")),
+        *(("get", kind, "-n", NAMESPACE) for kind in ("secrets", "configmaps", "pods")),
+    ]
+    assert [one for one in refused if may(*one)] == []
+
+    # As the program changes it, and takes it away.
+    moved = {"spec": {"endpoints": [record(ISTIOD, "192.0.2.72")]}}
+    done = names.centre.kubectl(
+        "patch", "dnsendpoint", ISTIOD, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(moved)
+    )
+    assert done.code == 0, done.text
+    names.await_answer(ISTIOD, "192.0.2.72")
+    done = names.centre.kubectl("delete", "dnsendpoint", ISTIOD, "-n", NAMESPACE)
+    assert done.code == 0, done.text
+    names.await_answer(ISTIOD)
 
 
 def test_a_shared_name_is_answered_by_both_and_each_takes_its_own(names: Names) -> None:
