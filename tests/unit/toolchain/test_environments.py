@@ -29,7 +29,10 @@ def test_only_those_go_that_nobody_has_used_for_long_or_that_are_not_whole(tmp_p
     mark_used(environment(tmp_path, "old, used again", 31))
     (tmp_path / "half made" / "bin").mkdir(parents=True)
     running = environment(tmp_path, "old, running", 31)
-    with subprocess.Popen([running / "bin" / "python", "-c", "input()"], stdin=subprocess.PIPE):
+    program = [running / "bin" / "python", "-c", "print(flush=True); input()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # for a moment after its start a process has no command line yet
         remove_unused(tmp_path)
         assert {path.name for path in tmp_path.iterdir()} == {"recent", "old, used again", "old, running"}
     remove_unused(tmp_path)
