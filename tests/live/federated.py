@@ -163,10 +163,10 @@ class Meshes:
         """By mesh, each under its own account, with strict mutual TLS: callers in east, the called ones elsewhere."""
         for mesh, names in wanted.items():
             for manifest in programs(names, namespace):
-                eventually(lambda: self._apply(mesh, manifest), seconds=30)  # noqa: B023
+                eventually(lambda: self._apply(mesh, manifest), seconds=120)  # noqa: B023
         for mesh, names in wanted.items():
             for name in names:
-                eventually(lambda: self.pod(mesh, name, namespace), seconds=90)  # noqa: B023
+                eventually(lambda: self.pod(mesh, name, namespace), seconds=120)  # noqa: B023
 
     def pod(self, mesh: str, name: str, namespace: str = NAMESPACE) -> PodModel:
         """The ready Pod of a program, with its sidecar."""

@@ -164,7 +164,7 @@ def _settle(scene: Scene, facts: Mapping[str, Any], expected: list[str | None]) 
         if (found := causes(check(scene, facts))) != expected:
             raise NotObserved(f"{found} and not {expected}")
 
-    eventually(look, seconds=30)
+    eventually(look, seconds=120)
 
 
 @contextmanager

@@ -78,9 +78,9 @@ def objects(scene: Scene) -> Iterator[None]:
 
 @pytest.mark.usefixtures("objects")
 def test_istiod_serves_the_gateway_api_and_allocates_addresses(scene: Scene) -> None:
-    eventually(lambda: _programmed(scene), seconds=60)
-    eventually(lambda: _answer(scene), seconds=30)
-    eventually(lambda: _allocated(scene), seconds=30)
+    eventually(lambda: _programmed(scene), seconds=120)
+    eventually(lambda: _answer(scene), seconds=120)
+    eventually(lambda: _allocated(scene), seconds=120)
     refused = [line for line in istiod.log(scene, lines=5000).splitlines() if "is forbidden" in line]
     assert refused == []
 

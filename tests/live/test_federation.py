@@ -66,7 +66,7 @@ def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:
             raise NotObserved(f"{caller} got {got}, not {status}: {body[:160]}")
         return headers
 
-    return eventually(look, seconds=45)
+    return eventually(look, seconds=120)
 
 
 def test_the_callers_identity_arrives_and_was_verified_at_the_gateway(meshes: Meshes) -> None:
@@ -99,7 +99,7 @@ def test_the_gateway_logs_who_got_through_and_who_did_not(meshes: Meshes) -> Non
             if not any(answer in line and HOST in line for line in lines):
                 raise NotObserved(f"no line of {answer.strip()}: {lines[-5:]}")
 
-    eventually(logged, seconds=45)
+    eventually(logged, seconds=120)
 
 
 def test_discovery_shows_both_and_who_imports_from_whom(meshes: Meshes) -> None:
@@ -160,7 +160,7 @@ def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **o
         if not (len(found) == 1 and all(one.startswith(check) and found[one] in causes for one in found)):
             raise NotObserved(f"{found}, not {causes} of {check}")
 
-    eventually(look, seconds=45)
+    eventually(look, seconds=120)
 
 
 def test_doctor_names_an_istiod_that_is_away_or_what_a_data_planes_user_sees_of_it(meshes: Meshes) -> None:
@@ -227,4 +227,4 @@ def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
         if got == 200:
             raise NotObserved("the request is still answered")
 
-    eventually(refused, seconds=45)
+    eventually(refused, seconds=120)

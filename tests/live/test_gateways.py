@@ -109,7 +109,7 @@ def test_it_is_ready_when_up_has_ended(scene: Scene) -> None:
 @pytest.mark.usefixtures("route")
 def test_a_request_from_outside_the_mesh_arrives_with_the_gateways_identity(scene: Scene) -> None:
     """The backend's proxy saw the gateway's certificate, and verified it by the mesh's root."""
-    headers = eventually(lambda: answer(scene), seconds=30)
+    headers = eventually(lambda: answer(scene), seconds=120)
     spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{scene.mesh.namespace}/sa/{NAME}"
     assert f"URI={spiffe}" in headers["x-forwarded-client-cert"]
 
@@ -138,12 +138,12 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Sce
     assert old.metadata is not None
     with without_webhooks_of(MutatingWebhookConfiguration, scene):
         scene.data_plane.delete(Pod, str(old.metadata.name), namespace=scene.mesh.namespace, grace_period=0)
-        made = eventually(lambda: the_new_pod(old), seconds=30)
+        made = eventually(lambda: the_new_pod(old), seconds=120)
         assert images(made) == ["auto"]
-        eventually(lambda: refused(made), seconds=30)
+        eventually(lambda: refused(made), seconds=120)
     kubectl, cluster = str(scene.tools["kubectl"]), scene.sandbox.data_plane
     restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={scene.mesh.namespace}"]
     subprocess.run(
         [kubectl, f"--kubeconfig={cluster.kubeconfig}", *restart], check=True, capture_output=True, timeout=60
     )
-    eventually(healed, seconds=60)
+    eventually(healed, seconds=120)

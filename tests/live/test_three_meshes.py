@@ -86,7 +86,7 @@ def reviewers(meshes: Meshes) -> set[str]:
 
 def test_a_request_goes_through_all_three_and_each_gateway_sees_who_calls(meshes: Meshes) -> None:
     seen(lambda: reviewer(meshes), "west")
-    headers = eventually(lambda: three_meshes.rating_of_review(meshes), seconds=60)
+    headers = eventually(lambda: three_meshes.rating_of_review(meshes), seconds=120)
     at_gateway, _ = headers["x-forwarded-client-cert"].split(",")
     assert at_gateway.startswith("By=spiffe://north.mesh.local/ns/mesh-north/sa/eastwest;")
     assert at_gateway.endswith(f"URI=spiffe://west.mesh.local/ns/{NAMESPACE}/sa/{CALLED}")

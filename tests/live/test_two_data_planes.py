@@ -115,7 +115,7 @@ def served(scene: Scene, name: str, pod: PodModel, revision: str, cluster_id: st
         if not any((address, scene.mesh.xds_port) in process.established() for address in addresses):
             raise NotObserved(f"{name} is not connected to {scene.mesh.host} at {addresses}")
 
-    eventually(connected, seconds=45)
+    eventually(connected, seconds=120)
 
 
 def endpoints_of_called(scene: Scene, caller: PodModel) -> set[str]:
@@ -142,7 +142,7 @@ def answers(scene: Scene, status: int) -> None:
         if status == OK:
             traffic.arrived_from(headers, spiffe(scene, workloads.CALLER))
 
-    eventually(look, seconds=45)
+    eventually(look, seconds=120)
 
 
 def uids(pods: Mapping[str, PodModel]) -> dict[str, str]:

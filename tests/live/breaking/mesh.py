@@ -51,11 +51,11 @@ def no_istiod(scene: Scene) -> Iterator[None]:
 
     scale(0)
     try:
-        eventually(gone, seconds=60)
+        eventually(gone, seconds=120)
         yield
     finally:
         scale(replicas)
-        eventually(lambda: istiod.live_pod(scene), seconds=60)
+        eventually(lambda: istiod.live_pod(scene), seconds=120)
 
 
 @contextmanager
