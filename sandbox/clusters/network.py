@@ -21,7 +21,11 @@ from sandbox.clusters.namespaces import NETNS, inside
 from sandbox.clusters.state import Layout, settings
 
 _BRIDGE_FILTER = {"net/bridge/bridge-nf-call-iptables": "0"}  # or a Pod cannot reach itself through its Service
-_WAN_SYSCTLS = {"net/ipv4/ip_forward": "1", **_BRIDGE_FILTER}
+_WAN_SYSCTLS = {
+    "net/ipv4/ip_forward": "1",
+    "net/ipv4/icmp_ratelimit": "0",  # "no way there" is said to everybody who asks, not to the first few
+    **_BRIDGE_FILTER,
+}
 _NODE_SYSCTLS = {
     **_WAN_SYSCTLS,
     # Pods reach each other by way of their node although they share a bridge: it must not tell them of a shorter way.
