@@ -76,11 +76,21 @@ def stack(
         engine.destroy()
 
 
+@pytest.fixture(scope="module")
+def namespaces(kubectl: Kubectl) -> Iterator[list[str]]:
+    """The namespaces of a module's tests, gone when it ends: tests of other modules use the same clusters."""
+    made: list[str] = []
+    yield made
+    if made:
+        kubectl("delete", "namespace", *made, "--ignore-not-found", "--wait")
+
+
 @pytest.fixture
-def namespace(kubectl: Kubectl) -> Iterator[str]:
+def namespace(kubectl: Kubectl, namespaces: list[str]) -> Iterator[str]:
     """A namespace of the test's own, made and removed without the engine."""
     name = f"test-{secrets.token_hex(4)}"
     kubectl("create", "namespace", name)
+    namespaces.append(name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
 
