@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,11 +39,14 @@ def calls(work: Callable[[], Any]) -> Counter[str]:
         elif event == "c_call":
             counted[getattr(called, "__qualname__", "")] += 1
 
+    gc.collect()
+    gc.disable()  # or what others left behind is taken away, and counted, at some chance moment
     sys.setprofile(watch)
     try:
         work()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return counted
 
 
