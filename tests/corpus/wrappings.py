@@ -117,6 +117,9 @@ WRAPPINGS: Mapping[str, Wrapping] = {
 }
 ONCE: Mapping[str, Wrapping] = {"base58": _base58}
 """Undone where it is the only one: its letters are one large number, which must be short and stand apart."""
+ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})
+"""Their letters are nearly all that there are, so inside or around another wrapping their ends cannot always be told.
+The corpus has each of them alone."""
 DISGUISES: Mapping[str, Wrapping] = {
     "reversed": lambda d: d[::-1],
     "every byte shifted": lambda d: base64.b64encode(bytes((byte + 13) % 256 for byte in d)),

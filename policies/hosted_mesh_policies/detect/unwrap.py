@@ -13,8 +13,8 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
-import contextlib
 import html
+import itertools
 import lzma
 import re
 import urllib.parse
@@ -229,6 +229,7 @@ _NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|
 _NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fxo])")
 _BITS = re.compile(rb"[01]{8}(?:[\s,]*[01]{8}){7,}")
 _BASES: Final = (10, 16, 8)
+_LEAST_NUMBERS: Final = 8
 
 
 def _numbers(data: bytes) -> Iterator[bytes]:
@@ -236,11 +237,22 @@ def _numbers(data: bytes) -> Iterator[bytes]:
     for run in _NUMBERS.findall(data):
         words = _NUMBER.findall(run)
         for base in _BASES:
-            with contextlib.suppress(ValueError):  # not digits of this base, or more than a byte
-                yield bytes(int(word, base) for word in words)
+            # What stands around a list may look like one more of it: `value: 48, 49` begins with an `e` for base 16.
+            for is_byte, stretch in itertools.groupby(_read(words, base), lambda number: number < 256):
+                if is_byte and len(found := bytes(stretch)) >= _LEAST_NUMBERS:
+                    yield found
     for run in _BITS.findall(data):
         digits = run.translate(None, b" \t\r\n,")
         yield int(digits, 2).to_bytes(len(digits) // 8, "big")
+
+
+def _read(words: list[bytes], base: int) -> Iterator[int]:
+    """The words' numbers; 256 for what are no digits of this base."""
+    for word in words:
+        try:
+            yield int(word, base)
+        except ValueError:
+            yield 256
 
 
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")

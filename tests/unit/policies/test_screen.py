@@ -9,11 +9,13 @@ import string
 import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.screen import cleared
 from hosted_mesh_policies.detect.unwrap import BETWEEN, views
+from hosted_mesh_policies.detect.value import inspect
 
 from tests.corpus import literals
-from tests.corpus.wrappings import WRAPPINGS, wrap
+from tests.corpus.wrappings import ALONE, WRAPPINGS, wrap
 
 CLEAN = [
     (f"clean{number}", f"setting {number}: the quick brown fox, https://a{number}.example.com".encode())
@@ -55,6 +57,13 @@ def test_runs_decoded_together_come_out_as_each_alone(over):
     secrets = [bytes([65 + number]) * (12 + over) + b"\0" for number in range(3)]
     text = b" ".join(base64.b64encode(secret) for secret in secrets)
     assert any(view.data == BETWEEN.join(secrets) for view in views(text))
+
+
+@pytest.mark.parametrize("before, after", [("face: ", "\nbeef: 7"), ("value: ", ""), ("- 7\n- ", "\n- 7")])
+@pytest.mark.parametrize("wrapping", sorted(WRAPPINGS.keys() - ALONE))
+def test_what_stands_around_a_wrapping_is_not_taken_for_a_part_of_it(wrapping: str, before: str, after: str) -> None:
+    """A key's last letters are digits of base 16, and so is what comes after a list."""
+    assert inspect(text_of(f"{before}{wrap(wrapping, SECRET)}{after}"), index()).matches
 
 
 @pytest.mark.parametrize("end", [b"\1", b"\1\0", b"\1\0\1\0", b"\1\0\3", b"\0"])

@@ -12,14 +12,11 @@ from hosted_mesh_policies.detect.value import inspect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.corpus.wrappings import WRAPPINGS
+from tests.corpus.wrappings import ALONE, WRAPPINGS
 
 SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
     lambda text: len(set(text)) > 8 and list(fingerprints(text.encode(), certain=True)) != []
 )
-ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})
-"""Their letters are nearly all that there are, so inside or around another wrapping their ends cannot always be told.
-The corpus has each of them alone."""
 CHAINED = sorted(WRAPPINGS.keys() - ALONE)
 KEYS = st.text(string.ascii_letters, min_size=1, max_size=10)
 PLAIN = st.one_of(
