@@ -1,7 +1,11 @@
-"""A secret under up to four random wrappings, at a random place of a random manifest, is found every time."""
+"""A secret under up to four random wrappings, at a random place of a random manifest, is found every time.
+
+HOSTED_MESH_EXAMPLES: how many are tried; `make nightly` tries more, others each time.
+"""
 
 from __future__ import annotations
 
+import os
 import string
 from typing import Any
 
@@ -17,6 +21,7 @@ from tests.corpus.wrappings import ALONE, WRAPPINGS
 SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
     lambda text: len(set(text)) > 8 and list(fingerprints(text.encode(), certain=True)) != []
 )
+EXAMPLES = int(os.environ.get("HOSTED_MESH_EXAMPLES", "300"))
 CHAINED = sorted(WRAPPINGS.keys() - ALONE)
 KEYS = st.text(string.ascii_letters, min_size=1, max_size=10)
 PLAIN = st.one_of(
@@ -40,7 +45,7 @@ def _placed(tree: Any, value: str, choose: Any) -> Any:
     return value
 
 
-@settings(max_examples=300)
+@settings(max_examples=EXAMPLES)
 @given(secret=SECRETS, names=st.lists(st.sampled_from(CHAINED), max_size=4), tree=MANIFESTS, data=st.data())
 def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree: Any, data: st.DataObject) -> None:
     wrapped = secret.encode()
