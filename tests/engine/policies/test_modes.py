@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
@@ -88,23 +91,26 @@ def _written(sandbox: Sandbox, prefix: str) -> list[str]:
 @pytest.mark.parametrize("program", WITHOUT_MARK)
 def test_without_a_mark_only_a_preview_can_tell(program: str, corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
     """The limit, as documented: without a preview it is written, and reported afterwards."""
-    case, prefix = f"mode:{program}", _prefix("mark", program)
-    previewed = corpus_engine.run("up", case, stack=_stack("previewed", program), prefix=prefix)
+    case = f"mode:{program}"
+
+    def up(name: str, *options: str, settings: Mapping[str, Any] = MappingProxyType({})) -> tuple[Run, list[str]]:
+        """What came of it, and which leak is written now. What else is written before the run is refused is by chance:
+        so each has a prefix of its own."""
+        stack, prefix = _stack(name, program), _prefix(name, program)
+        run = corpus_engine.run("up", case, stack=stack, prefix=prefix, more=options, settings=settings)
+        return run, _written(engine_sandbox, prefix)
+
+    previewed, written = up("previewed")
     assert previewed.refused, previewed.output
-    told = corpus_engine.run(
-        "up",
-        case,
-        stack=_stack("told", program),
-        prefix=prefix,
-        more=["--skip-preview"],
-        settings={"secrets-of-unproven-owner-are-not-written": {"withoutPreview": "refuse-all"}},
-    )
+    assert written == []
+    refuse_all = {"secrets-of-unproven-owner-are-not-written": {"withoutPreview": "refuse-all"}}
+    told, written = up("told", "--skip-preview", settings=refuse_all)
     assert told.refused, told.output
-    assert _written(engine_sandbox, prefix) == []
-    late = corpus_engine.run("up", case, stack=_stack("late", program), prefix=prefix, more=["--skip-preview"])
+    assert written == []
+    late, written = up("late", "--skip-preview")
     assert late.code != 0
     assert late.refused, late.output
-    assert _written(engine_sandbox, prefix) != []
+    assert written != []
 
 
 def test_a_setting_that_there_is_not_ends_the_run(corpus_engine: Engine) -> None:
