@@ -120,6 +120,8 @@ def _values_with(data: bytes, concerned: Callable[[bytes], object]) -> bytes:
 LEAST_BASE64: Final = 11
 """Letters of a base64 text of the shortest fingerprint."""
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]{11,}")
+_PADDED_APART = re.compile(rb"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{2,}={1,2}){2,}[A-Za-z0-9+/]*")
+"""Pieces of which each was encoded and padded by itself, end to end."""
 _URL_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _ENCODED_BETWEEN: Final = binascii.b2a_base64(BETWEEN, newline=False)
 _FILL: Final = (b"", b"", b"AA", b"A")
@@ -129,7 +131,10 @@ _FILL: Final = (b"", b"", b"AA", b"A")
 def _base64(data: bytes) -> Iterator[bytes]:
     """Each run of letters at each alignment. All runs are decoded in one call: one call for each costs three times as
     much."""
-    runs = list(dict.fromkeys(_BASE64.findall(data.translate(_URL_ALPHABET))))
+    data = data.translate(_URL_ALPHABET)
+    for padded in _PADDED_APART.findall(data) if b"=" in data else ():
+        yield b"".join(_whole_quads(piece) for piece in padded.split(b"=") if piece)
+    runs = list(dict.fromkeys(_BASE64.findall(data)))
     for shift in range(4):
         runs = [run for run in runs if len(run) >= LEAST_BASE64 + shift]
         if len(runs) < 2:
@@ -155,12 +160,22 @@ _FOLDS: Final = b" \t\r\n\"',\\|>"
 _FOLD = re.compile(rb"[ \t\r\n\"',\\|>]")
 
 
+_COMMENT = re.compile(rb"(?<![^\s\0])(?:#|//|;|--(?=[ \t]))[^\n\0\1]*")
+"""To a line's end, as scripts, settings and SQL have them. No comment goes on into another value."""
+
+
 def _folding(data: bytes) -> Iterator[bytes]:
-    """What a text holds when its line breaks, indents and list quotes are taken out."""
+    """What a text holds when its line breaks, indents and list quotes are taken out; then without its comments too."""
     folded = _values_with(data, _FOLD.search)
-    squeezed = folded.replace(b"\\r", b"").replace(b"\\n", b"").translate(None, _FOLDS)
+    squeezed = _squeezed(folded)
     if len(squeezed) < len(folded):
         yield squeezed
+    if b"\n" in folded and _COMMENT.search(folded):
+        yield _squeezed(_COMMENT.sub(b"", _values_with(folded, _COMMENT.search)))
+
+
+def _squeezed(text: bytes) -> bytes:
+    return text.replace(b"\\r", b"").replace(b"\\n", b"").translate(None, _FOLDS)
 
 
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")

@@ -5,10 +5,12 @@ HOSTED_MESH_EXAMPLES: how many are tried; `make nightly` tries more, others each
 
 from __future__ import annotations
 
+import base64
 import os
 import string
 from typing import Any
 
+import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.places import text_of
@@ -65,3 +67,20 @@ def test_nothing_is_found_where_nothing_is(tree: Any, secrets: list[str]) -> Non
     for secret in secrets:
         index.add(fingerprints(secret.encode(), certain=True), "a secret")
     assert not inspect(text_of(tree), index).matches
+
+
+SECRET = b"ghjT6543dfghUYTR876kjhgK"
+
+
+def _found(text: bytes) -> bool:
+    index = Index()
+    index.add([SECRET], "the secret")
+    return bool(inspect(text_of({"value": text.decode("latin-1")}), index).matches)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("end", [b"\n", b" ", b"  # part\n", b"\n// part\n", b" ; part\n", b" -- part\n"])
+def test_a_secret_is_found_in_pieces_each_encoded_by_itself(size: int, end: bytes) -> None:
+    pieces = [base64.b64encode(SECRET[at : at + size]) for at in range(0, len(SECRET), size)]
+    assert _found(end.join(pieces))
+    assert not _found(end.join(pieces[1:-1])[: len(end) + 8])
