@@ -98,7 +98,7 @@ _NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    """One mesh's CA key or kubeconfig in an object of another mesh."""
+    """One mesh's CA key or kubeconfig in an object of another mesh, in whichever cluster."""
     index = Index()
     for resource in sorted(context.stack.resources, key=lambda one: found.of.get(one.urn, "")):
         if resource.urn in found.of and _is_own_secret(context, resource):
@@ -109,7 +109,7 @@ def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, s
         return
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
-        if mesh is not None and context.clusters.on_control_plane(resource):
+        if mesh is not None:
             for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
                 if match.origin != mesh:
                     yield resource, show(match.path), f"holds a credential of mesh {match.origin}"

@@ -85,6 +85,20 @@ def test_meshes_that_share_all_their_namespaces_and_have_no_host_are_judged() ->
     assert _said(TENANTS, *made) == []
 
 
+def _of_mesh(mesh: str, name: str, more: dict[str, Any], provider: Provider = OURS, **rest: Any) -> Resource:
+    metadata = {"name": name, "labels": {"hosted-mesh.io/mesh": mesh}}
+    return _object("kubernetes:core/v1:Secret", f"{name}-{mesh}", {**more, "metadata": metadata}, provider, **rest)
+
+
+@pytest.mark.parametrize(("mesh", "said"), [("red", 0), ("blue", 1)])
+def test_a_mesh_may_have_its_own_kubeconfig_in_its_own_cluster(mesh: str, said: int) -> None:
+    text = literals.kubeconfig("https://red.example.net", literals.opaque("red", 40))
+    kept = _of_mesh("red", "istio-kubeconfig", {"stringData": {"config": Secret(text)}})
+    other = _of_mesh("blue", "istio-kubeconfig", {"stringData": {"config": Secret("another")}})
+    copy = _of_mesh(mesh, "copy", {"stringData": {"config": Secret(text)}}, USERS)
+    assert len(_said(TENANTS, kept, other, copy)) == said
+
+
 def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
     token = literals.opaque("beside")
     kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
