@@ -11,7 +11,7 @@ from .. import vocabulary
 from ..detect.index import Index
 from ..detect.known import add_secrets_of
 from ..detect.leaves import Level
-from ..detect.own_secrets import KEY_TYPE
+from ..detect.own_secrets import ALL_SECRET_TYPES, KEY_TYPE
 from ..detect.value import inspect
 from ..plan.model import Resource
 from ..plan.tree import at, show
@@ -124,7 +124,8 @@ def _is_own_secret(context: Context, resource: Resource) -> bool:
 
 
 def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, str, str]]:
-    """One private key that is given to two meshes; this shows before any value is known."""
+    """One private key that is given to two meshes, one password that is given to the clusters of two; this shows before
+    any value is known."""
     takers: dict[str, dict[str, Resource]] = {}
     for resource in context.stack.resources:
         if resource.urn not in of or resource.kind != "Secret":
@@ -132,13 +133,26 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
         for name, urns in resource.sources.items():
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
-                if source and source.type == KEY_TYPE and context.flow.level(resource, name, source) is Level.SECRET:
+                if source and _is_for_one(context, resource, source) and _is_in(context, resource, name, source):
                     takers.setdefault(urn, {}).setdefault(of[resource.urn], resource)
     for urn, by_mesh in takers.items():
-        if len(by_mesh) > 1:
+        source = context.stack.by_urn[urn]
+        places = {context.owners.place(resource) for resource in by_mesh.values()}
+        if len(by_mesh) > 1 and (source.type == KEY_TYPE or len(places) > 1):
             names = sorted(by_mesh)
-            key = urn.rsplit("::", 1)[-1]
-            yield by_mesh[names[-1]], "data", f"private key {key} is given to meshes {' and '.join(names)}"
+            what = "private key" if source.type == KEY_TYPE else "password"
+            for name in names:
+                yield by_mesh[name], "data", f"{what} {source.name} is given to meshes {' and '.join(names)}"
+
+
+def _is_for_one(context: Context, resource: Resource, source: Resource) -> bool:
+    """Whether a generated secret is to be in one mesh only. What the control plane keeps for several meshes, a registry
+    login for instance, may be one; what is in two data planes has two owners."""
+    return source.type == KEY_TYPE or (source.type in ALL_SECRET_TYPES and context.owners.is_given_away(resource))
+
+
+def _is_in(context: Context, resource: Resource, name: str, source: Resource) -> bool:
+    return context.flow.level(resource, name, source) is Level.SECRET
 
 
 TENANTS = Rule(

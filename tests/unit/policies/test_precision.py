@@ -99,6 +99,31 @@ def test_a_mesh_may_have_its_own_kubeconfig_in_its_own_cluster(mesh: str, said: 
     assert len(_said(TENANTS, kept, other, copy)) == said
 
 
+THEIRS = Provider(USERS.urn.replace("users", "theirs"), USERS.type, "theirs", {})
+
+
+@pytest.mark.parametrize(
+    ("meshes", "providers", "said"),
+    [
+        (("red", "blue"), (USERS, THEIRS), 2),
+        (("red", "red"), (USERS, THEIRS), 0),  # one mesh in two clusters
+        (("red", "blue"), (USERS, USERS), 0),  # two meshes in one cluster
+        (("red", "blue"), (OURS, OURS), 0),  # the control plane's own
+        (("red", "blue"), (OURS, USERS), 0),  # of which another rule tells
+    ],
+)
+def test_a_password_is_in_the_clusters_of_one_mesh(
+    meshes: tuple[str, str], providers: tuple[Provider, Provider], said: int
+) -> None:
+    kind = "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{kind}::one", kind, "one", inputs={"length": 24})
+    takers = [
+        _of_mesh(mesh, f"x{at}", {"stringData": {"a": UNKNOWN}}, provider, dependencies={"stringData": (made.urn,)})
+        for at, (mesh, provider) in enumerate(zip(meshes, providers, strict=True))
+    ]
+    assert len(_said(TENANTS, made, *takers)) == said
+
+
 def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
     token = literals.opaque("beside")
     kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
