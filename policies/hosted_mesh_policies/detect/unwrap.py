@@ -1,8 +1,9 @@
 """Everything that a value turns into under the standard decoders, layer by layer.
 
 base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
-base58, base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, lzma, zip (tar needs nothing),
-URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7, UTF-16, UTF-32. Layers nest in any order.
+base58, base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, raw LZMA2, lzma, zip (tar
+needs nothing), URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7, UTF-16, UTF-32. Layers nest
+in any order.
 
 The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
 stream, which a decoding at the wrong alignment never does.
@@ -396,6 +397,29 @@ def _lzma() -> _Step:
     return lzma.LZMADecompressor(memlimit=MOST_LZMA_MEMORY).decompress
 
 
+def _lzma2(size: int) -> _Step:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": max(4096, min(size, MOST_UNPACKED))}]
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters).decompress
+
+
+def _lzma2_size(data: bytes) -> int:
+    """How much an xz stream without its header and checksums unpacks to; 0 for anything else. It has no magic bytes,
+    but each of its chunks tells its size, and so where the next one begins. Its first one needs no other."""
+    unpacked, packed, at = 0, False, 0
+    while at + 3 <= len(data) and (control := data[at]):
+        size = int.from_bytes(data[at + 1 : at + 3], "big") + 1
+        if 2 < control < 0x80:
+            return 0
+        if control <= 2:
+            at += 3 + size
+        else:
+            packed = True
+            size += (control & 0x1F) << 16
+            at += 5 + (control >= 0xC0) + int.from_bytes(data[at + 3 : at + 5], "big") + 1
+        unpacked += size
+    return unpacked if packed and data[at : at + 1] == b"\0" else 0
+
+
 def _bz2() -> _Step:
     return bz2.BZ2Decompressor().decompress
 
@@ -448,10 +472,17 @@ def _streams(data: bytes) -> Iterator[tuple[_Step, int]]:
         head = data[start : start + 2]
         if len(head) == 2 and head[0] & 0x8F == 8 and int.from_bytes(head, "big") % 31 == 0:
             yield zlib.decompressobj().decompress, start
+        if (head[:1] == b"\1" or head >= b"\xe0") and (size := _lzma2_size(_piece_at(data, start))):
+            yield _lzma2(size), start
     for start in _starts(data, _ZIP, anywhere=True):
         method, name, extra = (int.from_bytes(data[start + at : start + at + 2], "little") for at in (8, 26, 28))
         if method in _ZIP_METHODS:
             yield _ZIP_METHODS[method](), start + 30 + name + extra
+
+
+def _piece_at(data: bytes, start: int) -> bytes:
+    end = data.find(BETWEEN, start)
+    return data[start : end if end >= 0 else len(data)]
 
 
 def _starts(data: bytes, magic: bytes, *, anywhere: bool) -> Iterator[int]:
