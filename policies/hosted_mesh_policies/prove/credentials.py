@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from . import forms
 from .made_up import Answers
 from .places import normal
 from .vault import Owner, Source
+
+_CREDENTIAL_NAME: Final = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE_KEY", re.IGNORECASE
+)
+
+
+def environment(given: Mapping[str, str], answers: Answers, keep: Collection[str] = ()) -> dict[str, str]:
+    """The variables with others for those that are called tokens, passwords, keys. keep: names that stay as they are.
+
+    What names a file that is there is no credential by itself, and stays.
+    """
+    found = {}
+    for name, value in given.items():
+        secret = bool(_CREDENTIAL_NAME.search(name)) and bool(value) and not _is_path(value) and name not in keep
+        found[name] = replaced(value, f"environment variable {name}", answers, Owner.CONTROL_PLANE) if secret else value
+    return found
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return "/" in value and Path(value).exists()
+    except (OSError, ValueError):  # too long for a name, or no text of one
+        return False
 
 
 def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE) -> str:

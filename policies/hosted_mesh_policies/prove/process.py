@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,16 +24,13 @@ from pulumi.runtime.proto import (
 )
 
 from .capture import Capture
-from .credentials import replaced
+from .credentials import environment, replaced
 from .forms import holds_credential
 from .made_up import Answers
 from .monitor import Monitor, Surroundings
-from .vault import Owner, Vault, World
+from .vault import Vault, World
 
 _OPTIONS: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-_CREDENTIAL_NAME: Final = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE_KEY", re.IGNORECASE
-)
 MOST_SECONDS: Final = 600
 
 
@@ -185,14 +181,12 @@ class Runner:
     def _environment(self, answers: Answers) -> dict[str, str]:
         """This process' environment with other credentials; of Pulumi's own, nothing."""
         given = {**os.environ, **self.program.environment}
-        found = {}
-        for name, value in given.items():
-            if name.startswith("PULUMI_") and name != "PULUMI_DISABLE_RESOURCE_REFERENCES":
-                continue
-            secret = bool(_CREDENTIAL_NAME.search(name)) and bool(value) and "/" not in value
-            found[name] = (
-                replaced(value, f"environment variable {name}", answers, Owner.CONTROL_PLANE) if secret else value
-            )
+        own = {
+            name: value
+            for name, value in given.items()
+            if not name.startswith("PULUMI_") or name == "PULUMI_DISABLE_RESOURCE_REFERENCES"
+        }
+        found = environment(own, answers)
         path = os.pathsep.join(one for one in (str(Path(__file__).parents[2]), found.get("PYTHONPATH", "")) if one)
         return {**found, "PYTHONHASHSEED": "0", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -24,6 +24,7 @@ import pulumi
 config = pulumi.Config()
 text = pathlib.Path(os.environ["KUBECONFIG"]).read_text()
 assert "9dm2k7qz0xv4tn81rc6wpe35" not in text + str(dict(os.environ))
+assert os.environ["KEY_PASSWORD_FILE"] == os.environ["KUBECONFIG"]
 
 def cluster(name, context):
     inputs = {"kubeconfig": text, "context": context, "clusterIdentifier": name}
@@ -68,6 +69,8 @@ def prove(folder: Path, program: str, *options: str) -> subprocess.CompletedProc
         **os.environ,
         "KUBECONFIG": str(folder.parent / "kubeconfig"),
         "DB_PASSWORD": TOKEN,
+        "AWS_SECRET_ACCESS_KEY": f"a/{TOKEN}",
+        "KEY_PASSWORD_FILE": str(folder.parent / "kubeconfig"),
         "COLUMNS": "200",
     }
     command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--rounds", "1", *options]
@@ -108,7 +111,7 @@ def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) ->
     [
         (
             "raise ValueError('the port is wrong')",
-            "the program ends with ValueError (__main__.py, line 20): the port is wrong",
+            "the program ends with ValueError (__main__.py, line 21): the port is wrong",
         ),
         ("token.apply(lambda t: 1 / len(t[999:]))", "the program ends with ZeroDivisionError"),
         ("def f(t): raise ValueError(f'{t} is wrong')\ntoken.apply(f)", "(what it says holds a secret)"),
@@ -136,7 +139,7 @@ config_map("app", {"id": str(uuid.uuid4()), "own": secrets.token_hex(16), "x": d
 """
     found = json.loads(prove(folder, program, "--json").stdout)
     leaks = [(one["path"], one["secrets"]) for one in found["findings"] if one["kind"] == "leak"]
-    assert leaks == [("data.x", ["random bytes drawn in __main__.py, line 25"])]
+    assert leaks == [("data.x", ["random bytes drawn in __main__.py, line 26"])]
     assert [one["path"] for one in found["findings"] if one["kind"] == "its own secret"] == ["data.own"]
 
 
@@ -188,7 +191,7 @@ def test_a_project_of_another_language_is_refused(folder: Path) -> None:
     (folder / "Pulumi.yaml").write_text("name: shop\nruntime: nodejs\n")
     done = prove(folder, LEAK)
     assert done.returncode == 2
-    assert "runtime is not python" in done.stderr
+    assert "runtime is not python. Run other languages with --preview" in done.stderr
 
 
 def test_a_transform_of_the_program_is_run(folder: Path) -> None:
