@@ -47,6 +47,12 @@ class Answers:
             return {key: first[key] if "CERTIFICATE" in text else text for key, text in found.items()}
         return first if "CERTIFICATE" in str(found) else found
 
+    def stack_output(self, stack: str, key: str, users: Sequence[str]) -> Any:
+        """An output of another stack, by its name. users: names of stacks whose outputs are a data plane's own."""
+        return self.by_name(
+            Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner_of_stack(stack, users)), key
+        )
+
     def key(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """tls.PrivateKey."""
         form = (

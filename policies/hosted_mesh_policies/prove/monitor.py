@@ -19,7 +19,7 @@ from .. import vocabulary
 from .capture import Capture, Registered
 from .credentials import replaced
 from .keys import UnusableKeyError
-from .made_up import Answers, owner_of_stack
+from .made_up import Answers
 from .places import Known, Place, Places, Side
 from .values import plain, secret, struct_of, tree_of
 from .vault import Owner, Source, Vault, World
@@ -315,9 +315,7 @@ class Monitor:
 
     def stack_output(self, stack: str, key: str) -> Any:
         """An output of another stack, by its name."""
-        owner = owner_of_stack(stack, self.surroundings.data_plane_stacks)
-        source = Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner)
-        return self.answers.by_name(source, key)
+        return self.answers.stack_output(stack, key, self.surroundings.data_plane_stacks)
 
     def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if token == STACK_OUTPUT:

@@ -10,6 +10,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,40 +28,77 @@ class UnusableProjectError(Exception):
     """A folder or file that cannot be used. The message names it, the rule and the fix."""
 
 
-def read(
-    folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str], python: str | None
-) -> tuple[str, Program]:
-    """The project's name and its program. Raises: UnusableProjectError."""
+@dataclass(frozen=True)
+class Project:
+    """What lies in a project's folder.
+
+    described: Pulumi.yaml. settings: the stack's own file, empty if there is none. config: values by full key, as they
+    are written. secret_keys: which of them are secret, as a whole or in part; said_secret: as a whole, though plain.
+    """
+
+    folder: Path
+    name: str
+    described: Mapping[str, Any]
+    stacks: Path
+    given: Path
+    settings: Mapping[str, Any]
+    config: Mapping[str, Any]
+    secret_keys: Sequence[str]
+    said_secret: Sequence[str]
+
+    @property
+    def main(self) -> Path:
+        """The program's file or folder."""
+        return (self.folder / str(self.described.get("main") or ".")).resolve()
+
+    def documents(self) -> list[Any]:
+        """What the configuration and the YAML files beside it and the program hold."""
+        folders = {self.folder, self.stacks, self.given.parent, self.main if self.main.is_dir() else self.main.parent}
+        return [*_parsed(texts(self.config)), *_documents(folders)]
+
+
+def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str]) -> Project:
+    """A project in any language. Raises: UnusableProjectError."""
     folder = folder.resolve()
-    project = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
-    runtime = project.get("runtime")
-    language = runtime.get("name") if isinstance(runtime, Mapping) else runtime
-    if language != "python":
-        raise UnusableProjectError(f"{folder / 'Pulumi.yaml'}: runtime is not python. Only Python programs can be run")
-    name = str(project.get("name") or folder.name)
-    main = (folder / str(project.get("main") or ".")).resolve()
-    main = main / "__main__.py" if main.is_dir() else main
-    if not main.is_file():
-        raise UnusableProjectError(f"{main}: does not exist. Give the folder of a Pulumi project with a Python program")
+    described = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
+    name = str(described.get("name") or folder.name)
     stacks = (
-        folder / str(project.get("stackConfigDir") or project.get("config") or ".") if _is_text(project) else folder
+        folder / str(described.get("stackConfigDir") or described.get("config") or ".")
+        if _is_text(described)
+        else folder
     )
     given = config_file or stacks / f"Pulumi.{stack}.yaml"
     settings = (
         _yaml(given, "Name one with --config-file, or a stack with --stack") if config_file or given.is_file() else {}
     )
-    config, secret_keys = _configuration(name, project, settings, secrets, given)
+    config, secret_keys, said = _configuration(name, described, settings, secrets, given)
+    return Project(folder, name, described, stacks, given, settings, config, secret_keys, said)
+
+
+def read(
+    folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str], python: str | None
+) -> tuple[str, Program]:
+    """The project's name and its program in Python. Raises: UnusableProjectError."""
+    project = opened(folder, stack, config_file, secrets)
+    runtime = project.described.get("runtime")
+    language = runtime.get("name") if isinstance(runtime, Mapping) else runtime
+    if language != "python":
+        raise UnusableProjectError(
+            f"{project.folder / 'Pulumi.yaml'}: runtime is not python. Run other languages with --preview"
+        )
+    main = project.main / "__main__.py" if project.main.is_dir() else project.main
+    if not main.is_file():
+        raise UnusableProjectError(f"{main}: does not exist. Give the folder of a Pulumi project with a Python program")
     environment = (
         {} if Path(os.environ.get("KUBECONFIG") or MADE_UP_KUBECONFIG).is_file() else {"KUBECONFIG": MADE_UP_KUBECONFIG}
     )
-    documents = [*_parsed(config), *_documents({folder, stacks, given.parent, main.parent})]
-    return name, Program(
+    return project.name, Program(
         directory=main.parent,
         main=main,
-        python=python or _python(folder, runtime),
-        config=config,
-        secret_keys=secret_keys,
-        files=_missing_kubeconfigs(documents, environment),
+        python=python or _python(project.folder, runtime),
+        config=texts(project.config),
+        secret_keys=project.secret_keys,
+        files=missing_kubeconfigs(project.documents(), environment),
         environment=environment,
     )
 
@@ -91,8 +129,8 @@ def _python(folder: Path, runtime: Any) -> str:
 
 def _configuration(
     name: str, project: Mapping[str, Any], settings: Mapping[str, Any], secrets: Sequence[str], file: Path
-) -> tuple[dict[str, str], list[str]]:
-    """Values by full key, and which are secret. An encrypted value is made up from its key's name."""
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Values by full key as they are written, which are secret, and which of these as a whole though plain."""
     defaults = project.get("config") if isinstance(project.get("config"), Mapping) else {}
     raw = {key: _default(value) for key, value in (defaults or {}).items()}
     given = settings.get("config") or {}
@@ -100,13 +138,24 @@ def _configuration(
         raise UnusableProjectError(f"{file}: config is not a mapping. Write keys and values below it")
     raw = {_full(name, str(key)): value for key, value in {**raw, **given}.items()}
     raw = {key: value for key, value in raw.items() if value is not None}
-    secret_keys = [key for key, value in raw.items() if _has_secret(value)]
+    said = [
+        _full(name, str(key))
+        for key, value in (defaults or {}).items()
+        if isinstance(value, Mapping) and value.get("secret") is True
+    ]
+    said = [key for key in said if key in raw]
     for key in secrets:
         full = _full(name, key)
         if full not in raw:
             raise UnusableProjectError(f"--secret {key}: the configuration has no such key. Check its name in {file}")
-        secret_keys.append(full)
-    return {key: _text(_opened(value, key)) for key, value in raw.items()}, sorted(set(secret_keys))
+        said.append(full)
+    encrypted = [key for key, value in raw.items() if _has_secret(value)]
+    return raw, sorted({*encrypted, *said}), sorted(set(said))
+
+
+def texts(config: Mapping[str, Any]) -> dict[str, str]:
+    """The values as a program gets them. What is encrypted is made up from its key's name."""
+    return {key: text_of(made_from_names(value, key)) for key, value in config.items()}
 
 
 def _full(project: str, key: str) -> str:
@@ -123,7 +172,7 @@ def _has_secret(value: Any) -> bool:
     return isinstance(value, list) and any(map(_has_secret, value))
 
 
-def _opened(value: Any, key: str) -> Any:
+def made_from_names(value: Any, key: str) -> Any:
     """The value with what is encrypted made up by the name that it stands under."""
     if isinstance(value, Mapping):
         if set(value) == {"secure"}:
@@ -132,11 +181,11 @@ def _opened(value: Any, key: str) -> Any:
             if "kubeconfig" in word:
                 return json.dumps(forms.kubeconfig(f"https://{word}.example.com:6443", [word], chance))
             return named(word, chance)
-        return {name: _opened(one, str(name)) for name, one in value.items()}
-    return [_opened(one, key) for one in value] if isinstance(value, list) else value
+        return {name: made_from_names(one, str(name)) for name, one in value.items()}
+    return [made_from_names(one, key) for one in value] if isinstance(value, list) else value
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
@@ -176,7 +225,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "cluster"
 
 
-def _missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]) -> dict[str, str]:
+def missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]) -> dict[str, str]:
     """A kubeconfig for each path that is named and not there, with the contexts that are asked of it."""
     wanted: dict[str, dict[str, str]] = {}
     variable = environment.get("KUBECONFIG", "")
