@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .places import Place, Side
-from .values import Leaf, Path, leaves
+from .values import UNKNOWN, Leaf, Path, leaves
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,15 @@ class Capture:
         """Whose a resource's place is; None for what goes nowhere."""
         place = self.resources[urn].place if urn in self.resources else None
         return self.sides.get(place.name, place.side) if place else None
+
+    def unknown(self) -> set[Spot]:
+        """What a preview does not know."""
+        return {
+            Spot(urn, path)
+            for urn, one in self.resources.items()
+            for path, leaf in one.leaves().items()
+            if leaf.value == UNKNOWN
+        }
 
     def count(self) -> int:
         """How many values went to data planes."""

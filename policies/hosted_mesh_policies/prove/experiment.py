@@ -37,6 +37,7 @@ class Experiment:
     again: Capture = field(default_factory=Capture)
     public: set[Spot] = field(default_factory=set)
     undecided: set[Spot] = field(default_factory=set)
+    unknown: set[Spot] = field(default_factory=set)
     depends: dict[Spot, set[str]] = field(default_factory=dict)
     unsure: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Experiment:
     _facts: PublicFacts | None = None
 
     def perform(self) -> Experiment:
-        """Fills `public`, `undecided` and `depends`, or `problems` if the program does not run."""
+        """Fills `public`, `undecided` (of it `unknown`: what a preview does not know) and `depends`, or `problems` if the program does not run."""
         self.first, self.again = self._run([FIRST, FIRST])
         if self.first.problems or self.again.problems:
             self.problems = self.first.problems or self.again.problems
@@ -58,6 +59,8 @@ class Experiment:
         self._noise = Noise(self._since, datetime.datetime.now(datetime.UTC))
         noisy = difference(self.first, self.again)
         self.undecided = {spot for spot in noisy if self._on_data_plane(spot) and not self._decided(spot)}
+        self.unknown = {spot for run in (self.first, self.again) for spot in run.unknown() if self._on_data_plane(spot)}
+        self.undecided |= self.unknown
         kept: dict[int, set[Spot]] = {}
         for world, other in zip(worlds, others, strict=True):
             if other.problems:

@@ -42,6 +42,11 @@ def holds_credential(text: str) -> bool:
     return bool(_PRIVATE.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
 
 
+def is_credential(text: str) -> bool:
+    """True for a text that may be replaced as a whole, or in which private keys may: nothing else of it would change."""
+    return bool(_PRIVATE.search(text) or _TOKEN.fullmatch(text.strip())) or parsed_kubeconfig(text) is not None
+
+
 def fresh(text: str, chance: random.Random) -> str:
     """Another text of the same form: key for key, token for token, letter for letter."""
     if _PRIVATE.search(text):

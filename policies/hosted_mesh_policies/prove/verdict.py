@@ -82,7 +82,11 @@ def verdict(experiment: Experiment, known: Known) -> Verdict:
             found.findings.append(_finding(experiment, kind, spot, experiment.names(guilty or ids), reason))
         found.findings += [_finding(experiment, Kind.PUBLIC, spot) for spot in experiment.public]
         own = "differs from run to run with the same secrets: made from random numbers of the program's own"
-        found.findings += [_finding(experiment, Kind.UNDECIDED, spot, (), own) for spot in experiment.undecided]
+        later = "only an update knows it"
+        found.findings += [
+            _finding(experiment, Kind.UNDECIDED, spot, (), later if spot in experiment.unknown else own)
+            for spot in experiment.undecided
+        ]
         order = list(Kind)
         found.findings.sort(key=lambda one: (order.index(one.kind), one.place, one.resource, one.path))
         found.sides = {name: side.value for name, side in sorted(sides.items())}

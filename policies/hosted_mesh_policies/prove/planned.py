@@ -1,0 +1,236 @@
+"""What the engine's preview plans, as a run's capture: from an update plan, the preview's digest, and its calls.
+
+`pulumi preview --json` has `[secret]` for every secret whatever it is told, so values are taken from the plan that
+`--save-plan --show-secrets` writes; what is read, and what is said, is in the digest alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from .capture import Capture, Registered
+from .monitor import REFERENCE
+from .places import KUBECONFIG_KEYS, Known, Place, Places, Side, server_of
+from .values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
+
+_PROVIDERS: Final = "pulumi:providers:"
+PURE: Final = frozenset(
+    ["pulumi:pulumi:getResource", "pulumi:pulumi:readStackOutputs", "kubernetes:yaml:decode"]
+    + ["kubernetes:helm:template", "kubernetes:kustomize:directory"]
+)
+"""Functions whose result follows from what they are given, or is made up."""
+_DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
+_AUTONAMED: Final = "pulumi.com/autonamed"
+ALWAYS: Final = "a preview does not show what the program makes inside apply of values that only an update knows"
+
+
+def captured(
+    plan: Mapping[str, Any],
+    digest: Mapping[str, Any],
+    calls: Collection[str],
+    known: Known,
+    *,
+    instead: Mapping[str, str] | None = None,
+    keep: Collection[str] = (),
+) -> Capture:
+    """One preview. calls: the functions of providers that were called.
+
+    instead: texts that differ from run to run by themselves, and what stands for them (a private folder's path).
+    keep: types, names and functions of which somebody says that they need not be other ones.
+    """
+    plans = _mapping(plan.get("resourcePlans"))
+    goals = {urn: _mapping(one.get("goal")) for urn, one in plans.items() if one.get("goal")}
+    stable = _Stable({**(instead or {}), **_generated(goals)})
+    found, places = Capture(remarks=[ALWAYS]), Places(known)
+    for urn, goal in goals.items():
+        if str(goal["type"]).startswith(_PROVIDERS):
+            _add_provider(places, urn, goal)
+    for urn, goal in goals.items():
+        if goal.get("custom") and not str(goal["type"]).startswith(_PROVIDERS):
+            found.resources[urn] = _registered(urn, goal, places, stable)
+            found.unsure += _unsure(urn, goal, _mapping(plans[urn].get("state")), keep)
+    for step in digest.get("steps") or ():
+        if step.get("op") == "read":
+            _take_read(found, _mapping(step.get("newState")), places, keep)
+    for call in sorted({*calls} - PURE):
+        text = f"function {call}: what it returns is the same in each run"
+        if call in keep:
+            found.remarks.append(f"{text}, and was kept")
+        else:
+            found.unsure.append(f"{text}, so what depends on it is not seen")
+    found.sides = {place.name: place.side for place in places.by_provider.values()}
+    return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+# What the engine writes ---------------------------------------------------------------------------------------------
+
+
+def tree_of_plan(value: Any) -> Any:
+    """A tree as the engine keeps it, in the protocol's form: a secret's plain text is JSON there."""
+    if isinstance(value, Mapping):
+        if value.get(SIGNATURE) == SECRET:
+            return {SIGNATURE: SECRET, "value": tree_of_plan(json.loads(value.get("plaintext") or "null"))}
+        return {key: tree_of_plan(one) for key, one in value.items()}
+    return [tree_of_plan(one) for one in value] if isinstance(value, list) else value
+
+
+def _inputs(goal: Mapping[str, Any]) -> dict[str, Any]:
+    """All that a resource is to have; a new stack has nothing, so all of it is added."""
+    made: dict[str, Any] = tree_of_plan(_mapping(_mapping(goal.get("inputDiff")).get("adds")))
+    if goal.get("id"):
+        made["(import id)"] = goal["id"]
+    return made
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]
+
+
+# Places -------------------------------------------------------------------------------------------------------------
+
+
+def _add_provider(places: Places, urn: str, goal: Mapping[str, Any]) -> None:
+    """A default provider is a place of its own only if its configuration says where it leads."""
+    inputs, name = plain(_inputs(goal)), _name(urn)
+    inputs = {key: _parsed(value) if key in KUBECONFIG_KEYS else value for key, value in inputs.items()}
+    config = next((inputs[key] for key in KUBECONFIG_KEYS if inputs.get(key)), None)
+    if not name.startswith("default") or server_of(config, inputs.get("context")):
+        places.add_provider(urn, str(goal["type"]).rpartition(":")[2], name, inputs)
+
+
+def _parsed(value: Any) -> Any:
+    """A provider's settings are texts; what is not known yet leads nowhere."""
+    return None if value == UNKNOWN else value
+
+
+def _place(places: Places, kind: str, provider: Any) -> Place | None:
+    if _DYNAMIC.match(kind):
+        return Place(Side.UNKNOWN, "a dynamic provider")
+    return places.place_of(kind, str(provider or "").rpartition("::")[0])
+
+
+# Resources ----------------------------------------------------------------------------------------------------------
+
+
+def _registered(urn: str, goal: Mapping[str, Any], places: Places, stable: _Stable) -> Registered:
+    kind = str(goal["type"])
+    return Registered(urn, kind, _name(urn), stable.tree(_inputs(goal)), _place(places, kind, goal.get("provider")))
+
+
+def _unsure(urn: str, goal: Mapping[str, Any], outputs: Mapping[str, Any], keep: Collection[str]) -> Iterator[str]:
+    """What of a resource a preview cannot tell."""
+    kind = str(goal["type"])
+    called = f"{kind} {_name(urn)}"
+    if _DYNAMIC.match(kind):
+        yield f"{called}: a dynamic provider's code was not run"
+    if {kind, _name(urn)} & {*keep}:
+        return
+    made = dict(leaves(tree_of_plan(outputs)))
+    later = any(leaf.secret and _is_unknown(leaf) for leaf in made.values())
+    for key in goal.get("additionalSecretOutputs") or ():
+        later = later or all(_is_unknown(leaf) for path, leaf in made.items() if path[0] == key)
+    if later:
+        yield f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
+
+
+def _is_unknown(leaf: Leaf) -> bool:
+    return bool(leaf.value == UNKNOWN)
+
+
+def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: Collection[str]) -> None:
+    """What is read goes nowhere but for its id, and comes from where no run can change it."""
+    urn, kind = str(state.get("urn")), str(state.get("type"))
+    place = _place(places, kind, state.get("provider"))
+    if place is not None:
+        found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
+    if kind != REFERENCE:
+        text = f"{kind} {_name(urn)}: what it reads is the same in each run"
+        if {kind, _name(urn)} & {*keep}:
+            found.remarks.append(f"{text}, and was kept")
+        else:
+            found.unsure.append(f"{text}, so what depends on it is not seen")
+
+
+# What differs by itself ---------------------------------------------------------------------------------------------
+
+
+def _generated(goals: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Names that plug-ins made from the resource's own and random letters. Only what they mark as theirs counts."""
+    found = {}
+    for urn, goal in goals.items():
+        inputs = plain(_inputs(goal))
+        metadata = _mapping(inputs.get("metadata"))
+        made = [metadata.get("name")] if _mapping(metadata.get("annotations")).get(_AUTONAMED) == "true" else []
+        defaults = inputs.get("__defaults")
+        made += [inputs.get(key) for key in defaults if isinstance(key, str)] if isinstance(defaults, list) else []
+        for name in made:
+            if isinstance(name, str) and re.fullmatch(re.escape(_name(urn)) + r"[-_.]?[0-9a-zA-Z]{6,12}", name):
+                found[name] = f"{_name(urn)}-(generated)"
+    return found
+
+
+class _Stable:
+    """Replaces texts wherever they stand in a tree."""
+
+    def __init__(self, instead: Mapping[str, str]) -> None:
+        self._instead = {text: other for text, other in instead.items() if text}
+        longest = sorted(self._instead, key=len, reverse=True)
+        self._any = re.compile("|".join(map(re.escape, longest))) if longest else None
+
+    def tree(self, value: Any) -> Any:
+        if self._any is None:
+            return value
+        if isinstance(value, str):
+            return self._any.sub(lambda found: self._instead[found.group()], value)
+        if isinstance(value, dict):
+            return {self.tree(key): self.tree(one) for key, one in value.items()}
+        return [self.tree(one) for one in value] if isinstance(value, list) else value
+
+
+# What the engine says -----------------------------------------------------------------------------------------------
+
+_NOISE: Final = ("preview failed", "update failed", "one or more errors occurred")
+_OTHER_STACK: Final = re.compile(r"unknown stack|no stack named|referenced stack", re.IGNORECASE)
+MOST_ERRORS, MOST_LETTERS = 3, 400
+
+
+def problem(digest: Mapping[str, Any], stderr: str) -> str:
+    """Why a preview failed, in a line; the texts are the engine's, and may hold a value."""
+    told = [(one.get("severity"), str(one.get("message", ""))) for one in digest.get("diagnostics") or ()]
+    by_severity = ([text for severity, text in told if severity == wanted] for wanted in ("error", "info#err"))
+    said = next((texts for texts in by_severity if texts), [stderr])
+    lines = list(dict.fromkeys(line for text in said for line in _telling(text)))
+    text = "; ".join(lines[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
+    if _OTHER_STACK.search(text):
+        return f"the preview fails: {text}. Give the other stack's outputs with --stack-outputs STACK=FILE"
+    return f"the preview fails: {text}"
+
+
+def _telling(text: str) -> Iterable[str]:
+    """The lines that say something: not where in a program's libraries, not what failed because something failed."""
+    for line in text.splitlines():
+        telling = re.sub(r"^(?:error|Diagnostics?):\s*", "", line.rstrip())
+        if not telling or telling[0].isspace() or telling.startswith(("Traceback", "During handling")):
+            continue
+        if not any(telling.lower().startswith(noise) for noise in _NOISE) and not telling.endswith("exception:"):
+            yield telling
+
+
+def calls_of(log: Iterable[str]) -> set[str]:
+    """The functions and methods that a run asked providers for, from the engine's log of its own protocol."""
+    found = set()
+    for line in log:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue  # a line that a killed engine did not finish
+        if str(entry.get("method")) in {"/pulumirpc.ResourceMonitor/Invoke", "/pulumirpc.ResourceMonitor/Call"}:
+            found.add(str(_mapping(entry.get("request")).get("tok")))
+    return found

@@ -1,0 +1,106 @@
+"""A folder of one's own: a copy of a project's folder, and the credentials that are in it with others in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from . import forms
+
+LARGEST: Final = 4 * 1024 * 1024
+_LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})
+_SOURCES: Final = frozenset(
+    {".py", ".pyi", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".java", ".kt", ".scala"}
+)
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder that only this user can look into (mode 0700). Gone at the end, also when the command is interrupted or
+    told to end."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    made = Path(tempfile.mkdtemp(prefix="hosted-mesh-prove-")).resolve()
+    before = {one: signal.signal(one, leave) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield made
+    finally:
+        for _ in range(3):  # a plug-in that is about to end may still write
+            shutil.rmtree(made, ignore_errors=True)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if made.exists():
+            print(f"{made}: cannot be removed. Remove it: it holds made-up secrets", file=sys.stderr)
+
+
+def copied(source: Path, into: Path) -> Path:
+    """Copies a project's folder; returns the copy.
+
+    It lies as deep below `into` as the original below its repository, with links to all that is beside it, so that
+    relative paths out of the folder lead where they led. Installed packages are links too.
+    """
+    top = next((one for one in (source, *source.parents) if (one / ".git").exists()), source)
+    target = into
+    above = top
+    for part in source.relative_to(top).parts:
+        target.mkdir()
+        for one in above.iterdir():
+            if one.name not in {part, *_LEFT_OUT}:
+                (target / one.name).symlink_to(one)
+        target, above = target / part, above / part
+    _copy(source, target, top)
+    return target
+
+
+def _copy(source: Path, target: Path, top: Path) -> None:
+    target.mkdir()
+    for one in source.iterdir():
+        other = target / one.name
+        if one.name in _LEFT_OUT:
+            continue
+        if one.is_symlink():
+            leads = one.resolve()
+            other.symlink_to(
+                one.readlink() if leads.is_relative_to(top) and not one.readlink().is_absolute() else leads
+            )
+        elif not one.is_dir():
+            if one.is_file():  # no socket, no pipe
+                shutil.copy2(one, other)
+        elif one.name == "node_modules" or (one / "pyvenv.cfg").exists():
+            other.symlink_to(one)
+        else:
+            _copy(one, other, top)
+
+
+def credentials_in(copy: Path) -> dict[Path, str]:
+    """The files of a copy that are credentials or have private keys in them, by their paths in it."""
+    found = {}
+    for at, folders, files in os.walk(copy):
+        folders[:] = [one for one in folders if not (Path(at) / one).is_symlink()]
+        for name in files:
+            path = Path(at) / name
+            text = credential(path) if path.suffix not in _SOURCES and not path.is_symlink() else None
+            if text is not None:
+                found[path.relative_to(copy)] = text
+    return found
+
+
+def credential(path: Path) -> str | None:
+    """A file's text, if that is a kubeconfig, a token, or has a private key in it."""
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            return None
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    return text if forms.is_credential(text) else None
