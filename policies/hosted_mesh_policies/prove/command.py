@@ -11,7 +11,9 @@ import typer
 
 
 def prove(
-    program: Annotated[Path, typer.Argument(help="Folder of a Pulumi project in Python.")] = Path(),
+    program: Annotated[
+        Path, typer.Argument(help="Folder of a Pulumi project: in Python, or in any language with --preview.")
+    ] = Path(),
     stack: Annotated[str, typer.Option("--stack", help="Stack whose Pulumi.<stack>.yaml is read.")] = "dev",
     config_file: Annotated[
         Path | None, typer.Option("--config-file", help="Configuration file to read instead.")
@@ -44,6 +46,18 @@ def prove(
         list[str] | None,
         typer.Option("--data-plane-owned", help="Name of a secret, as the table has it, that is a data plane's own."),
     ] = None,
+    preview: Annotated[
+        bool,
+        typer.Option("--preview", help="Use the engine's previews: for any language, and with provider plug-ins."),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            help="With --preview, what stays as it is: a variable or configuration key that a plug-in logs in with, "
+            "a file, a function that is called, a resource that is read. What depends on it is not seen.",
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=64, help="How many sets of fresh secrets.")] = 3,
     python: Annotated[str | None, typer.Option("--python", help="The program's Python.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -64,9 +78,19 @@ def prove(
     Certificates and public keys pass: a run with other private keys and the
     same public ones shows what depends on no more than these.
 
+    --preview does the same with the real engine, for programs in any language
+    and those that need their plug-ins. It previews a copy of the project, in a
+    private folder, with a stack, a backend and a passphrase of its own: your
+    stack is not touched, its encrypted values are not read, nothing is created.
+    Secrets from configuration, files of the project, variables and
+    --stack-outputs are made up anew. Plug-ins may talk to their servers, with
+    made-up credentials unless --keep says otherwise. What only an update knows
+    is not decided.
+
     \b
     hosted-mesh prove                                   # the project in this folder, stack dev
     hosted-mesh prove app --stack prod --control-plane https://10.0.0.1:6443
+    hosted-mesh prove app --preview --keep AWS_SECRET_ACCESS_KEY
     hosted-mesh prove app --policy-config clusters.json --sarif --output prove.sarif
 
     Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.
@@ -88,9 +112,17 @@ def prove(
         python=python,
         form="json" if as_json else "sarif" if as_sarif else "table",
         output=output,
+        preview=preview,
+        keep=tuple(keep or ()),
     )
     if as_json and as_sarif:
         print("--json and --sarif exclude each other. Give one of them", file=sys.stderr)
+        raise typer.Exit(2)
+    if keep and not preview:
+        print("--keep: is of use with --preview alone. Add --preview, or leave it out", file=sys.stderr)
+        raise typer.Exit(2)
+    if preview and python:
+        print("--python: is of no use with --preview: the engine chooses. Leave it out", file=sys.stderr)
         raise typer.Exit(2)
     raise typer.Exit(perform(request))
 

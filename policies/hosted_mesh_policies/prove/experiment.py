@@ -48,7 +48,10 @@ class Experiment:
     _facts: PublicFacts | None = None
 
     def perform(self) -> Experiment:
-        """Fills `public`, `undecided` (of it `unknown`: what a preview does not know) and `depends`, or `problems` if the program does not run."""
+        """Fills `public`, `undecided` and `depends`, or `problems` if the program does not run.
+
+        Of what is undecided, `unknown` is what a preview does not know.
+        """
         self.first, self.again = self._run([FIRST, FIRST])
         if self.first.problems or self.again.problems:
             self.problems = self.first.problems or self.again.problems

@@ -43,7 +43,7 @@ def holds_credential(text: str) -> bool:
 
 
 def is_credential(text: str) -> bool:
-    """True for a text that may be replaced as a whole, or in which private keys may: nothing else of it would change."""
+    """True for a text that can be replaced and keeps all else that is in it: private keys, a kubeconfig, a token."""
     return bool(_PRIVATE.search(text) or _TOKEN.fullmatch(text.strip())) or parsed_kubeconfig(text) is not None
 
 

@@ -18,8 +18,12 @@ from .values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
 
 _PROVIDERS: Final = "pulumi:providers:"
 PURE: Final = frozenset(
-    ["pulumi:pulumi:getResource", "pulumi:pulumi:readStackOutputs", "kubernetes:yaml:decode"]
-    + ["kubernetes:helm:template", "kubernetes:kustomize:directory"]
+    f"{package}:{name}"
+    for package, names in {
+        "pulumi:pulumi": ("getResource", "readStackOutputs"),
+        "kubernetes": ("yaml:decode", "helm:template", "kustomize:directory"),
+    }.items()
+    for name in names
 )
 """Functions whose result follows from what they are given, or is made up."""
 _DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
@@ -202,15 +206,19 @@ MOST_ERRORS, MOST_LETTERS = 3, 400
 
 
 def problem(digest: Mapping[str, Any], stderr: str) -> str:
-    """Why a preview failed, in a line; the texts are the engine's, and may hold a value."""
+    """Why a preview failed, in a line."""
+    text = f"the preview fails: {reasons(digest, stderr)}"
+    other = ". Give the other stack's outputs with --stack-outputs STACK=FILE" if _OTHER_STACK.search(text) else ""
+    return text + other
+
+
+def reasons(digest: Mapping[str, Any], stderr: str) -> str:
+    """What the engine says of it; the texts are a program's too, and may hold a value."""
     told = [(one.get("severity"), str(one.get("message", ""))) for one in digest.get("diagnostics") or ()]
     by_severity = ([text for severity, text in told if severity == wanted] for wanted in ("error", "info#err"))
     said = next((texts for texts in by_severity if texts), [stderr])
     lines = list(dict.fromkeys(line for text in said for line in _telling(text)))
-    text = "; ".join(lines[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
-    if _OTHER_STACK.search(text):
-        return f"the preview fails: {text}. Give the other stack's outputs with --stack-outputs STACK=FILE"
-    return f"the preview fails: {text}"
+    return "; ".join(lines[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
 
 
 def _telling(text: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""A folder of one's own: a copy of a project's folder, and the credentials that are in it with others in their place."""
+"""A folder of one's own, with a copy of a project's folder; and the credentials that lie in it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from . import forms
 
 LARGEST: Final = 4 * 1024 * 1024
 _LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})
-_SOURCES: Final = frozenset(
-    {".py", ".pyi", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".java", ".kt", ".scala"}
-)
+_SOURCES: Final = frozenset([".py", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".vb", ".java", ".kt", ".scala"])
 
 
 @contextlib.contextmanager
@@ -69,10 +67,8 @@ def _copy(source: Path, target: Path, top: Path) -> None:
         if one.name in _LEFT_OUT:
             continue
         if one.is_symlink():
-            leads = one.resolve()
-            other.symlink_to(
-                one.readlink() if leads.is_relative_to(top) and not one.readlink().is_absolute() else leads
-            )
+            stays = one.resolve().is_relative_to(top) and not one.readlink().is_absolute()
+            other.symlink_to(one.readlink() if stays else one.resolve())
         elif not one.is_dir():
             if one.is_file():  # no socket, no pipe
                 shutil.copy2(one, other)
@@ -89,7 +85,7 @@ def credentials_in(copy: Path) -> dict[Path, str]:
         folders[:] = [one for one in folders if not (Path(at) / one).is_symlink()]
         for name in files:
             path = Path(at) / name
-            text = credential(path) if path.suffix not in _SOURCES and not path.is_symlink() else None
+            text = credential(path) if path.suffix not in _SOURCES else None
             if text is not None:
                 found[path.relative_to(copy)] = text
     return found

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from rich.console import Console
 
-from . import network, project, report
+from . import network, preview, project, report
 from .experiment import Experiment
 from .monitor import Surroundings
 from .places import Known
@@ -19,6 +19,8 @@ from .process import Runner
 from .project import UnusableProjectError
 from .vault import Vault
 from .verdict import Verdict, verdict
+
+INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True)
@@ -45,27 +47,49 @@ class Request:
     python: str | None
     form: Literal["table", "json", "sarif"]
     output: Path | None
+    preview: bool = False
+    keep: Sequence[str] = ()
 
 
 def perform(request: Request) -> int:
-    """Runs the program, writes the report, returns the exit code. Cuts this process off from the network for good."""
+    """Runs the program, writes the report, returns the exit code."""
     try:
-        known = _known(request)
-        name, program = project.read(
-            request.folder, request.stack, request.config_file, request.sources.keys, request.python
-        )
-        outputs = _outputs(request.sources.stack_outputs)
+        found, main = _previewed(request) if request.preview else _run(request)
     except UnusableProjectError as problem:
         print(problem, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is proven", file=sys.stderr)
+        return INTERRUPTED
+    _write(found, request, main)
+    return found.exit_code
+
+
+def _run(request: Request) -> tuple[Verdict, str]:
+    """The program as an update would run it. Cuts this process off from the network for good."""
+    known = _known(request)
+    name, program = project.read(
+        request.folder, request.stack, request.config_file, request.sources.keys, request.python
+    )
+    outputs = _outputs(request.sources.stack_outputs)
     is_cut = network.cut()
     vault = Vault()
     runner = Runner(program, Surroundings(name, request.stack, known, outputs), vault)
     found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
     if not is_cut:
         found.remarks.append("the kernel gives no network of one's own here: only Python was kept from connecting")
-    _write(found, request, str(request.folder / program.main.name))
-    return found.exit_code
+    return found, str(request.folder / program.main.name)
+
+
+def _previewed(request: Request) -> tuple[Verdict, str]:
+    """The engine's previews of the program."""
+    known = _known(request)
+    described = project.opened(request.folder, request.stack, request.config_file, request.sources.keys)
+    surroundings = Surroundings(described.name, request.stack, known, _outputs(request.sources.stack_outputs))
+    vault = Vault()
+    with preview.ready(described, surroundings, vault, request.keep) as runner:
+        found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
+    return found, str(request.folder / "Pulumi.yaml")
 
 
 def _write(found: Verdict, request: Request, main: str) -> None:

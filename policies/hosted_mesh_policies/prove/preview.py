@@ -1,0 +1,374 @@
+"""One run by the real engine: a preview of a copy of the project, in a stack and a backend of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import secrets
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent import futures
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from . import planned, private, stack_files
+from .capture import Capture
+from .credentials import environment, replaced
+from .made_up import Answers
+from .monitor import Surroundings
+from .process import MOST_SECONDS
+from .project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs
+from .sealed import Seal
+from .vault import Vault, World
+
+_LED_ASIDE: Final = (
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AZURE_CONFIG_DIR",
+    "CLOUDSDK_CONFIG",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+)
+"""Where plug-ins look for a login of this machine: there is none, unless one of these is kept."""
+_OF_THE_STACK: Final = ("ACCESS_TOKEN", "API", "BACKEND_URL", "CONFIG", "CREDENTIALS_PATH", "DEBUG_GRPC", "OPTION_")
+_OWN: Final = ("STACK", "ENABLE_STREAMING_JSON_PREVIEW")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command of the engine's that has ended."""
+
+    code: int
+    output: str
+    error: str
+
+
+Run = Callable[[Sequence[str], Path, Mapping[str, str]], Done]
+
+
+@dataclass
+class Commands:
+    """Runs commands to their end. `stop` ends those that run, and keeps others from starting."""
+
+    seconds: float = MOST_SECONDS
+    _running: set[subprocess.Popen[str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: bool = False
+
+    def __call__(self, command: Sequence[str], cwd: Path, variables: Mapping[str, str]) -> Done:
+        with self._lock:
+            if self._stopped:
+                return Done(1, "", "stopped")
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=dict(variables),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # so that an interrupt comes from us, once
+            )
+            self._running.add(process)
+        try:
+            output, error = process.communicate(timeout=self.seconds)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            return Done(1, "", f"it did not end within {self.seconds:g} seconds")
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return Done(process.returncode, output, error)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Lets the engine end its plug-ins; ends all if it does not."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where one preview at a time runs: a folder with a copy of the project, a backend and what is written for it."""
+
+    root: Path
+    project: Path
+
+    @property
+    def backend(self) -> Path:
+        return self.root / "backend"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "settings.yaml"
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.json"
+
+    @property
+    def calls(self) -> Path:
+        return self.root / "calls.json"
+
+
+@dataclass
+class Previews:
+    """Runs one project in any world, as `experiment` asks. Everything it needs is in a private folder."""
+
+    project: Project
+    surroundings: Surroundings
+    vault: Vault
+    seal: Seal
+    seats: Sequence[Seat]
+    files: Mapping[Path, str]
+    kubeconfigs: Sequence[tuple[str, str]]
+    keep: Collection[str] = ()
+    pulumi: str = "pulumi"
+    run_command: Run = field(default_factory=Commands)
+
+    def __post_init__(self) -> None:
+        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
+        for seat in self.seats:
+            self._free.put(seat)
+
+    def __call__(self, worlds: Sequence[World]) -> list[Capture]:
+        with futures.ThreadPoolExecutor(len(self.seats)) as pool:
+            try:
+                return list(pool.map(self.run, worlds))
+            except BaseException:
+                if isinstance(self.run_command, Commands):
+                    self.run_command.stop()
+                raise
+
+    def run(self, world: World) -> Capture:
+        """One preview in one world. What goes wrong is in the capture's problems."""
+        seat = self._free.get()
+        try:
+            return self._preview(seat, Answers(self.vault, world))
+        finally:
+            self._free.put(seat)
+
+    def _preview(self, seat: Seat, answers: Answers) -> Capture:
+        for left in (seat.plan, seat.calls):
+            left.unlink(missing_ok=True)
+        variables = self._write(seat, answers)
+        command = [
+            *(self.pulumi, "--non-interactive", "--color=never", "preview", "--json", "--show-secrets"),
+            *("--stack", self.surroundings.stack, "--config-file", str(seat.settings), "--save-plan", str(seat.plan)),
+        ]
+        done = self.run_command(command, seat.project, variables)
+        digest = _json(done.output[done.output.find("{") :])
+        instead = {str(seat.project): str(self.project.folder), str(seat.root): "(private folder)"}
+        if done.code or not seat.plan.is_file():
+            return Capture(problems=[self._said(planned.problem(digest, done.error), instead)])
+        found = planned.captured(
+            _json(seat.plan.read_text(encoding="utf-8")),
+            digest,
+            _calls(seat.calls),
+            self.surroundings.known,
+            instead=instead,
+            keep=self.keep,
+        )
+        found.remarks += [f"{name} was kept as it is: what depends on it is not seen" for name in self._kept()]
+        if not seat.calls.is_file():
+            found.unsure.append("this engine does not tell which functions of providers the program calls")
+        if self.project.settings.get("environment"):
+            found.unsure.append(f"{self.project.given.name}: configuration of its `environment` is not read")
+        return found
+
+    # What a run is given --------------------------------------------------------------------------------------------
+
+    def _write(self, seat: Seat, answers: Answers) -> dict[str, str]:
+        """Writes a world's secrets into the private folder. Returns the environment."""
+        redirected = _Redirected(seat.root / "files", answers)
+        document = stack_files.Settings(self.project, answers, self.seal, self.keep, redirected).document()
+        seat.settings.write_text(yaml.safe_dump(document), encoding="utf-8")
+        for path, text in self.files.items():
+            if str(path) not in self.keep:
+                copy = seat.project / path
+                copy.unlink(missing_ok=True)  # it may be a link
+                copy.write_text(replaced(text, f"file {path}", answers), encoding="utf-8")
+        for stack, outputs in self.surroundings.stack_outputs.items():
+            made = stack_files.stack_with_outputs(
+                stack, outputs, answers, self.seal, self.surroundings.data_plane_stacks
+            )
+            path = seat.backend / ".pulumi" / "stacks" / f"{'/'.join(stack.split('/')[-2:])}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(made), encoding="utf-8")
+        return self._environment(seat, answers)
+
+    def _environment(self, seat: Seat, answers: Answers) -> dict[str, str]:
+        """This process' environment with other credentials, led to the private backend."""
+        found = environment(engine_variables(os.environ), answers, self.keep)
+        aside = {name: str(seat.root / "none") for name in _LED_ASIDE}
+        paths = []
+        for at, (name, text) in enumerate(self.kubeconfigs):
+            path = seat.root / f"kubeconfig-{at}"
+            path.write_text(replaced(text, f"file {name}", answers), encoding="utf-8")
+            paths.append(str(path))
+        aside |= {"KUBECONFIG": os.pathsep.join(paths), "AWS_EC2_METADATA_DISABLED": "true"}
+        login = seat.root / "login"
+        login.mkdir(exist_ok=True)
+        return {
+            **found,
+            **{name: value for name, value in aside.items() if name not in self.keep},
+            **_own_variables(seat.backend, login, self.seal.passphrase),
+            "PULUMI_DEBUG_GRPC": str(seat.calls),
+        }
+
+    def _kept(self) -> list[str]:
+        """What is said to stay and is a variable, a key or a file; planned.captured tells of the rest."""
+        keys = {key for full in self.project.config for key in (full, full.removeprefix(f"{self.project.name}:"))}
+        names = {*os.environ, *_LED_ASIDE, "KUBECONFIG", *keys, *map(str, self.files)}
+        return [name for name in self.keep if name in names]
+
+    def _said(self, text: str, instead: Mapping[str, str]) -> str:
+        """What the engine says, without any text that was made up for it and without any credential that was kept."""
+        for path, other in instead.items():
+            text = text.replace(path, other)
+        kept = {os.environ[name] for name in self.keep if len(os.environ.get(name, "")) >= 6}
+        hidden = any(one in text for one in self.vault.texts() | kept | {self.seal.passphrase})
+        return "the preview fails: (what it says holds a secret)" if hidden else text
+
+
+class _Redirected:
+    """A private copy for each file of credentials that the configuration names by its path."""
+
+    def __init__(self, folder: Path, answers: Answers) -> None:
+        self._folder, self._answers = folder, answers
+
+    def __call__(self, text: str) -> str:
+        path = Path(os.path.expandvars(text)).expanduser() if "/" in text and "\n" not in text else None
+        found = private.credential(path) if path is not None and path.is_absolute() else None
+        if path is None or found is None:
+            return text
+        self._folder.mkdir(exist_ok=True)
+        copy = self._folder / str(path).strip("/").replace("/", "-")
+        copy.write_text(replaced(found, f"file {path.name}", self._answers), encoding="utf-8")
+        return str(copy)
+
+
+def engine_variables(given: Mapping[str, str]) -> dict[str, str]:
+    """Variables without those that would lead the engine to another stack, secret or service."""
+    ours = tuple(f"PULUMI_{name}" for name in _OF_THE_STACK)
+    return {
+        name: value
+        for name, value in given.items()
+        if not name.startswith(ours) and name not in {f"PULUMI_{one}" for one in _OWN}
+    }
+
+
+def _own_variables(backend: Path, login: Path, passphrase: str) -> dict[str, str]:
+    return {
+        "PULUMI_BACKEND_URL": f"file://{backend}",
+        "PULUMI_CONFIG_PASSPHRASE": passphrase,
+        "PULUMI_CREDENTIALS_PATH": str(login),
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _calls(log: Path) -> set[str]:
+    if not log.is_file():
+        return set()
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return planned.calls_of(lines)
+
+
+# Made ready ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def ready(project: Project, surroundings: Surroundings, vault: Vault, keep: Collection[str]) -> Iterator[Previews]:
+    """A project that can be previewed; its private folder is gone at the end. Raises: UnusableProjectError."""
+    pulumi = shutil.which("pulumi")
+    if pulumi is None:
+        raise UnusableProjectError("pulumi: is not on PATH. Install it, or run a program in Python without --preview")
+    stack_files.check_kept(project, keep)
+    with private.folder() as root:
+        commands = Commands()
+        try:
+            yield _previews(root, project, surroundings, vault, keep, pulumi, commands)
+        finally:
+            commands.stop()
+
+
+def _previews(
+    root: Path,
+    project: Project,
+    surroundings: Surroundings,
+    vault: Vault,
+    keep: Collection[str],
+    pulumi: str,
+    run_command: Run,
+) -> Previews:
+    first = root / "seat-0"
+    first.mkdir()
+    seal = _stack(Seat(first, first), project, surroundings.stack, pulumi, run_command)
+    copy = private.copied(project.folder, first / "project")
+    (copy / f"Pulumi.{surroundings.stack}.yaml").unlink(missing_ok=True)
+    seats = [Seat(first, copy)]
+    for number in range(1, min(2, os.cpu_count() or 1)):
+        other = root / f"seat-{number}"
+        shutil.copytree(first, other, symlinks=True)
+        seats.append(Seat(other, other / copy.relative_to(first)))
+    files = private.credentials_in(copy)
+    return Previews(project, surroundings, vault, seal, seats, files, _kubeconfigs(project), keep, pulumi, run_command)
+
+
+def _stack(seat: Seat, project: Project, stack: str, pulumi: str, run_command: Run) -> Seal:
+    """Makes an empty stack in a seat's backend; returns what encrypts for it. Raises: UnusableProjectError."""
+    passphrase = secrets.token_urlsafe(32)
+    login, empty = seat.root / "login", seat.root / "empty"
+    for folder in (seat.backend, login, empty):
+        folder.mkdir()
+    described = {"name": project.name, "runtime": project.described.get("runtime") or "python"}
+    (empty / "Pulumi.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
+    command = [pulumi, "--non-interactive", "--color=never", "stack", "init", stack, "--no-select"]
+    variables = engine_variables(os.environ) | _own_variables(seat.backend, login, passphrase)
+    done = run_command(command, empty, variables)
+    try:
+        salt = yaml.safe_load((empty / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["encryptionsalt"]
+    except (OSError, yaml.YAMLError, TypeError, KeyError):
+        why = planned.reasons({}, done.error).replace(str(seat.root), "(private folder)")
+        raise UnusableProjectError(f"pulumi: cannot make a stack of its own: {why}") from None
+    return Seal(passphrase, salt)
+
+
+def _kubeconfigs(project: Project) -> list[tuple[str, str]]:
+    """What $KUBECONFIG leads to, or ~/.kube/config: names and texts. Where there is none, one that leads nowhere, with
+    the contexts that the project's documents name."""
+    given = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    paths = [Path(one).expanduser() for one in given.split(os.pathsep) if one]
+    found = [(path.name, path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    if found:
+        return found
+    made = missing_kubeconfigs(project.documents(), {"KUBECONFIG": MADE_UP_KUBECONFIG})
+    return [("kubeconfig", made[MADE_UP_KUBECONFIG])]
