@@ -551,7 +551,8 @@ class PeerArgs(TypedDict):
     locality: NotRequired[str]
     """Where its gateway stands, `region/zone`: callers prefer what is near."""
     root_certificate: NotRequired[str]
-    """Its root, PEM, public. Given, roots that differ are found before anything is made."""
+    """Its root, PEM, public; two while it moves to another. With trust `partial` it is required: the bundle that its
+    peers verify it by. With `complete`, roots that differ are found before anything is made."""
     cluster_domain: NotRequired[str]
     """DNS domain of its cluster."""
     exports: NotRequired[list[ExportArgs]]
@@ -577,7 +578,8 @@ class FederationArgs(TypedDict):
     domain: str
     """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
     trust: NotRequired[str]
-    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`)."""
+    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`). `partial`: each mesh has a root
+    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone."""
     peers: list[PeerArgs]
     """The meshes. Their order says nothing."""
     groups: NotRequired[list[GroupArgs]]

@@ -2,7 +2,7 @@
 
 Exports: one Gateway whose servers end mutual TLS, a VirtualService for each host, and one AuthorizationPolicy, which
 also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host, and a
-VirtualService where it is renamed or several meshes serve it.
+VirtualService where it is renamed or several meshes serve it. With trust `partial` EnvoyFilters on both sides.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pulumi_hosted_mesh import vocabulary
+from pulumi_hosted_mesh.federation import bundles
 from pulumi_hosted_mesh.federation.exports import allowed
 from pulumi_hosted_mesh.federation.imports import Imported, imported
 from pulumi_hosted_mesh.federation.routes import http_routes
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol, TrustType
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import DATA_PLANE, FEDERATION_LABEL, PEERS_ANNOTATION, namespace_of
 
 Manifest = dict[str, Any]
 NETWORKING, SECURITY = "networking.istio.io/v1", "security.istio.io/v1"
+FILTERS = "networking.istio.io/v1alpha3"  # the only version of EnvoyFilter
 
 
 def objects(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Manifest]:
@@ -48,6 +50,9 @@ def exporting(federation: Federation, peer: Peer, offer: Offer) -> Iterator[Mani
     yield _object(
         federation, peer, SECURITY, "AuthorizationPolicy", federation.name, _authorization(federation, peer, offer)
     )
+    if federation.trust is TrustType.PARTIAL and (callers := _callers(federation, peer, offer.services)):
+        spec = bundles.of_callers(peer, callers)
+        yield _object(federation, peer, FILTERS, "EnvoyFilter", federation.name, spec, namespace=peer.gateway_namespace)
     for one in offer.services:
         yield _object(
             federation,
@@ -70,6 +75,11 @@ def importing(federation: Federation, peer: Peer, one: Imported) -> Iterator[Man
     for api, kind, called, spec in made:
         scope = {"exportTo": list(one.namespaces)} if one.namespaces else {}
         yield _object(federation, peer, api, kind, called, {**spec, **scope}, annotations)
+    if federation.trust is TrustType.PARTIAL:
+        spec = bundles.of_gateways(one.host, one.peers)
+        # Without a field like exportTo it is for the proxies of its namespace; in the mesh's own, for all.
+        for namespace in one.namespaces or (namespace_of(peer.mesh),):
+            yield _object(federation, peer, FILTERS, "EnvoyFilter", name, spec, annotations, namespace)
 
 
 def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:
@@ -78,17 +88,35 @@ def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:
     AUTO_PASSTHROUGH would leave it closed: Istio builds those filter chains without any authorization
     (pilot/pkg/networking/core/gateway.go, builtAutoPassthroughFilterChains).
     """
-    http = [one.host for one in services if one.protocol is not Protocol.TCP]
     tls = {"mode": "ISTIO_MUTUAL", "minProtocolVersion": "TLSV1_3"}
     port = peer.gateway.port
     servers: list[Manifest] = []
-    if http:
-        servers = [{"port": {"number": port, "name": "https", "protocol": "HTTPS"}, "tls": tls, "hosts": http}]
-    for number, one in enumerate(one for one in services if one.protocol is Protocol.TCP):
-        # Of one server with several hosts Istio would take one route for all.
-        named = {"number": port, "name": f"tls-{number}", "protocol": "TLS"}
-        servers.append({"port": named, "tls": tls, "hosts": [one.host]})
+    for name, of_server in _by_server(services).items():
+        tcp = of_server[0].protocol is Protocol.TCP
+        named = {"number": port, "name": name, "protocol": "TLS" if tcp else "HTTPS"}
+        servers.append({"port": named, "tls": tls, "hosts": [one.host for one in of_server]})
     return {"selector": {"app": peer.gateway.name}, "servers": servers}
+
+
+def _by_server(services: Iterable[OfferedService]) -> dict[str, list[OfferedService]]:
+    """What each server of the gateway serves, by its name.
+
+    All of HTTP is in one, and each of TCP by itself: of one server with several hosts Istio would take one route.
+    """
+    given = list(services)
+    http = [one for one in given if one.protocol is not Protocol.TCP]
+    tcp = [one for one in given if one.protocol is Protocol.TCP]
+    return {**({"https": http} if http else {}), **{f"tls-{number}": [one] for number, one in enumerate(tcp)}}
+
+
+def _callers(federation: Federation, peer: Peer, services: Iterable[OfferedService]) -> list[tuple[str, list[Peer]]]:
+    """For each of the gateway's servers that somebody may call: its first host, and the peers of the callers."""
+    found = []
+    for of_server in _by_server(services).values():
+        meshes = {mesh for one in of_server for mesh, _ in allowed(federation, peer.mesh, one)}
+        if meshes:
+            found.append((of_server[0].host, [federation.peer(mesh) for mesh in sorted(meshes)]))
+    return found
 
 
 def _route(federation: Federation, peer: Peer, one: OfferedService) -> Manifest:
@@ -170,13 +198,14 @@ def _object(
     name: str,
     spec: Manifest,
     annotations: dict[str, str] | None = None,
+    namespace: str | None = None,
 ) -> Manifest:
-    """In the gateway's namespace where the gateway selects it, else in the mesh's."""
+    """By default in the gateway's namespace where the gateway selects it, else in the mesh's."""
     at_gateway = kind in ("Gateway", "AuthorizationPolicy") or "gateways" in spec
     labels = {**vocabulary.labels(peer.mesh, DATA_PLANE), FEDERATION_LABEL: federation.name}
     metadata: Manifest = {
         "name": name,
-        "namespace": peer.gateway_namespace if at_gateway else namespace_of(peer.mesh),
+        "namespace": namespace or (peer.gateway_namespace if at_gateway else namespace_of(peer.mesh)),
         "labels": labels,
     }
     if annotations:

@@ -48,8 +48,10 @@ class MeshFederation(pulumi.ComponentResource):
         made = objects(federation, args["mesh"], with_declared(federation, given))
         for one in made:
             kind, metadata = one["kind"], one["metadata"]
+            # The one kind of which there may be several with one name, in the namespaces of an import's callers.
+            where = f"{metadata['namespace']}-" if kind == "EnvoyFilter" else ""
             apiextensions.CustomResource(
-                f"{name}-{kind.lower()}-{metadata['name']}",
+                f"{name}-{kind.lower()}-{where}{metadata['name']}",
                 api_version=one["apiVersion"],
                 kind=kind,
                 metadata=metadata,

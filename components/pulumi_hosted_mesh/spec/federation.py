@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import combinations
 from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
@@ -86,17 +88,7 @@ class TrustType(StrEnum):
     """How peers verify each other."""
 
     COMPLETE = "complete"
-
-
-def trust_type(value: object) -> object:
-    """`partial` is what people look for (docs/adr/0014-no-partial-trust.md)."""
-    if value == "partial":
-        rule = (
-            "is partial, but a sidecar takes one bundle of roots for its whole mesh: a peer's root in it could "
-            "sign for any identity of that mesh"
-        )
-        raise RuleBrokenError(rule, "Sign the intermediates of all peers by one root, and leave trust out")
-    return value
+    PARTIAL = "partial"
 
 
 class Protocol(StrEnum):
@@ -212,7 +204,8 @@ class Peer(Model):
     locality: Locality | None = None
     """Where its gateway stands, `region/zone`: callers prefer what is near."""
     root_certificate: PemCertificate | None = None
-    """Its root, PEM, public. Given, roots that differ are found before anything is made."""
+    """Its root, PEM, public; two while it moves to another. With trust `partial` it is required: the bundle that its
+    peers verify it by. With `complete`, roots that differ are found before anything is made."""
     cluster_domain: Domain = "cluster.local"
     """DNS domain of its cluster."""
     exports: tuple[Export, ...] = ()
@@ -252,8 +245,9 @@ class Federation(Model):
     """Names what is made, `<name>` or `<name>-<host>`."""
     domain: Domain
     """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
-    trust: Annotated[TrustType, BeforeValidator(trust_type)] = TrustType.COMPLETE
-    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`)."""
+    trust: TrustType = TrustType.COMPLETE
+    """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`). `partial`: each mesh has a root
+    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone."""
     peers: Annotated[tuple[Peer, ...], AfterValidator(at_least_two)]
     """The meshes. Their order says nothing."""
     groups: tuple[Group, ...] = ()
@@ -314,24 +308,36 @@ class Federation(Model):
         return self
 
     @model_validator(mode="after")
-    def _a_root_is_shared(self) -> Self:
-        """Some root is everybody's. While meshes move from one root to another, each has both."""
-        roots = {
-            one.mesh: {"".join(found.split()) for found in CERTIFICATE.findall(one.root_certificate)}
-            for one in self.peers
-            if one.root_certificate
-        }
-        if roots and not set.intersection(*roots.values()):
+    def _roots_fit_the_trust(self) -> Self:
+        roots = {one.mesh: _roots(one.root_certificate) for one in self.peers if one.root_certificate}
+        if self.trust is TrustType.PARTIAL:
+            self._refuse_unknown_or_common(roots)
+        elif roots and not set.intersection(*roots.values()):
+            # Some root is everybody's. While meshes move from one root to another, each has both.
             first, *others = sorted(roots)
             other = next((one for one in others if not roots[first] & roots[one]), None)
             named = f"{first} and {other}" if other else ", ".join(sorted(roots))
             rule = f"trust is complete, but {named} have different roots"
             fix = (
                 "Move one to the other's root first: give both a root certificate that holds both roots, renew the "
-                "intermediate of one under the other root, then drop the old root; traffic goes on all the while"
+                "intermediate of one under the other root, then drop the old root; traffic goes on all the while. "
+                "Or leave each its root, with trust: partial"
             )
             raise RuleBrokenError(rule, fix)
         return self
+
+    def _refuse_unknown_or_common(self, roots: dict[str, set[str]]) -> None:
+        if missing := [one.mesh for one in self.peers if one.mesh not in roots]:
+            rule = f"trust is partial, and nothing is there to verify {', '.join(missing)} by"
+            raise RuleBrokenError(rule, "Give each peer's rootCertificate, as root-cert.pem of its cacerts has it")
+        for one in self.peers:
+            if one.root_certificate and not _are_roots(one.root_certificate):
+                rule = f"trust is partial, and rootCertificate of {one.mesh} holds a certificate that is no root"
+                raise RuleBrokenError(rule, "Give root-cert.pem of its cacerts: proxies accept no intermediate for it")
+        for mesh, other in combinations(sorted(roots), 2):
+            if roots[mesh] & roots[other]:
+                rule = f"trust is partial, but {mesh} and {other} have a root in common, which could sign for both"
+                raise RuleBrokenError(rule, "Leave trust out if they share it, else give each its own roots alone")
 
 
 class FederationMember(Model):
@@ -373,6 +379,20 @@ class Offer(Model):
     """Who exports."""
     services: tuple[OfferedService, ...] = ()
     """What it exports."""
+
+
+def _roots(certificates: str) -> set[str]:
+    """PEM certificates without what may differ between two texts of one."""
+    return {"".join(found.split()) for found in CERTIFICATE.findall(certificates)}
+
+
+def _are_roots(certificates: str) -> bool:
+    """Whether each is an authority's, and issued by itself: with an intermediate in its place Envoy finds no chain."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=certificates)
+    authorities = context.get_ca_certs()
+    others = context.cert_store_stats()["x509"] - len(authorities)
+    return not others and all(one["subject"] == one["issuer"] for one in authorities)
 
 
 def _refuse_repeated(part: str, field: str, values: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from pulumi_hosted_mesh.spec.federation import Federation, Offer, Protocol
 from pulumi_hosted_mesh.spec.load import read
 
 from sandbox.clusters.certificates import new_authority
+from tests.support.authorities import Authority, pem
 from tests.unit.library.documents import CERTIFICATE
 
 Manifest = dict[str, Any]
@@ -273,7 +274,7 @@ def test_only_proxies_of_the_callers_namespaces_are_told_of_an_import() -> None:
         (document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "mesh": "x"}]}])), "exports[0].to of north"),
         (document(peer("north"), groups=[{"name": "g", "meshes": ["east", "north"]}]), "and no group has both"),
         (document(groups=[{"name": "g", "meshes": ["east", "gone"]}]), "group g names gone, which is no peer"),
-        (document(trust="partial"), "trust: is partial, but a sidecar takes one bundle of roots"),
+        (document(trust="partial"), "trust is partial, and nothing is there to verify east, west by"),
         (document(trust="some"), "trust: must be"),
         (document(peer("north", exports=[{**REVIEWS, "to": []}])), "exports[0].to"),
         (document(peer("north", exports=[{**REVIEWS, "port": None}])), "port is required with service"),
@@ -357,6 +358,127 @@ def test_meshes_on_the_way_to_one_root_have_both() -> None:
         roots(CERTIFICATE, CERTIFICATE + other, other)
     with pytest.raises(InvalidInputError, match="east, north, west have different roots"):
         roots(CERTIFICATE + other, other + third, third + CERTIFICATE)
+
+
+ROOTS = {name: new_authority(name).certificate.decode() for name in ("east", "west", "north", "new")}
+
+
+def partial(*more: Manifest, **fields: Any) -> Manifest:
+    """The same document, for meshes with roots of their own."""
+    given = document(*more, trust="partial", **fields)
+    for one in given["peers"]:
+        one.setdefault("rootCertificate", ROOTS[one["mesh"]])
+    return given
+
+
+def validators(manifests: list[Manifest]) -> list[tuple[str, Manifest, dict[str, str]]]:
+    """Of all patches of EnvoyFilters: what they apply to, what they match, and the bundle of each trust domain."""
+    found = []
+    for patch in (one for spec in by_kind(manifests, "EnvoyFilter") for one in spec["configPatches"]):
+        assert patch["patch"]["operation"] == "MERGE"  # beside what istiod makes
+        context = patch["patch"]["value"]["transport_socket"]["typed_config"]["common_tls_context"]
+        assert context.keys() == {"combined_validation_context"}
+        beside = context["combined_validation_context"]["default_validation_context"]
+        assert beside.keys() == {"custom_validator_config"}  # the identities that istiod asks for stay
+        domains = beside["custom_validator_config"]["typed_config"]["trust_domains"]
+        bundles = {one["name"]: one["trust_bundle"]["inline_string"] for one in domains}
+        found.append((patch["applyTo"], patch["match"], bundles))
+    return found
+
+
+def test_with_roots_of_their_own_each_verifies_the_other_by_its_root_and_for_its_trust_domain() -> None:
+    east, west = (made(partial(), mesh) for mesh in ("east", "west"))
+    assert validators(east) == [("CLUSTER", {"cluster": {"service": HOST}}, {"west.mesh.local": ROOTS["west"]})]
+    match = {"context": "GATEWAY", "listener": {"portNumber": 15443, "filterChain": {"sni": HOST}}}
+    assert validators(west) == [("FILTER_CHAIN", match, {"east.mesh.local": ROOTS["east"]})]
+    (spec,) = by_kind(west, "EnvoyFilter")
+    assert spec["workloadSelector"] == {"labels": {"app": "eastwest"}}
+    for mesh, manifests in (("east", east), ("west", west)):
+        assert ROOTS[mesh] not in json.dumps(manifests)  # its own is istiod's matter, and never stands for a peer
+        filters = [one for one in manifests if one["kind"] == "EnvoyFilter"]
+        # All else is as with one root: who may call what, and where it goes.
+        assert [one for one in manifests if one not in filters] == made(document(), mesh)
+
+
+def test_a_gateway_knows_the_roots_of_those_who_may_call_and_of_nobody_else() -> None:
+    to_north = [{"mesh": "north", "identities": ["a/b"]}]
+    tcp = {**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP", "to": to_north}
+    given = partial(peer("north"))
+    given["peers"][1]["exports"] = [REVIEWS, tcp]
+    found = validators(made(given, "west"))
+    # A patch for each server: a second one of the same would be merged into the first, and Envoy refuse the listener.
+    assert [(match["listener"]["filterChain"]["sni"], bundles.keys()) for _, match, bundles in found] == [
+        (HOST, {"east.mesh.local"}),
+        ("db.books.shops.example.com", {"north.mesh.local"}),
+    ]
+    given["peers"][1]["exports"] = [REVIEWS, {**tcp, "protocol": "HTTP"}]
+    ((_, match, bundles),) = validators(made(given, "west"))
+    assert list(bundles) == ["east.mesh.local", "north.mesh.local"]
+    (gateway,) = by_kind(made(given, "west"), "Gateway")
+    assert [match["listener"]["filterChain"]["sni"] in server["hosts"] for server in gateway["servers"]] == [True]
+    assert validators(made(given, "north")) == []
+
+
+def test_a_peer_that_moves_to_another_root_has_both_and_a_trust_domain_may_be_its_own() -> None:
+    given = partial()
+    given["peers"][1] |= {"rootCertificate": ROOTS["west"] + ROOTS["new"], "trustDomain": "west.example.org"}
+    ((_, _, bundles),) = validators(made(given, "east"))
+    assert bundles == {"west.example.org": ROOTS["west"] + ROOTS["new"]}
+
+
+def test_a_service_of_several_meshes_is_verified_by_each_one_s_root() -> None:
+    given = partial(peer("north", exports=[REVIEWS]))
+    given["peers"][0]["imports"] = [{**WISH, "meshes": ["north", "west"], "host": "r.example.com"}]
+    ((_, match, bundles),) = validators(made(given, "east"))
+    assert match == {"cluster": {"service": "r.example.com"}}
+    assert bundles == {"north.mesh.local": ROOTS["north"], "west.mesh.local": ROOTS["west"]}
+
+
+def test_roots_are_told_where_the_import_is_told() -> None:
+    given = partial()
+    given["peers"][0]["imports"] = [{**WISH, "namespaces": ["shop", "books"]}]
+    filters = [one["metadata"] for one in made(given, "east") if one["kind"] == "EnvoyFilter"]
+    assert [one["namespace"] for one in filters] == ["books", "shop"]
+    (everywhere,) = (one["metadata"] for one in made(partial(), "east") if one["kind"] == "EnvoyFilter")
+    assert everywhere["namespace"] == "mesh-east"  # istiod's root namespace
+
+
+def test_an_old_offer_brings_no_root_of_a_mesh_that_the_document_does_not_let_in() -> None:
+    given = partial()
+    told = [offer(federation(given), one) for one in ("east", "west")]
+    given["peers"][0]["imports"], given["peers"][1]["exports"] = [], []
+    assert validators(made(given, "west", told)) == []
+
+
+def intermediate() -> str:
+    return pem(Authority("intermediate", Authority("root")).certificate).decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (partial(peer("north", rootCertificate=None)), "nothing is there to verify north by"),
+        (
+            partial(peer("north", rootCertificate=ROOTS["west"] + ROOTS["new"])),
+            "trust is partial, but north and west have a root in common",
+        ),
+        (partial(peer("north", trustDomain="east.mesh.local")), "peers has two with one trustDomain, east.mesh.local"),
+        (
+            partial(peer("north", rootCertificate=ROOTS["new"] + intermediate())),
+            "rootCertificate of north holds a certificate that is no root",
+        ),
+        (
+            partial(peer("north", rootCertificate=pem(Authority("a workload", ca=False).certificate).decode())),
+            "rootCertificate of north holds a certificate that is no root",
+        ),
+    ],
+)
+def test_bundles_that_prove_nothing_are_refused_in_one_line(given: Manifest, rule: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        federation(given)
+    assert rule in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert "BEGIN" not in str(error.value)
 
 
 def test_an_exported_name_may_have_a_suffix_of_its_own() -> None:
