@@ -24,7 +24,10 @@ ISTIO, WEBHOOKS, POLICY = (
 )
 EVERYWHERE: Rights = {
     "list": [
-        *((ISTIO, kind) for kind in ("gateways", "virtualservices", "serviceentries", "destinationrules")),
+        *(
+            (ISTIO, kind)
+            for kind in ("gateways", "virtualservices", "serviceentries", "destinationrules", "envoyfilters")
+        ),
         ("security.istio.io", "authorizationpolicies"),
         ("", "pods"),
         *((WEBHOOKS, f"{kind}webhookconfigurations") for kind in ("mutating", "validating")),

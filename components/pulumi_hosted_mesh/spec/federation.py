@@ -84,6 +84,11 @@ Locality = Annotated[Text, AfterValidator(locality)]
 TrustDomain = Annotated[Text, AfterValidator(foreign_trust_domain), Field(json_schema_extra={"format": "hostname"})]
 
 
+def root_certificates(certificates: str) -> set[str]:
+    """The certificates of a PEM text, without what may differ between two texts of one."""
+    return {"".join(found.split()) for found in CERTIFICATE.findall(certificates)}
+
+
 class TrustType(StrEnum):
     """How peers verify each other."""
 
@@ -309,7 +314,7 @@ class Federation(Model):
 
     @model_validator(mode="after")
     def _roots_fit_the_trust(self) -> Self:
-        roots = {one.mesh: _roots(one.root_certificate) for one in self.peers if one.root_certificate}
+        roots = {one.mesh: root_certificates(one.root_certificate) for one in self.peers if one.root_certificate}
         if self.trust is TrustType.PARTIAL:
             self._refuse_unknown_or_common(roots)
         elif roots and not set.intersection(*roots.values()):
@@ -379,11 +384,6 @@ class Offer(Model):
     """Who exports."""
     services: tuple[OfferedService, ...] = ()
     """What it exports."""
-
-
-def _roots(certificates: str) -> set[str]:
-    """PEM certificates without what may differ between two texts of one."""
-    return {"".join(found.split()) for found in CERTIFICATE.findall(certificates)}
 
 
 def _are_roots(certificates: str) -> bool:

@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.access import Access
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
-from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed
+from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy
 from typer.testing import CliRunner
 
@@ -329,6 +329,40 @@ def asked(observed: Observed, **changes: Any) -> list[tuple[str, str]]:
     known = federation(given())
     found = verdicts(known, "east", with_declared(known, []), both, ENDPOINT)
     return [(one.check, str(one.cause)) for one in found if not one.ok]
+
+
+def partial(**roots: Authority) -> Manifest:
+    """Each mesh has a root of its own."""
+    both = {**given(), "trust": "partial"}
+    for one in both["peers"]:
+        one["rootCertificate"] = pem(roots[one["mesh"]].certificate).decode()
+    return both
+
+
+def test_with_roots_of_their_own_a_mesh_is_held_to_its_own_in_the_document() -> None:
+    """For that is the one that its peers verify it by. While it moves to another, they need both."""
+    what = partial(east=ROOT, west=OTHER)
+    assert judged(well(what), what) == []
+    other = partial(east=Authority("third"), west=OTHER)
+    assert judged(well(other), other) == [(ROOT_OF, "roots-differ")]
+    moving = dataclasses.replace(well(what), root="".join(pem(one.certificate).decode() for one in (ROOT, OTHER)))
+    assert judged(replaced(control_plane=None)(moving), what) == [(ROOT_OF, "roots-differ")]
+
+
+def test_with_roots_of_their_own_filters_are_looked_at_and_a_strange_gateway_is_a_matter_of_the_document() -> None:
+    what = partial(east=ROOT, west=OTHER)
+    assert judged(without("EnvoyFilter")(well(what)), what) == [
+        ("EnvoyFilter shops in namespace mesh-east", "missing-envoy-filter"),
+        (f"EnvoyFilter shops-{HOST} in namespace mesh-east", "missing-envoy-filter"),
+    ]
+    known = federation(what)
+    found = verdicts(known, "east", with_declared(known, []), answers("west", "another-root")(well(what)))
+    (wrong,) = [one for one in found if not one.ok]
+    assert (wrong.check, wrong.cause) == (PORT_OF_WEST, "another-root")
+    assert "Put the root of west into its rootCertificate" in wrong.fix
+    assert verified_by(known, "east", known.peer("west"), "its own") == pem(OTHER.certificate).decode()
+    assert verified_by(known, "east", known.peer("east"), "its own") == "its own"
+    assert verified_by(federation(given()), "east", known.peer("west"), "its own") == "its own"
 
 
 def test_the_gateway_has_a_check_of_its_own_and_not_two() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pulumi_hosted_mesh.operations.doctor.observation import Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.federation import Federation, TrustType, root_certificates
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, namespace_of
 
 SOON = timedelta(days=30)
@@ -38,13 +38,26 @@ def roots(federation: Federation, mesh: str, observed: Observed, soon: timedelta
     if (found := _read(observed.root)) is None:
         yield Verdict(check, "unreadable-root", "it is no certificate of an authority", RENEW.format(mesh=mesh))
         return
-    said = {one.mesh: _plain(one.root_certificate) for one in federation.peers if one.root_certificate}
-    held = _plain(observed.root)
-    if others := sorted(peer for peer, root in said.items() if root not in held):
-        fix = "Give these meshes intermediates under one root (stacks root and trust), or correct rootCertificate"
-        yield Verdict(check, "roots-differ", f"it is not the one of {', '.join(others)} in the document", fix)
+    if different := _differs(federation, mesh, observed.root):
+        yield Verdict(check, "roots-differ", *different)
     else:
         yield _in_time(check, found, observed.now, soon, RENEW.format(mesh=mesh))
+
+
+def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | None:
+    """What is seen and what to do, where the root of a mesh's proxies is not the one of the document."""
+    if federation.trust is TrustType.PARTIAL:
+        given = root_certificates(federation.peer(mesh).root_certificate or "")
+        if root_certificates(root) <= given:
+            return None
+        fix = f"Put it into rootCertificate of {mesh}, beside the old one while both are in use, and run `pulumi up` "
+        return f"the document, and so its peers, have another for {mesh}", f"{fix}of its peers' stacks federation"
+    said = {one.mesh: _plain(one.root_certificate) for one in federation.peers if one.root_certificate}
+    held = _plain(root)
+    if others := sorted(peer for peer, certificates in said.items() if certificates not in held):
+        fix = "Give these meshes intermediates under one root (stacks root and trust), or correct rootCertificate"
+        return f"it is not the one of {', '.join(others)} in the document", fix
+    return None
 
 
 def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:

@@ -77,7 +77,7 @@ def _shown(context: ssl.SSLContext, plain: socket.socket, server_name: str, wher
     except ssl.SSLCertVerificationError as error:
         if error.verify_code in OUT_OF_TIME:
             return Reached("expired", f"the certificate that {where} shows is out of its time")
-        seen = f"the certificate that {where} shows is not under this mesh's root: {error.verify_message}"
+        seen = f"the certificate that {where} shows is under another root: {error.verify_message}"
         return Reached("another-root", seen)
     except (ssl.SSLError, ConnectionError):
         return Reached("no-tls", f"{where} closes the connection without a certificate for {server_name}")

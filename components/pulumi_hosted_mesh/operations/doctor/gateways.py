@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pulumi_hosted_mesh.operations.discovery.marks import labels_of
+from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Federation, Peer
+from pulumi_hosted_mesh.spec.federation import Federation, Peer, TrustType
 
 SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
+OWN_ROOT = (
+    "Put the root of {mesh} into its rootCertificate in the document, and run `pulumi up` of its peers' stacks "
+    "federation; or restart the gateway, where its mesh's root was changed"
+)
 FIXES = {
     "refused": "See that the stack federation of {mesh} ran, for without exports its gateway does not listen, and that "
     "the Service selects its Pods",
@@ -42,7 +47,8 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
         reached = observed.reached.get(one.gateway.address)
         if not name.ok or reached is None or (mine and not own.ok):
             continue
-        yield _port(one, mine, reached.cause, reached.seen, reached.identity)
+        own_roots = federation.trust is TrustType.PARTIAL and not mine
+        yield _port(one, mine, reached, {**FIXES, "another-root": OWN_ROOT} if own_roots else FIXES)
 
 
 def _own(peer: Peer, observed: Observed) -> Verdict:
@@ -85,8 +91,9 @@ def _name(one: Peer, found: Sequence[str], balanced: Sequence[str]) -> Verdict:
     return Verdict(check, None, ", ".join(found))
 
 
-def _port(one: Peer, mine: bool, cause: str | None, seen: str, identity: str) -> Verdict:
+def _port(one: Peer, mine: bool, reached: Reached, fixes: Mapping[str, str]) -> Verdict:
     check = f"port {one.gateway.port} of the gateway of {one.mesh}"
+    cause, seen, identity = reached.cause, reached.seen, reached.identity
     if cause is None and identity != one.gateway_identity:
         cause, seen = (
             "another-identity",
@@ -94,7 +101,7 @@ def _port(one: Peer, mine: bool, cause: str | None, seen: str, identity: str) ->
         )
     if cause is None:
         return Verdict(check, None, f"{seen} is {identity}")
-    fix = FIXES[cause].format(name=one.gateway.name, namespace=one.gateway_namespace, mesh=one.mesh)
+    fix = fixes[cause].format(name=one.gateway.name, namespace=one.gateway_namespace, mesh=one.mesh)
     return Verdict(
         check, cause, seen, fix if mine else f"{fix}. `hosted-mesh doctor --mesh {one.mesh}` sees more there"
     )

@@ -20,7 +20,7 @@ from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of, revi
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
-from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer, TrustType
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
@@ -37,6 +37,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "VirtualService": ("networking.istio.io/v1", "virtualservices"),
     "ServiceEntry": ("networking.istio.io/v1", "serviceentries"),
     "DestinationRule": ("networking.istio.io/v1", "destinationrules"),
+    "EnvoyFilter": ("networking.istio.io/v1alpha3", "envoyfilters"),
     "AuthorizationPolicy": ("security.istio.io/v1", "authorizationpolicies"),
 }
 
@@ -110,9 +111,11 @@ def observe(
         root=root,
         resolved=resolved,
         reached={
-            one.gateway.address: here.reach(resolved[one.gateway.address], one.gateway.port, hosts[one.mesh], root)
+            one.gateway.address: here.reach(resolved[one.gateway.address], one.gateway.port, hosts[one.mesh], authority)
             for one in _called(federation, peer)
-            if root and one.mesh in hosts and resolved[one.gateway.address]
+            if (authority := verified_by(federation, mesh, one, root))
+            and one.mesh in hosts
+            and resolved[one.gateway.address]
         },
         proxies=tuple(proxies_of(api)),
         revisions=revisions_of(api),
@@ -148,6 +151,12 @@ def _hosts(federation: Federation, mesh: str, offers: Iterable[Offer]) -> dict[s
         for peer in one.peers:
             hosts.setdefault(peer.mesh, one.offered.host)
     return hosts
+
+
+def verified_by(federation: Federation, mesh: str, peer: Peer, root: str | None) -> str | None:
+    """The roots that a caller in a mesh verifies a gateway by. root: as the mesh's proxies have it."""
+    foreign = federation.trust is TrustType.PARTIAL and peer.mesh != mesh
+    return peer.root_certificate if foreign else root
 
 
 def _addresses(peer: Peer, here: Here) -> tuple[str, ...]:
