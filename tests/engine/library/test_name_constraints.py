@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import socket
-import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives import hashes
 
 from sandbox.toolchain import Tools
 from tests.support.authorities import DAY, NOW, Authority, pem
-from tests.support.waiting import eventually
+from tests.support.envoys import TYPES, answer_to, http, private, running, shown_by
 
 OWN, FOREIGN = "spiffe://east.mesh.local/ns/shop/sa/page", "spiffe://west.mesh.local/ns/shop/sa/page"
-TYPES = "type.googleapis.com/envoy.extensions"
 CONSTRAINTS = {"none": None, "critical": True, "not critical": False}
-
-
-def private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
 
 
 def intermediate(root: Authority, critical: bool | None) -> Authority:
@@ -65,61 +53,17 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, tools: Tools, root: Author
             "validation_context": {"trusted_ca": {"inline_string": pem(root.certificate).decode()}},
         },
     }
-    answer = {"match": {"prefix": "/"}, "direct_response": {"status": 200}}
-    manager = {
-        "@type": f"{TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager",
-        "stat_prefix": "it",
-        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": [answer]}]},
-        "http_filters": [
-            {
-                "name": "router",
-                "typed_config": {"@type": f"{TYPES}.filters.http.router.v3.Router"},
-            }
-        ],
-    }
-    listener = {
-        "name": "it",
-        "address": {"pipe": {"path": str(directory / "socket")}},
-        "filter_chains": [
-            {
-                "filters": [{"name": "http", "typed_config": manager}],
-                "transport_socket": {"name": "tls", "typed_config": tls},
-            }
-        ],
-    }
-    file = directory / "envoy.json"
-    file.write_text(json.dumps({"static_resources": {"listeners": [listener]}}))
-    command = [str(tools["envoy"]), "--config-path", str(file), "--disable-hot-restart", "--concurrency", "1"]
-    with (directory / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as envoy:
-        try:
-            eventually(lambda: (directory / "socket").exists() or envoy.poll() is not None, "Envoy's socket")
-            assert envoy.poll() is None, (directory / "log").read_text()
-            yield directory / "socket"
-        finally:
-            envoy.terminate()
+    path = directory / "socket"
+    with running(tools, directory, {"listeners": [http({"direct_response": {"status": 200}}, path, tls)]}):
+        yield path
 
 
 def is_let_in(gateway: Path, directory: Path, authority: Authority, spiffe: str) -> bool:
     """Whether a workload with a certificate of this authority gets an answer."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    leaf = authority.sign(x509.Name([]), key.public_key(), names=[x509.UniformResourceIdentifier(spiffe)])
-    chain = directory / "chain.pem"
-    chain.write_bytes(pem(leaf) + pem(authority.certificate) + private(key))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    # In TLS 1.3 a client learns after the handshake alone that it was refused, if the connection is not gone by then.
-    context.maximum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(chain)
-    with socket.socket(socket.AF_UNIX) as plain:
-        plain.connect(str(gateway))
-        try:
-            connection = context.wrap_socket(plain)
-        except ssl.SSLError as error:
-            assert "ALERT" in str(error.reason), error
-            return False
-        with connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nhost: it\r\nconnection: close\r\n\r\n")
-            return connection.recv(64).startswith(b"HTTP/1.1 200")
+    file = directory / "workload.pem"
+    file.write_bytes(shown_by(authority, spiffe))
+    answer = answer_to(gateway, file)
+    return answer is not None and answer.startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("case", CONSTRAINTS)
