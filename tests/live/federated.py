@@ -107,6 +107,8 @@ class Meshes:
     """A line of each mesh's intermediate key."""
     endpoints: dict[str, EndpointDocument] = field(default_factory=dict)
     root: Authority = field(default_factory=lambda: Authority("the shared root", ends=NOW + 3650 * DAY))
+    roots: Mapping[str, Authority] = field(default_factory=dict)
+    """Of meshes that have one of their own."""
     places: Mapping[str, str] = field(default_factory=lambda: PLACES)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NAMES)
 
@@ -136,7 +138,7 @@ class Meshes:
         """All meshes, by a stack each, side by side."""
         stacks = []
         for mesh in self.places:
-            files = cacerts(self.root, mesh)
+            files = cacerts(self.roots.get(mesh, self.root), mesh)
             self.keys[mesh] = files["ca-key.pem"].splitlines()[1]
             stacks.append(self.project.stack(f"mesh-{mesh}", {**self.config(mesh), "cacerts": files}))
         with ThreadPoolExecutor() as pool:
@@ -196,6 +198,18 @@ class Meshes:
             self.client(mesh).apply(workloads.parse(manifest), force=True)
         except ApiError as error:
             raise NotObserved(str(error.status.message)) from None
+
+
+def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:
+    """The headers that arrived with a request that is answered so."""
+
+    def look() -> dict[str, str]:
+        got, body, headers = meshes.call(caller)
+        if got != status:
+            raise NotObserved(f"{caller} got {got}, not {status}: {body[:160]}")
+        return headers
+
+    return eventually(look, seconds=120)
 
 
 def programs(names: tuple[str, ...], namespace: str = NAMESPACE) -> Iterator[dict[str, Any]]:

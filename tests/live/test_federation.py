@@ -27,7 +27,7 @@ from tests.live.breaking import federation as broken
 from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import Breaking
 from tests.live.diagnosis import diagnosis
-from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, federation
+from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, answered, federation
 from tests.live.limited import EVERYWHERE, OF_THE_CONTROL_PLANE, THERE, limited
 from tests.support.authorities import Authority, pem
 
@@ -55,18 +55,6 @@ def federate(meshes: Meshes, *callers: str, of: Iterable[str] = PLACES) -> None:
     document = federation(*(f"{NAMESPACE}/{name}" for name in callers))
     for mesh in of:
         meshes.stack(mesh, document).succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
-
-
-def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:
-    """The headers that arrived with a request that is answered so."""
-
-    def look() -> dict[str, str]:
-        got, body, headers = meshes.call(caller)
-        if got != status:
-            raise NotObserved(f"{caller} got {got}, not {status}: {body[:160]}")
-        return headers
-
-    return eventually(look, seconds=120)
 
 
 def test_the_callers_identity_arrives_and_was_verified_at_the_gateway(meshes: Meshes) -> None:

@@ -37,7 +37,11 @@ def patch(mesh: str, applied_to: str) -> Any:
     """What a mesh's EnvoyFilter adds to a TLS context."""
     to = [{"mesh": name, "identities": ["books/page"]} for name in ("east", "north")]
     reviews = {"namespace": "books", "service": "reviews", "port": 9080, "to": to}
-    parts = {"east": {"imports": [{"meshes": ["west"]}]}, "west": {"exports": [reviews]}, "north": {}}
+    parts: dict[str, dict[str, Any]] = {
+        "east": {"imports": [{"meshes": ["west"]}]},
+        "west": {"exports": [reviews]},
+        "north": {},
+    }
     peers = [
         {
             "mesh": name,
