@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
+from sandbox.clusters.certificates import new_authority
 from sandbox.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
 
 Config = dict[str, Any]
 BOOKS = "federation-books"
-KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
+KINDS = (
+    "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies,envoyfilters"
+)
 AUDIENCE = [{"mesh": "east", "identities": ["books/page"]}]
 SELECTED = {"namespace": BOOKS, "labels": {"export": "yes"}, "to": AUDIENCE}
 NAMED = {"namespace": BOOKS, "service": "reviews", "port": 9080, "to": AUDIENCE}
@@ -106,6 +109,27 @@ def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
     for stack in (east, west):
         stack.destroy()
     assert existing(user, "mesh-east") | existing(user, "mesh-west") == set()
+
+
+@pytest.mark.usefixtures("clean", "namespaces")
+def test_roots_of_peers_are_put_where_the_callers_are_and_go_with_the_mesh(
+    project: Project, mesh: Config, user: Api
+) -> None:
+    document = {**federation(NAMED), "trust": "partial"}
+    for one in document["peers"]:
+        one["rootCertificate"] = new_authority(f"root of {one['mesh']}").certificate.decode()
+    document["peers"][0]["imports"][0]["namespaces"] = [BOOKS, "mesh-east"]
+    filters = {f"EnvoyFilter shops-reviews.{BOOKS}.shops.example.com"}
+    stacks = [member(project, mesh, name, document) for name in ("west", "east")]
+    for stack in stacks:
+        stack.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+        assert stack.up().summary().keys() == {"unchanged"}
+    assert existing(user, BOOKS) == filters
+    assert filters < existing(user, "mesh-east")
+    assert "EnvoyFilter shops" in existing(user, "mesh-west")
+    for stack in stacks:
+        stack.destroy()
+    assert existing(user, "mesh-east") | existing(user, "mesh-west") | existing(user, BOOKS) == set()
 
 
 def test_exports_by_label_need_to_be_read(tmp_path: Path) -> None:
