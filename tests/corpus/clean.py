@@ -177,7 +177,7 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.secret("cp", "y", {"x": found.output("result")})
 
     def federation(world: World) -> None:
-        """The part of a peer: addresses, identities and the shared root's certificate, all public."""
+        """The part of a peer: addresses, identities and certificates of roots, all public."""
         box = Box("shops", "hosted-mesh:index:MeshFederation")
         root = self_signed("shared-root", key("shared-root"), authority=True)
         tls = {"mode": "ISTIO_MUTUAL", "subjectAltNames": ["spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"]}
@@ -186,6 +186,10 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         for kind, spec in {"ServiceEntry": entry, "DestinationRule": rule}.items():
             world.object("dp", f"networking.istio.io/v1:{kind}", "reviews", {"spec": spec}, parent=box)
         world.object("dp", "v1:ConfigMap", "root", {"data": {"root-cert.pem": root.output("certPem")}}, parent=box)
+        bundle = {"name": "west.mesh.local", "trust_bundle": {"inline_string": root.output("certPem")}}
+        validator = {"name": "envoy.tls.cert_validator.spiffe", "typed_config": {"trust_domains": [bundle]}}
+        patches = {"spec": {"configPatches": [{"patch": {"value": {"custom_validator_config": validator}}}]}}
+        world.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "reviews", patches, parent=box)
 
     def database_url(world: World) -> None:
         text = password("db").output("result")
