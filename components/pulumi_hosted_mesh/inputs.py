@@ -537,6 +537,19 @@ class ImportArgs(TypedDict):
     answered 503 or broke off, at most five times; `unsent` only what no gateway got, as Istio does."""
 
 
+class EgressArgs(TypedDict):
+    """A gateway of a mesh that its calls to peers leave through. It does not open their TLS: a peer sees the caller."""
+
+    gateway: str
+    """Name of its Deployment and Service: one of `gateways` of this mesh's data plane's document."""
+    namespace: NotRequired[str]
+    """Its namespace; by default the mesh's own, `mesh-<name>`."""
+    port: NotRequired[int]
+    """Port of its Service, which must lead to the same port of its Pods. It tells peers apart by the server name."""
+    ports: NotRequired[dict[str, int]]
+    """Other ports, by peer: for peers that serve one name, such as several meshes of one import."""
+
+
 class PeerArgs(TypedDict):
     """One mesh of the federation: public facts, what it exports and what it imports."""
 
@@ -559,6 +572,8 @@ class PeerArgs(TypedDict):
     """What others may call, and who."""
     imports: NotRequired[list[ImportArgs]]
     """What it calls."""
+    egress: NotRequired[EgressArgs]
+    """The gateway that its calls leave through; by default none, each caller's proxy connects to the peer's gateway."""
 
 
 class GroupArgs(TypedDict):

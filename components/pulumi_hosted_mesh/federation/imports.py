@@ -68,7 +68,9 @@ def _wished(
         if len({(one.port, one.protocol) for _, one in serving}) > 1:
             rule = f"has {host} from peers that serve it on different ports or protocols"
             raise _refused(field, rule, "Import from one of them, or make them the same")
-        if len({is_address(peer.gateway.address) for peer in peers}) > 1:
+        # Through an egress gateway each has an entry of its own.
+        direct = federation.peer(mesh).egress is None
+        if direct and len({is_address(peer.gateway.address) for peer in peers}) > 1:
             rule = f"has {host} from gateways of which some are IP addresses and some are names"
             raise _refused(field, rule, "Give all of their gateways names, or all addresses")
         serving_peers = tuple(sorted(peers, key=lambda one: one.mesh))

@@ -2,7 +2,8 @@
 
 Exports: one Gateway whose servers end mutual TLS, a VirtualService for each host, and one AuthorizationPolicy, which
 also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host, and a
-VirtualService where it is renamed or several meshes serve it. With trust `partial` EnvoyFilters on both sides.
+VirtualService where it is renamed or several meshes serve it. With trust `partial` EnvoyFilters on both sides. Of a
+mesh with an egress gateway also what that one is told (`egress`), and a ServiceEntry leads there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pulumi_hosted_mesh import vocabulary
-from pulumi_hosted_mesh.federation import bundles
+from pulumi_hosted_mesh.federation import bundles, egress
 from pulumi_hosted_mesh.federation.exports import allowed
 from pulumi_hosted_mesh.federation.imports import Imported, imported
 from pulumi_hosted_mesh.federation.routes import http_routes
@@ -36,10 +37,11 @@ def objects(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[
     own = [one for one in given if one.mesh == mesh and one.federation == federation.name]
     if not own:
         raise _refused("offers", f"has none of {mesh} itself", "Give it, or declare its exports by service and port")
-    peer = federation.peer(mesh)
+    peer, wanted = federation.peer(mesh), imported(federation, mesh, given)
     return [
         *exporting(federation, peer, own[0]),
-        *(made for one in imported(federation, mesh, given) for made in importing(federation, peer, one)),
+        *leaving(federation, peer, wanted),
+        *(made for one in wanted for made in importing(federation, peer, one)),
     ]
 
 
@@ -64,17 +66,25 @@ def exporting(federation: Federation, peer: Peer, offer: Offer) -> Iterator[Mani
         )
 
 
+def leaving(federation: Federation, peer: Peer, wanted: Iterable[Imported]) -> Iterator[Manifest]:
+    """What the egress gateway of a mesh needs, if it has one. wanted: all that the mesh imports."""
+    for way in egress.ways(peer, wanted):
+        name = egress.name_of(federation, way.to.mesh)
+        for kind, spec in egress.specs(federation, way):
+            yield _object(federation, peer, NETWORKING, kind, name, spec, namespace=peer.egress_namespace)
+
+
 def importing(federation: Federation, peer: Peer, one: Imported) -> Iterator[Manifest]:
     """What callers in a mesh need for one service of others."""
     name = f"{federation.name}-{one.host}"
     annotations = {PEERS_ANNOTATION: ",".join(other.mesh for other in one.peers)}
-    made = [(NETWORKING, "ServiceEntry", name, _entry(one)), (NETWORKING, "DestinationRule", name, _destination(one))]
+    made = [("ServiceEntry", name, _entry(peer, one)), ("DestinationRule", name, _destination(one))]
     if routes := http_routes(one):
         # The name of an exported host's route is taken where a mesh both serves and calls it.
-        made.append((NETWORKING, "VirtualService", f"{name}-as", {"hosts": [one.host], "http": routes}))
-    for api, kind, called, spec in made:
+        made.append(("VirtualService", f"{name}-as", {"hosts": [one.host], "http": routes}))
+    for kind, called, spec in made:
         scope = {"exportTo": list(one.namespaces)} if one.namespaces else {}
-        yield _object(federation, peer, api, kind, called, {**spec, **scope}, annotations)
+        yield _object(federation, peer, NETWORKING, kind, called, {**spec, **scope}, annotations)
     if federation.trust is TrustType.PARTIAL:
         spec = bundles.of_gateways(one.host, one.peers)
         # Without a field like exportTo it is for the proxies of its namespace; in the mesh's own, for all.
@@ -149,18 +159,24 @@ def _authorization(federation: Federation, peer: Peer, offer: Offer) -> Manifest
     return {"selector": selector, "action": "ALLOW", **({"rules": rules} if rules else {})}
 
 
-def _entry(one: Imported) -> Manifest:
+def _entry(caller: Peer, one: Imported) -> Manifest:
     """Where the gateways are and who they are, in one object: a proxy never has the one without the other.
 
     Identities in the DestinationRule would arrive at another moment than the addresses, and a gateway that comes or
     goes would for that moment be called without being believed. Istio takes those of the entry where the rule has none
     (pilot/pkg/networking/core/cluster_tls.go, buildUpstreamTLSSettings).
+
+    Through an egress gateway too there is one endpoint for each peer, with the peer's locality: which peer is asked,
+    and asked again, is the caller's choice. caller: whose import it is.
     """
     name = one.offered.protocol.value.lower()
+    addresses = {
+        peer.mesh: egress.entrance(caller, peer) or (peer.gateway.address, peer.gateway.port) for peer in one.peers
+    }
     endpoints = [
         {
-            "address": peer.gateway.address,
-            "ports": {name: peer.gateway.port},
+            "address": addresses[peer.mesh][0],
+            "ports": {name: addresses[peer.mesh][1]},
             **({"locality": peer.locality} if peer.locality else {}),
         }
         for peer in one.peers
@@ -168,7 +184,7 @@ def _entry(one: Imported) -> Manifest:
     return {
         "hosts": [one.host],
         "location": "MESH_INTERNAL",
-        "resolution": "STATIC" if is_address(one.peers[0].gateway.address) else "DNS",
+        "resolution": "STATIC" if all(is_address(address) for address, _ in addresses.values()) else "DNS",
         "ports": [{"number": one.offered.port, "name": name, "protocol": one.offered.protocol.value}],
         "endpoints": endpoints,
         "subjectAltNames": [peer.gateway_identity for peer in one.peers],

@@ -9,7 +9,9 @@ import pulumi
 from pulumi_kubernetes import apiextensions
 
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.federation.egress import is_of_egress
 from pulumi_hosted_mesh.federation.exports import with_declared
+from pulumi_hosted_mesh.federation.imports import imported
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.inputs import FederationArgs, OfferArgs
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -32,7 +34,8 @@ class MeshFederationArgs(TypedDict):
 
 
 class MeshFederation(pulumi.ComponentResource):
-    """Lets a mesh call its peers' services, and lets them call its own, through the east-west gateways.
+    """Lets a mesh call its peers' services, and lets them call its own, through the east-west gateways,
+    and its own egress gateway if it has one.
 
     Raises: InvalidInputError if the document cannot be used, or an import is not exported.
     """
@@ -45,19 +48,23 @@ class MeshFederation(pulumi.ComponentResource):
         given = [read_arguments(Offer, one, "the offer") for one in args.get("offers") or []]
         super().__init__(TYPE_MESH_FEDERATION, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
-        made = objects(federation, args["mesh"], with_declared(federation, given))
-        for one in made:
+        offers = with_declared(federation, given)
+        ways: list[pulumi.Resource] = []
+        for one in objects(federation, args["mesh"], offers):
             kind, metadata = one["kind"], one["metadata"]
             # The one kind of which there may be several with one name, in the namespaces of an import's callers.
             where = f"{metadata['namespace']}-" if kind == "EnvoyFilter" else ""
-            apiextensions.CustomResource(
+            leaves = is_of_egress(federation, one)
+            resource = apiextensions.CustomResource(
                 f"{name}-{kind.lower()}-{where}{metadata['name']}",
                 api_version=one["apiVersion"],
                 kind=kind,
                 metadata=metadata,
                 spec=one["spec"],
-                opts=cluster.options(self),
+                # Nobody is sent to an egress gateway before it leads on, and it leads on until nobody is.
+                opts=cluster.options(self, depends_on=[] if leaves else ways),
             )
-        imported = [host for one in made if one["kind"] == "ServiceEntry" for host in one["spec"]["hosts"]]
-        self.hosts = pulumi.Output.from_input(imported)
+            if leaves:
+                ways.append(resource)
+        self.hosts = pulumi.Output.from_input([one.host for one in imported(federation, args["mesh"], offers)])
         self.register_outputs({"hosts": self.hosts})

@@ -125,6 +125,23 @@ class EastWestGateway(Model):
     """Port of its Service, which must lead to the same port of its Pods."""
 
 
+class Egress(Model):
+    """A gateway of a mesh that its calls to peers leave through. It does not open their TLS: a peer sees the caller."""
+
+    gateway: Annotated[DnsLabel, AfterValidator(gateway_name)]
+    """Name of its Deployment and Service: one of `gateways` of this mesh's data plane's document."""
+    namespace: DnsLabel | None = None
+    """Its namespace; by default the mesh's own, `mesh-<name>`."""
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = EAST_WEST_PORT
+    """Port of its Service, which must lead to the same port of its Pods. It tells peers apart by the server name."""
+    ports: dict[MeshName, Annotated[int, Field(strict=True, ge=1, le=65535)]] = {}
+    """Other ports, by peer: for peers that serve one name, such as several meshes of one import."""
+
+    def port_to(self, mesh: str) -> int:
+        """The port that leads to a peer."""
+        return self.ports.get(mesh, self.port)
+
+
 class Audience(Model):
     """Who of one peer may call."""
 
@@ -217,6 +234,28 @@ class Peer(Model):
     """What others may call, and who."""
     imports: tuple[Import, ...] = ()
     """What it calls."""
+    egress: Egress | None = None
+    """The gateway that its calls leave through; by default none, each caller's proxy connects to the peer's gateway."""
+
+    @model_validator(mode="after")
+    def _egress_is_a_gateway_of_its_own(self) -> Self:
+        if self.egress is None:
+            return self
+        if (self.egress.gateway, self.egress_namespace) == (self.gateway.name, self.gateway_namespace):
+            rule = f"egress.gateway is {self.egress.gateway}, the gateway by which others call this mesh"
+            fix = "Name another of its gateways: what may come in at that one is judged by who calls"
+            raise RuleBrokenError(rule, fix)
+        for at, one in enumerate(self.imports):
+            ports = {mesh: self.egress.port_to(mesh) for mesh in one.meshes}
+            if shared := sorted(mesh for mesh in ports if [*ports.values()].count(ports[mesh]) > 1):
+                rule = f"imports[{at}] is served by {' and '.join(shared)}, and egress leads to them by one port"
+                raise RuleBrokenError(rule, "Give each a port of its own in egress.ports")
+        return self
+
+    @property
+    def egress_namespace(self) -> str:
+        """The namespace of the gateway that calls leave through, if there is one."""
+        return (self.egress.namespace if self.egress else None) or namespace_of(self.mesh)
 
     @property
     def domain(self) -> str:
@@ -286,6 +325,7 @@ class Federation(Model):
         for peer in self.peers:
             named = [(f"exports[{at}].to", one.mesh) for at, export in enumerate(peer.exports) for one in export.to]
             named += [(f"imports[{at}].meshes", mesh) for at, one in enumerate(peer.imports) for mesh in one.meshes]
+            named += [("egress.ports", mesh) for mesh in (peer.egress.ports if peer.egress else ())]
             for field, mesh in named:
                 self._refuse_stranger(f"{field} of {peer.mesh}", peer.mesh, mesh, known)
         return self

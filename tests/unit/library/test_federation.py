@@ -259,9 +259,127 @@ def test_only_proxies_of_the_callers_namespaces_are_told_of_an_import() -> None:
     assert not [one for one in made(document(), "east") if "exportTo" in one["spec"]]
 
 
+EGRESS = "egress.mesh-east.svc.cluster.local"
+
+
+def out(*imports: Manifest, **egress: Any) -> list[Manifest]:
+    """East's objects where its calls leave through a gateway. West and north export reviews, north at an address."""
+    given = document(peer("north", exports=[REVIEWS], locality="us"))
+    given["peers"][2]["gateway"] = {"address": "192.0.2.7", "port": 443}
+    given["peers"][0] |= {"egress": {"gateway": "egress", **egress}, "imports": list(imports) or [WISH]}
+    return made(given, "east")
+
+
+def of_egress(manifests: list[Manifest], mesh: str) -> dict[str, Manifest]:
+    """What leads from the egress gateway to a peer, by kind."""
+    return {one["kind"]: one for one in manifests if one["metadata"]["name"] == f"shops-egress-{mesh}"}
+
+
+def test_callers_connect_to_the_egress_gateway_and_verify_the_peer_s() -> None:
+    """Only where a caller connects to is another than without one: who it wants to find there is not."""
+    direct, through = ({one["kind"]: one["spec"] for one in made(document(), "east")}, out())
+    (entry,) = (
+        one["spec"] for one in through if one["metadata"]["name"] == f"shops-{HOST}" and "endpoints" in one["spec"]
+    )
+    assert entry == {**direct["ServiceEntry"], "endpoints": [{"address": EGRESS, "ports": {"http": 15443}}]}
+    assert by_kind(through, "DestinationRule") == [direct["DestinationRule"]]
+
+
+def test_the_egress_gateway_passes_tls_on_unopened_for_what_is_imported_alone() -> None:
+    """A gateway that ended it would call with its own identity, and the peer could not tell who calls."""
+    found = of_egress(out(), "west")
+    (server,) = found["Gateway"]["spec"]["servers"]
+    assert server == {
+        "port": {"number": 15443, "name": "tls", "protocol": "TLS"},
+        "tls": {"mode": "PASSTHROUGH"},
+        "hosts": [HOST],
+    }
+    assert found["Gateway"]["spec"]["selector"] == {"app": "egress"}
+    route, entry = found["VirtualService"]["spec"], found["ServiceEntry"]["spec"]
+    assert route["gateways"] == ["shops-egress-west"]
+    (tls,) = route["tls"]
+    assert tls["match"] == [{"port": 15443, "sniHosts": [HOST]}]
+    assert tls["route"] == [{"destination": {"host": entry["hosts"][0], "port": {"number": 15443}}}]
+    assert entry["endpoints"] == [{"address": "eastwest.west.example.com", "ports": {"tls": 15443}}]
+    # Istio would put a TLS of its own around the caller's for what is in the mesh, and callers are not to be told.
+    assert (entry["location"], entry["exportTo"]) == ("MESH_EXTERNAL", ["."])
+    assert of_egress(out(), "north") == {}
+
+
+def test_a_peer_sees_no_difference() -> None:
+    given = document()
+    given["peers"][0]["egress"] = {"gateway": "egress"}
+    assert made(given, "west") == made(document(), "west")
+
+
+def test_objects_of_the_egress_gateway_are_beside_it_and_callers_find_it_there() -> None:
+    found = out(namespace="edge")
+    assert {one["metadata"]["namespace"] for one in of_egress(found, "west").values()} == {"edge"}
+    addresses = [one["address"] for spec in by_kind(found, "ServiceEntry") for one in spec["endpoints"]]
+    assert "egress.edge.svc.cluster.local" in addresses
+    (policy,) = [one for one in found if one["kind"] == "AuthorizationPolicy"]
+    assert policy["metadata"]["namespace"] == "mesh-east"
+
+
+def test_callers_choose_between_meshes_of_one_import_by_the_egress_gateway_s_ports() -> None:
+    """Each is an endpoint with its own locality, as without an egress gateway, so failover is the caller's."""
+    found = out({**WISH, "meshes": ["west", "north"]}, ports={"north": 15444})
+    (entry,) = [spec for spec in by_kind(found, "ServiceEntry") if spec["hosts"] == [HOST]]
+    assert entry["endpoints"] == [
+        {"address": EGRESS, "ports": {"http": 15444}, "locality": "us"},
+        {"address": EGRESS, "ports": {"http": 15443}},
+    ]
+    assert entry["resolution"] == "DNS"  # the egress gateway's name, whatever the peers' are
+    for mesh, port, resolution in (("west", 15443, "DNS"), ("north", 15444, "STATIC")):
+        one = of_egress(found, mesh)
+        assert one["Gateway"]["spec"]["servers"][0]["port"]["number"] == port
+        assert one["VirtualService"]["spec"]["tls"][0]["match"][0]["port"] == port
+        assert one["ServiceEntry"]["spec"]["resolution"] == resolution
+    to_north = of_egress(found, "north")
+    (endpoint,) = to_north["ServiceEntry"]["spec"]["endpoints"]
+    assert endpoint == {"address": "192.0.2.7", "ports": {"tls": 443}}
+    assert to_north["VirtualService"]["spec"]["tls"][0]["route"][0]["destination"]["port"] == {"number": 443}
+
+
+def test_a_renamed_import_leaves_under_the_server_name_that_the_peer_knows() -> None:
+    found = of_egress(out({**WISH, "host": "r.example.com"}), "west")
+    assert found["Gateway"]["spec"]["servers"][0]["hosts"] == [HOST]
+
+
+def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
+    """Two imports may have two names here and one there, by which the egress gateway could not tell them apart."""
+    two = [WISH, {**WISH, "meshes": ["north"], "host": "r.example.com"}]
+    with pytest.raises(InvalidInputError) as error:
+        out(*two)
+    assert f"egress of east: leads to north and west by port 15443, and both serve {HOST}" in str(error.value)
+    assert "egress.ports" in str(error.value)
+    assert of_egress(out(*two, ports={"west": 15444}), "west")
+
+
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
+        (
+            document(peer("north", egress={"gateway": "eastwest"})),
+            "peers[2]: egress.gateway is eastwest, the gateway by which others call this mesh",
+        ),
+        (
+            document(
+                peer("north", egress={"gateway": "egress"}, imports=[{**WISH, "meshes": ["west", "east"]}]),
+            ),
+            "peers[2]: imports[0] is served by east and west, and egress leads to them by one port",
+        ),
+        (
+            document(peer("north", egress={"gateway": "egress", "ports": {"gone": 15444}})),
+            "egress.ports of north names gone, which is no peer",
+        ),
+        (
+            document(peer("north", egress={"gateway": "egress", "ports": {"north": 15444}})),
+            "egress.ports of north names the mesh itself",
+        ),
+        (document(peer("north", egress={"gateway": "egress", "port": 0})), "peers[2].egress.port"),
+        (document(peer("north", egress={})), "peers[2].egress.gateway"),
+        (document(peer("north", egress={"gateway": "istiod"})), "peers[2].egress.gateway: is taken"),
         (document(peer("east", gateway={"address": "x.example.com"})), "peers has two with one mesh, east"),
         (document(peer("north", network="west")), "peers has two with one network, west"),
         (document(peer("north", trustDomain="west.mesh.local")), "peers has two with one trustDomain, west.mesh.local"),

@@ -10,12 +10,18 @@ from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Federation, Peer, TrustType
+from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer, TrustType
 
 SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
 OWN_ROOT = (
     "Put the root of {mesh} into its rootCertificate in the document, and run `pulumi up` of its peers' stacks "
     "federation; or restart the gateway, where its mesh's root was changed"
+)
+WRITE = "Write it under gateways of the data plane's document of {mesh}, and run `pulumi up` of data-plane"
+NOT_READY = "none of its Pods is ready"
+RESTART = (
+    "See `kubectl describe pods -l app={name} -n {namespace}`. One that waits for an image was made before the "
+    "webhooks: `kubectl rollout restart deployment/{name} -n {namespace}`"
 )
 FIXES = {
     "refused": "See that the stack federation of {mesh} ran, for without exports its gateway does not listen, and that "
@@ -35,6 +41,8 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
     """What follows from another failure is left out: a gateway without an address has no name, and does not answer."""
     own = _own(peer, observed)
     yield own
+    if peer.egress is not None:
+        yield _egress(peer, peer.egress, observed)
     for one in sorted(federation.peers, key=lambda other: other.gateway.address):
         addresses = observed.resolved.get(one.gateway.address)
         if addresses is None:
@@ -51,15 +59,34 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
         yield _port(one, mine, reached, {**FIXES, "another-root": OWN_ROOT} if own_roots else FIXES)
 
 
+def _egress(peer: Peer, egress: Egress, observed: Observed) -> Verdict:
+    """Its Pods listen where the document says, and a Service leads there. It needs no address outside of the mesh."""
+    name, namespace = egress.gateway, peer.egress_namespace
+    check = f"egress gateway {name} in namespace {namespace}"
+    service, deployment = observed.egress_service, observed.egress_deployment
+    if service is None or deployment is None:
+        missing = "Service" if service is None else "Deployment"
+        return Verdict(check, "no-gateway", f"there is no {missing} {name}", WRITE.format(mesh=peer.mesh))
+    ports = _ports(service)
+    wanted = {egress.port_to(mesh) for one in peer.imports for mesh in one.meshes}
+    if missing_ports := sorted(wanted - set(ports)):
+        seen = f"its Service has no port {', '.join(map(str, missing_ports))}, only {ports}"
+        return Verdict(check, "no-port", seen, WRITE.format(mesh=peer.mesh))
+    ready = int((deployment.get("status") or {}).get("readyReplicas") or 0)
+    if not ready:
+        return Verdict(check, "not-ready", NOT_READY, RESTART.format(name=name, namespace=namespace))
+    return Verdict(check, None, f"{', '.join(map(str, sorted(wanted))) or 'no port'} in use, {ready} ready")
+
+
 def _own(peer: Peer, observed: Observed) -> Verdict:
     name, namespace, port = peer.gateway.name, peer.gateway_namespace, peer.gateway.port
     check = f"gateway {name} in namespace {namespace}"
-    write = f"Write it under gateways of the data plane's document of {peer.mesh}, and run `pulumi up` of data-plane"
+    write = WRITE.format(mesh=peer.mesh)
     service, deployment = observed.service, observed.deployment
     if service is None or deployment is None:
         missing = "Service" if service is None else "Deployment"
         return Verdict(check, "no-gateway", f"there is no {missing} {name}", write)
-    ports = [int(one["port"]) for one in (service.get("spec") or {}).get("ports") or []]
+    ports = _ports(service)
     ready = int((deployment.get("status") or {}).get("readyReplicas") or 0)
     addresses = balancer(service)
     see = f"See `kubectl describe service {name} -n {namespace}`: who gives out load balancers there says why"
@@ -73,9 +100,7 @@ def _own(peer: Peer, observed: Observed) -> Verdict:
         seen = f"{', '.join(names)} let nobody from another network in at port {port}"
         return Verdict(check, "network-policy", seen, fix)
     if not ready:
-        fix = f"See `kubectl describe pods -l app={name} -n {namespace}`. One that waits for an image was made "
-        fix += f"before the webhooks: `kubectl rollout restart deployment/{name} -n {namespace}`"
-        return Verdict(check, "not-ready", "none of its Pods is ready", fix)
+        return Verdict(check, "not-ready", NOT_READY, RESTART.format(name=name, namespace=namespace))
     return Verdict(check, None, f"{', '.join(addresses)}, port {port}, {ready} ready")
 
 
@@ -105,6 +130,10 @@ def _port(one: Peer, mine: bool, reached: Reached, fixes: Mapping[str, str]) -> 
     return Verdict(
         check, cause, seen, fix if mine else f"{fix}. `hosted-mesh doctor --mesh {one.mesh}` sees more there"
     )
+
+
+def _ports(service: Manifest) -> list[int]:
+    return [int(one["port"]) for one in (service.get("spec") or {}).get("ports") or []]
 
 
 def balancer(service: Manifest | None) -> list[str]:

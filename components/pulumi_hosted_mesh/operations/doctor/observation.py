@@ -60,6 +60,7 @@ class Observed:
     """One mesh as it was read.
 
     objects: what carries the federation's label. service, deployment, policies: the gateway's, and of its namespace.
+    egress_service, egress_deployment: of the gateway that calls leave through, if the document names one.
     root: PEM, as its proxies have it. resolved: addresses of each gateway's name, as this machine resolves it; empty
     where it does not. reached: by the same names, where something is exported. proxies, revisions: of the data plane's
     cluster. clocks: by how much API servers' are ahead. now: UTC. control_plane: None where no credential of it was
@@ -79,6 +80,8 @@ class Observed:
     now: datetime
     control_plane: ControlPlane | None = None
     webhooks: webhooks.Observed | None = None
+    egress_service: Manifest | None = None
+    egress_deployment: Manifest | None = None
 
 
 def observe(
@@ -99,14 +102,16 @@ def observe(
     centre = ApiServer(control_plane) if control_plane else None
     features = endpoint.features if endpoint else Features()
     space = quote(peer.gateway_namespace)
+    service, deployment = _gateway(api, peer.gateway_namespace, peer.gateway.name)
+    egress = _gateway(api, peer.egress_namespace, peer.egress.gateway) if peer.egress else (None, None)
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
     root = ((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem")
     hosts = _hosts(federation, mesh, list(offers))
     resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
     return Observed(
         objects=tuple(_objects(federation.name, mesh, api)),
-        service=api.get(f"/api/v1/namespaces/{space}/services/{quote(peer.gateway.name)}"),
-        deployment=api.get(f"/apis/apps/v1/namespaces/{space}/deployments/{quote(peer.gateway.name)}"),
+        service=service,
+        deployment=deployment,
         policies=_policies(api, peer.gateway_namespace),
         root=root,
         resolved=resolved,
@@ -127,6 +132,8 @@ def observe(
         now=clock(),
         control_plane=_control_plane(mesh, centre, data_plane, features) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
+        egress_service=egress[0],
+        egress_deployment=egress[1],
     )
 
 
@@ -135,6 +142,12 @@ def _objects(federation: str, mesh: str, api: ApiServer) -> Iterable[Manifest]:
     for kind, (version, plural) in KINDS.items():
         for one in api.list(f"/apis/{version}/{plural}?{selector}"):
             yield {**one, "apiVersion": version, "kind": kind}
+
+
+def _gateway(api: ApiServer, namespace: str, name: str) -> tuple[Manifest | None, Manifest | None]:
+    """Its Service and its Deployment."""
+    service = api.get(f"/api/v1/namespaces/{quote(namespace)}/services/{quote(name)}")
+    return service, api.get(f"/apis/apps/v1/namespaces/{quote(namespace)}/deployments/{quote(name)}")
 
 
 def _called(federation: Federation, peer: Peer) -> Iterator[Peer]:

@@ -56,13 +56,16 @@ def revisions_of(api: ApiServer) -> frozenset[str]:
 def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer) -> Iterator[Verdict]:
     """A proxy of a revision that is gone has no istiod, or one that is to go: it keeps what it had.
 
-    One gets ready with its first configuration. peer: whose gateway has a check of its own.
+    One gets ready with its first configuration. peer: whose gateways have checks of their own.
     """
+    checked = {(peer.gateway_namespace, peer.gateway.name)}
+    if peer.egress is not None:
+        checked.add((peer.egress_namespace, peer.egress.gateway))
     strange, waiting = defaultdict[str, list[Proxy]](list), defaultdict[str, list[Proxy]](list)
     for one in found:
         if one.revision not in revisions:
             strange[one.namespace].append(one)
-        elif one.ready is False and (one.namespace, one.app) != (peer.gateway_namespace, peer.gateway.name):
+        elif one.ready is False and (one.namespace, one.app) not in checked:
             waiting[one.namespace].append(one)
     for namespace, those in sorted(strange.items()):
         named, there = {one.revision for one in those}, ", ".join(sorted(revisions)) or "none"
