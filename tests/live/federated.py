@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -41,6 +41,7 @@ PROGRAMS = {"east": (CALLER, STRANGER), "west": (CALLED,)}
 PORTS = {"mongodb": ("tcp", 27017)}
 # Names of imported services lead somewhere, so that callers can look them up: their proxies decide where to.
 NAMES = {"west": (HOST,)}
+EGRESS_PORTS = (15443, 15444)
 # Istio's own probe looks every 15 seconds.
 PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 
@@ -49,9 +50,9 @@ def gateway_address(mesh: str) -> str:
     return f"eastwest.{mesh}.sandbox.test"
 
 
-def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str) -> dict[str, Any]:
+def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str, egress: bool = False) -> dict[str, Any]:
     """The committed mesh with another name, in its own cluster, with a gateway that has a name. names: that lead there
-    too."""
+    too. egress: with a second gateway, which nobody reaches from outside."""
     committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
     document: dict[str, Any] = copy.deepcopy(committed["config"]["hosted-mesh:mesh"])
     kubeconfig = str(cluster.sandbox.kubeconfig)
@@ -70,6 +71,10 @@ def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str) -> dic
     }
     gateway = {"name": "eastwest", "replicas": 1, "service": service, "chartValues": {"readinessProbe": PROBE}}
     membership["gateways"] = [gateway]
+    if egress:
+        ports = [{"name": "status-port", "port": 15021}, *({"name": f"tls-{one}", "port": one} for one in EGRESS_PORTS)]
+        inside = {"type": "ClusterIP", "ports": ports}
+        membership["gateways"].append({**gateway, "name": "egress", "service": inside})
     return document
 
 
@@ -98,7 +103,10 @@ def federation(*callers: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Meshes:
-    """The meshes as they run. places: the cluster of each. names: that lead to the gateway of each, besides its own."""
+    """The meshes as they run. places: the cluster of each. names: that lead to the gateway of each, besides its own.
+
+    with_egress: those that have an egress gateway too.
+    """
 
     sandbox: Sandbox
     tools: Tools
@@ -111,6 +119,7 @@ class Meshes:
     """Of meshes that have one of their own."""
     places: Mapping[str, str] = field(default_factory=lambda: PLACES)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NAMES)
+    with_egress: Collection[str] = ()
 
     def cluster(self, mesh: str) -> Cluster:
         return self.sandbox.clusters[self.places[mesh]]
@@ -152,7 +161,8 @@ class Meshes:
         return self.endpoints[mesh]
 
     def config(self, mesh: str) -> dict[str, Any]:
-        document = mesh_document(self.cluster(mesh), self.tools, mesh, *self.names.get(mesh, ()))
+        names, egress = self.names.get(mesh, ()), mesh in self.with_egress
+        document = mesh_document(self.cluster(mesh), self.tools, mesh, *names, egress=egress)
         return {"stack": "all-in-one", "mesh": document}
 
     def stack(self, mesh: str, document: Mapping[str, Any]) -> Stack:

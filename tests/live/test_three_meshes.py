@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
@@ -24,10 +24,12 @@ from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live import churn, three_meshes
 from tests.live.breaking.federation import kubectl
+from tests.live.diagnosis import diagnosis
 from tests.live.federated import CALLED, CALLER, DOMAIN, NAMESPACE, STRANGER, Meshes
 from tests.live.three_meshes import MONGODB, MONGODB_PORT, PLACES, RATINGS, RENAMED, asking, bookinfo, reviewer
 
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
+UP = ("up", "--yes", "--skip-preview", "--policy-pack", str(POLICY_PACK))
 # In names, addresses and identities: not the end of "eastwest".
 OF_WEST = re.compile(r"(?<!east)west")
 
@@ -38,11 +40,12 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
     try:
         sandbox: Sandbox = clusters.up(state, tools, progress, topology=three_meshes.topology())
         project = Project.make(tmp_path_factory.mktemp("project"), sandbox, tools)
-        made = Meshes(sandbox, tools, project, places=PLACES, names=three_meshes.NAMES)
+        made = Meshes(sandbox, tools, project, places=PLACES, names=three_meshes.NAMES, with_egress=("east",))
         made.deploy()
         made.run_programs(three_meshes.PROGRAMS)
         federate(made, *PLACES)
-        yield made
+        with closing(made):
+            yield made
     finally:
         clusters.down(state)
 
@@ -50,9 +53,18 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
 def federate(meshes: Meshes, *members: str) -> None:
     """The stacks of those that take part, each by itself, with the policies on."""
     stacks = [meshes.stack(mesh, bookinfo(*members)) for mesh in members]
-    options = ("up", "--yes", "--skip-preview", "--policy-pack", str(POLICY_PACK))
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda stack: stack.succeed(*options), stacks))
+        list(pool.map(lambda stack: stack.succeed(*UP), stacks))
+
+
+@contextmanager
+def through_egress(meshes: Meshes) -> Iterator[None]:
+    """East's calls leave through its egress gateway. Its own stack alone runs: no peer is told."""
+    meshes.stack("east", bookinfo(*PLACES, egress=True)).succeed(*UP)
+    try:
+        yield
+    finally:
+        meshes.stack("east", bookinfo(*PLACES)).succeed(*UP)
 
 
 def seen(look: Callable[[], object], wanted: object) -> None:
@@ -124,6 +136,11 @@ def test_reviews_fail_over_to_the_far_mesh_and_come_back(meshes: Meshes, what: s
 
     A caller that asks meanwhile loses nothing: its GETs are asked again of the other mesh.
     """
+    fails_over(meshes, what, namespace)
+
+
+def fails_over(meshes: Meshes, what: str, namespace: str) -> None:
+    """What dies is west's."""
     seen(lambda: reviewer(meshes), "west")
     with asking(meshes) as answers:
         with none_of(meshes, "west", what, namespace):
@@ -149,6 +166,66 @@ def test_a_gateway_that_is_gone_hurts_only_those_who_need_it(meshes: Meshes) -> 
         seen(rated, True)
     assert reviews.keys() == {f"200 {meshes.pod('west', CALLED).metadata.name}"}
     assert local.keys() == {f"200 {meshes.pod('east', 'details').metadata.name}"}
+
+
+@contextmanager
+def no_way_to_peers(meshes: Meshes) -> Iterator[None]:
+    """A NetworkPolicy that keeps east's programs from the peers' gateways, as a firewall before their nodes would."""
+    path = "-o=jsonpath={.status.loadBalancer.ingress[0].ip}"
+    addresses = [
+        kubectl(meshes, mesh, "get", "service", "eastwest", f"-n=mesh-{mesh}", path) for mesh in ("west", "north")
+    ]
+    elsewhere = {"cidr": "0.0.0.0/0", "except": [f"{one}/32" for one in addresses]}
+    policy = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "no-way-to-peers", "namespace": NAMESPACE},
+        "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{"to": [{"ipBlock": elsewhere}]}]},
+    }
+    kubectl(meshes, "east", "create", "--filename=-", given=policy)
+    try:
+        yield
+    finally:
+        kubectl(meshes, "east", "delete", "networkpolicy", "no-way-to-peers", f"--namespace={NAMESPACE}")
+
+
+def test_calls_leave_through_the_egress_gateway_alone_and_peers_see_who_calls(meshes: Meshes) -> None:
+    """Programs that have no way to peers call through it, and a peer judges them by their own certificates."""
+
+    def status(caller: str = CALLER) -> int:
+        return meshes.call(caller)[0]
+
+    def doctor() -> dict[str, str]:
+        return diagnosis(meshes, "east", given=bookinfo(*PLACES, egress=True))
+
+    with no_way_to_peers(meshes):
+        with through_egress(meshes):
+            seen(lambda: reviewer(meshes), "west")
+            at_gateway, _ = meshes.call(CALLER)[2]["x-forwarded-client-cert"].split(",")
+            assert at_gateway.startswith("By=spiffe://west.mesh.local/ns/mesh-west/sa/eastwest;")
+            assert at_gateway.endswith(f"URI=spiffe://east.mesh.local/ns/{NAMESPACE}/sa/{CALLER}")
+            seen(lambda: status(STRANGER), 403)
+            seen(lambda: meshes.call(CALLER, RENAMED)[0], 200)
+            mongodb = str(meshes.pod("north", "mongodb").metadata.name)
+            seen(lambda: json.loads(meshes.call(CALLER, MONGODB, port=MONGODB_PORT)[1])["pod"], mongodb)
+            seen(doctor, {})
+            with none_of(meshes, "east", "egress", "mesh-east"):
+                seen(status, 503)
+                seen(lambda: meshes.call(CALLER, RENAMED)[0], 503)
+                assert meshes.call(CALLER, f"details.{NAMESPACE}")[0] == 200
+                seen(doctor, {"egress gateway egress in namespace mesh-east": "not-ready"})
+            seen(lambda: reviewer(meshes), "west")
+        # Without it they have to connect to the peers, and cannot.
+        seen(status, 503)
+    seen(lambda: reviewer(meshes), "west")
+    assert "egress" not in kubectl(meshes, "east", "get", KINDS, "--namespace=mesh-east", "--output=name")
+
+
+def test_reviews_fail_over_and_come_back_through_the_egress_gateway_too(meshes: Meshes) -> None:
+    """Which mesh is asked stays the caller's choice: the egress gateway has a port for each."""
+    with through_egress(meshes):
+        fails_over(meshes, CALLED, NAMESPACE)
+        fails_over(meshes, "eastwest", "mesh-west")
 
 
 def told_of_west(meshes: Meshes) -> dict[str, bool]:

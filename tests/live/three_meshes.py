@@ -15,7 +15,19 @@ from lightkube.resources.core_v1 import Pod
 from sandbox.clusters import Topology
 from sandbox.proof.identity import AGENT
 from sandbox.proof.scene import NotObserved
-from tests.live.federated import CALLED, CALLER, DOMAIN, HOST, NAMESPACE, PORT, PORTS, STRANGER, Meshes, gateway_address
+from tests.live.federated import (
+    CALLED,
+    CALLER,
+    DOMAIN,
+    EGRESS_PORTS,
+    HOST,
+    NAMESPACE,
+    PORT,
+    PORTS,
+    STRANGER,
+    Meshes,
+    gateway_address,
+)
 
 PLACES = {"east": "data-plane", "west": "data-plane-2", "north": "data-plane-3"}
 PROGRAMS = {"east": (CALLER, STRANGER, "details"), "west": (CALLED,), "north": (CALLED, "ratings", "mongodb")}
@@ -34,8 +46,11 @@ def topology() -> Topology:
     return Topology(clusters=tuple(one.model_copy(update=places.get(one.name, {})) for one in plain.clusters))
 
 
-def bookinfo(*meshes: str) -> dict[str, Any]:
-    """The document of those that take part: all three, or east and north after west has left."""
+def bookinfo(*meshes: str, egress: bool = False) -> dict[str, Any]:
+    """The document of those that take part: all three, or east and north after west has left.
+
+    egress: east's calls leave through its egress gateway, by a port for each peer, for two serve reviews.
+    """
     page = {"mesh": "east", "identities": [f"{NAMESPACE}/{CALLER}"]}
     review = {"mesh": "west", "identities": [f"{NAMESPACE}/{CALLED}"]}
     others = [mesh for mesh in meshes if mesh != "east"]
@@ -54,6 +69,8 @@ def bookinfo(*meshes: str) -> dict[str, Any]:
         "west": {"exports": [reviews], "imports": [ratings_of_north]},
         "north": {"exports": [reviews, ratings, mongodb]},
     }
+    if egress:
+        parts["east"]["egress"] = {"gateway": "egress", "ports": {"north": EGRESS_PORTS[1]}}
     peers = [
         {
             "mesh": mesh,

@@ -371,6 +371,44 @@ def test_the_gateway_has_a_check_of_its_own_and_not_two() -> None:
     assert judged(dataclasses.replace(waiting, deployment={"status": {}})) == [(GATEWAY, "not-ready")]
 
 
+def leaving() -> Manifest:
+    """East's calls leave through a gateway."""
+    through = given()
+    through["peers"][0]["egress"] = {"gateway": "egress", "port": 15444}
+    return through
+
+
+def through_egress(**fields: Any) -> list[tuple[str, str]]:
+    """What is wrong in a mesh whose egress gateway is well, but for these fields."""
+    there: Manifest = {
+        "egress_service": {"spec": {"ports": [{"port": 15021}, {"port": 15444}]}},
+        "egress_deployment": {"status": {"readyReplicas": 1}},
+    }
+    return judged(dataclasses.replace(well(leaving()), **(there | fields)), leaving())
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({"egress_service": None}, "no-gateway"),
+        ({"egress_deployment": None}, "no-gateway"),
+        ({"egress_service": {"spec": {"ports": [{"port": 15443}]}}}, "no-port"),
+        ({"egress_deployment": {"status": {}}}, "not-ready"),
+    ],
+)
+def test_an_egress_gateway_that_does_not_serve_is_named_and_nothing_else(fields: Manifest, cause: str) -> None:
+    waiting = Proxy("mesh-east", "egress-1", "egress", "default", False)
+    assert through_egress(proxies=(waiting,)) == []
+    assert through_egress(proxies=(waiting,), **fields) == [("egress gateway egress in namespace mesh-east", cause)]
+
+
+def test_a_mesh_that_does_not_use_its_egress_gateway_yet_is_named_by_its_objects() -> None:
+    """The document asks for it, and the stack has not run: callers connect to the peer still."""
+    wrong = through_egress(objects=well().objects)
+    assert (ENTRY, "wrong-address") in wrong
+    assert {check.partition(" ")[0] for check, _ in wrong} == {"Gateway", "ServiceEntry", "VirtualService"}
+
+
 def test_webhooks_are_judged_with_each_cause_once() -> None:
     """And without what follows from what is installed, or from an istiod that is away."""
     away, late = (refusal(uncalled(words)) for words in ("connection refused", "context deadline exceeded"))
