@@ -132,6 +132,30 @@ def test_roots_of_peers_are_put_where_the_callers_are_and_go_with_the_mesh(
     assert existing(user, "mesh-east") | existing(user, "mesh-west") | existing(user, BOOKS) == set()
 
 
+@pytest.mark.usefixtures("clean", "namespaces")
+def test_what_leads_on_from_an_egress_gateway_is_there_before_callers_are_sent_to_it_and_goes_with_it(
+    project: Project, mesh: Config, user: Api
+) -> None:
+    """The engine makes an object after those that it depends on, and deletes it before them."""
+    direct, through = federation(NAMED), federation(NAMED)
+    through["peers"][0]["egress"] = {"gateway": "egress"}
+    host = f"reviews.{BOOKS}.shops.example.com"
+    imported = {"AuthorizationPolicy shops", f"ServiceEntry shops-{host}", f"DestinationRule shops-{host}"}
+    ways = {f"{kind} shops-egress-west" for kind in ("Gateway", "VirtualService", "ServiceEntry")}
+
+    east = member(project, mesh, "east", through)
+    east.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+    assert existing(user, "mesh-east") == imported | ways
+    assert east.outputs()["hosts"] == [host]
+    resources = {one["urn"].rpartition("::")[2]: one for one in east.export()["deployment"]["resources"]}
+    (entry,) = [one for name, one in resources.items() if name.endswith(f"serviceentry-shops-{host}")]
+    before = {urn.rpartition("::")[2].removeprefix("shops-east-") for urn in entry["dependencies"]}
+    assert before == {way.lower().replace(" ", "-") for way in ways}
+    member(project, mesh, "east", direct).up()
+    assert existing(user, "mesh-east") == imported
+    east.destroy()
+
+
 def test_exports_by_label_need_to_be_read(tmp_path: Path) -> None:
     file = tmp_path / "federation.yaml"
     command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "exports", str(file)]
