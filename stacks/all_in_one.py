@@ -14,8 +14,8 @@ from stacks import configuration
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `namespace`, `injection_labels`, `endpoints` (public facts); with unmanaged webhooks also
-    `webhook_manifests`, to be installed."""
+    """Outputs: `namespace`, `injection_labels`, `endpoints` (public facts), `addresses` (of istiod's hosts),
+    `gateway_addresses`, by namespace and name; with unmanaged webhooks also `webhook_manifests`, to be installed."""
     mesh = configuration.document(Mesh, "mesh")
     arguments = arguments_of(mesh)
     if settings.cacerts:
@@ -27,6 +27,8 @@ async def build(settings: StackSettings) -> dict[str, Any]:
         "namespace": made.namespace,
         "injection_labels": made.injection_labels,
         "endpoints": made.endpoints,
+        "addresses": made.addresses,
+        "gateway_addresses": made.gateway_addresses,
     }
     if any(one.webhooks.management is WebhookManagement.UNMANAGED for one in mesh.memberships):
         facts["webhook_manifests"] = made.webhook_manifests

@@ -19,7 +19,7 @@ from stacks import configuration, references
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoints` (public facts, by membership and revision)."""
+    """Outputs: `endpoints` (public facts, by membership and revision), `addresses` (of istiod's hosts, public)."""
     mesh = configuration.document(Mesh, "mesh")
     check_charts(mesh)
     cluster = control_plane_cluster(mesh.control_plane.cluster)
@@ -40,7 +40,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "cacerts": trusted.files,
         },
     )
-    return {"endpoints": control_plane.endpoints}
+    return {"endpoints": control_plane.endpoints, "addresses": control_plane.addresses}
 
 
 def _signed_elsewhere(mesh: Mesh, settings: StackSettings) -> Authority:

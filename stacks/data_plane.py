@@ -19,16 +19,16 @@ from stacks import configuration, references
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoints` (public facts, by revision), `namespace`, `injection_labels` (of the first revision); with
-    unmanaged webhooks also `webhook_manifests`."""
+    """Outputs: `endpoints` (public facts, by revision), `namespace`, `injection_labels` (of the first revision),
+    `gateway_addresses`, by namespace and name; with unmanaged webhooks also `webhook_manifests`."""
     document = configuration.document(DataPlane, "dataPlane")
     told = await _endpoints(document, settings)
     require_match(document, told)
     cluster = data_plane_cluster(document.cluster, "dataPlane.cluster")
-    manifests = []
+    data_planes = []
     endpoints = [ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told]
     for position, endpoint in enumerate(endpoints):
-        data_plane = RemoteDataPlane(
+        made = RemoteDataPlane(
             suffixed(document.mesh, endpoint.revision),
             {
                 "cluster": cluster,
@@ -40,14 +40,15 @@ async def build(settings: StackSettings) -> dict[str, Any]:
                 "chart_values": document.chart_values,
             },
         )
-        manifests.append(data_plane.webhook_manifests)
+        data_planes.append(made)
     facts: dict[str, Any] = {
         "endpoints": {one.revision: one.model_dump(mode="json", by_alias=True) for one in told},
         "namespace": endpoints[0].namespace,
         "injection_labels": dict(endpoints[0].injection_labels),
+        "gateway_addresses": data_planes[0].gateway_addresses,
     }
     if document.webhooks.management is WebhookManagement.UNMANAGED:
-        facts["webhook_manifests"] = manifests
+        facts["webhook_manifests"] = [one.webhook_manifests for one in data_planes]
     return facts
 
 

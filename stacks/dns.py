@@ -1,4 +1,7 @@
-"""Stack `dns`: the DNS bridge in the control plane's cluster. Needs no credential of any data plane's administrator."""
+"""Stack `dns`: the DNS bridge in the control plane's cluster. Needs no credential of any data plane's administrator.
+
+It also publishes what other stacks know: istiod's hosts and those of east-west gateways.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import Any
 
 from pulumi_hosted_mesh import ExternalDNSBridge
 from pulumi_hosted_mesh.assembly.document import control_plane_cluster
+from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
+from pulumi_hosted_mesh.dns.plan import own_pairs
 from pulumi_hosted_mesh.spec.dns import DnsCentre
+from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import configuration, references
@@ -21,6 +27,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
         for edge in document.bridge.edges
         if edge.publishes
     }
+    records = own_records(await _known(settings), own_pairs(document.bridge))
     made = ExternalDNSBridge(
         "names",
         {
@@ -28,7 +35,28 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "cluster": control_plane_cluster(document.cluster),
             "publisher_kubeconfigs": {name: one.require_output("publisher_kubeconfig") for name, one in edges.items()},
             "reader_kubeconfigs": {name: one.require_output("reader_kubeconfig") for name, one in edges.items()},
+            "records": records,
             "credentials": {name: dict(keys) for name, keys in (settings.dns_credentials or {}).items()},
         },
     )
     return {"namespace": made.namespace, "zones": made.zones}
+
+
+async def _known(settings: StackSettings) -> list[Known]:
+    """Names of other stacks' load balancers, and those of the configuration."""
+    found = [Known(host, targets, f"records.{host}") for host, targets in settings.records.items()]
+    for mesh, name in settings.references.control_planes.items():
+        endpoints, addresses = await _outputs(name, f"references.controlPlanes.{mesh}", "addresses")
+        found += of_control_plane(mesh, endpoints, addresses)
+    if settings.references.data_planes:
+        federation = configuration.document(Federation, "federation")
+    for mesh, name in settings.references.data_planes.items():
+        endpoints, addresses = await _outputs(name, f"references.dataPlanes.{mesh}", "gateway_addresses")
+        found.append(of_gateway(federation, mesh, endpoints, addresses))
+    return found
+
+
+async def _outputs(name: str, field: str, addresses: str) -> tuple[Any, Any]:
+    stack = references.stack(name, field)
+    endpoints = await references.plain_output(stack, "endpoints", field)
+    return endpoints, await references.plain_output(stack, addresses, field)

@@ -47,6 +47,10 @@ class HostedMesh(pulumi.ComponentResource):
     """The mesh's root certificate, PEM, public."""
     endpoints: pulumi.Output[dict[str, Any]]
     """All that data planes are told, by `<membership>/<revision>`: public facts."""
+    addresses: pulumi.Output[dict[str, list[str]]]
+    """Of istiod's load balancers, by the host that leads there: public."""
+    gateway_addresses: pulumi.Output[dict[str, list[str]]]
+    """Of the load balancers of the first membership's gateways, by `<namespace>/<name>`: public."""
     injection_labels: pulumi.Output[dict[str, str]]
     """Labels on a namespace whose Pods get sidecars of the first revision."""
     webhook_manifests: pulumi.Output[list[dict[str, Any]]]
@@ -106,10 +110,10 @@ class HostedMesh(pulumi.ComponentResource):
             child,
             after=crds,
         )
-        manifests = []
+        data_planes = []
         for membership, cluster in zip(mesh.memberships, clusters, strict=True):
             for position, revision in enumerate(mesh.revisions):
-                manifests += [
+                data_planes += [
                     RemoteDataPlane(
                         suffixed(suffixed(name, membership.name), revision.name),
                         {
@@ -125,13 +129,15 @@ class HostedMesh(pulumi.ComponentResource):
                         child,
                         after=[accesses[membership.name].namespace],
                         webhooks_after=[control_plane],
-                    ).webhook_manifests
+                    )
                 ]
         first = control_plane.endpoint(mesh.memberships[0], mesh.revisions[0])
         self.namespace = pulumi.Output.from_input(mesh.namespace)
         self.endpoints = control_plane.endpoints
         self.injection_labels = pulumi.Output.from_input(dict(first.injection_labels))
-        self.webhook_manifests = pulumi.Output.all(*manifests).apply(
+        self.addresses = control_plane.addresses
+        self.gateway_addresses = data_planes[0].gateway_addresses
+        self.webhook_manifests = pulumi.Output.all(*(one.webhook_manifests for one in data_planes)).apply(
             lambda lists: [one for many in lists for one in many]
         )
         self.register_outputs(
@@ -139,6 +145,8 @@ class HostedMesh(pulumi.ComponentResource):
                 "namespace": self.namespace,
                 "root_certificate": self.root_certificate,
                 "endpoints": self.endpoints,
+                "addresses": self.addresses,
+                "gateway_addresses": self.gateway_addresses,
                 "injection_labels": self.injection_labels,
                 "webhook_manifests": self.webhook_manifests,
             }

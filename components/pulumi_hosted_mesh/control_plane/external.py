@@ -59,6 +59,8 @@ class ExternalControlPlane(pulumi.ComponentResource):
 
     endpoints: pulumi.Output[dict[str, Any]]
     """All that data planes are told, by `<membership>/<revision>`: public facts."""
+    addresses: pulumi.Output[dict[str, list[str]]]
+    """Of istiod's load balancers, by the host that leads there: public. None with `exposure: external`."""
 
     def __init__(
         self,
@@ -99,8 +101,9 @@ class ExternalControlPlane(pulumi.ComponentResource):
             shared.append(core.v1.Secret(f"{name}-{secret}", metadata=metadata, string_data=files, opts=within))
 
         root_certificate = pulumi.Output.from_input(args["root_certificate"])
+        addresses: dict[str, pulumi.Output[list[str]]] = {}
         for revision in mesh.revisions:
-            IstiodRevision(
+            addresses |= IstiodRevision(
                 suffixed(name, revision.name),
                 mesh=mesh,
                 revision=revision,
@@ -108,7 +111,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
                 read_at_start=read_at_start(kubeconfigs, root_certificate),
                 inside=[namespace, *shared, *after],
                 opts=pulumi.ResourceOptions(parent=self),
-            )
+            ).addresses
         self._endpoints = {
             (membership.name, revision.name): ControlPlaneEndpoint.of(mesh, revision, membership, root_certificate)
             for membership in mesh.memberships
@@ -116,7 +119,8 @@ class ExternalControlPlane(pulumi.ComponentResource):
         }
         facts = {f"{member}/{revision}": one.as_output() for (member, revision), one in self._endpoints.items()}
         self.endpoints = pulumi.Output.from_input(facts)
-        self.register_outputs({"endpoints": self.endpoints})
+        self.addresses = pulumi.Output.from_input(addresses)
+        self.register_outputs({"endpoints": self.endpoints, "addresses": self.addresses})
 
     def endpoint(self, membership: Membership, revision: Revision) -> ControlPlaneEndpoint:
         """What a data plane is told of a revision."""

@@ -10,6 +10,7 @@ import pulumi
 from pulumi_kubernetes import core
 
 from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.charts.service_addresses import service_addresses
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
@@ -26,6 +27,9 @@ class IstiodRevision(pulumi.ComponentResource):
     inside: what has to exist in the mesh's namespace before: its Namespace and its quota first.
     read_at_start: what istiod takes only when it starts, see `read_at_start`.
     """
+
+    addresses: dict[str, pulumi.Output[list[str]]]
+    """Of its load balancers, by the host that leads there."""
 
     def __init__(
         self,
@@ -57,13 +61,15 @@ class IstiodRevision(pulumi.ComponentResource):
         )
         # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them. A revision has
         # Services of its own, so no other revision's host ever leads to an istiod that does not answer yet.
+        self.addresses = {}
         for service in manifests.exposed_services(mesh, revision):
-            core.v1.Service(
+            made = core.v1.Service(
                 f"{name}-{service.name}",
                 metadata=in_mesh(mesh.name, cluster, service.name, annotations=service.annotations),
                 spec=service.spec,
                 opts=cluster.options(self, depends_on=inside[:2]),  # the quota may have to grow for it
             )
+            self.addresses[service.host] = service_addresses(made)
         self.register_outputs({})
 
 

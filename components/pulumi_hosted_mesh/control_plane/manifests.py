@@ -152,9 +152,10 @@ def network_policy_spec(mesh: Mesh, ports: Collection[int]) -> Spec:
 
 @dataclass(frozen=True)
 class ExposedService:
-    """A Service through which data planes reach istiod: its name, annotations and spec."""
+    """A Service through which data planes reach istiod: its name, annotations and spec; and the host of its address."""
 
     name: str
+    host: str
     annotations: dict[str, str]
     spec: Spec
 
@@ -194,7 +195,7 @@ def _exposed(
     if exposure.load_balancer_class:
         spec["loadBalancerClass"] = exposure.load_balancer_class
     wait = service_wait("LoadBalancer", ready=revision.istiod.wait_until_ready)
-    return ExposedService(name, {**annotations, **wait}, spec)
+    return ExposedService(name, host, {**annotations, **wait}, spec)
 
 
 def _holds_token(volume: Spec) -> bool:

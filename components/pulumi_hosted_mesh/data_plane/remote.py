@@ -12,6 +12,7 @@ from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.data_plane import webhooks
@@ -50,6 +51,8 @@ class RemoteDataPlane(pulumi.ComponentResource):
 
     webhook_manifests: pulumi.Output[list[dict[str, Any]]]
     """What was installed, or with `unmanaged` webhooks what an integrator must install."""
+    gateway_addresses: pulumi.Output[dict[str, list[str]]]
+    """Of the gateways' load balancers, by `<namespace>/<name>`: public."""
 
     def __init__(
         self,
@@ -93,15 +96,17 @@ class RemoteDataPlane(pulumi.ComponentResource):
         for one in wanted if managed else []:
             of = served if TAG_LABEL in one["metadata"]["labels"] else name
             installed.append(self._installed(of, cluster, one, webhooks_after))
+        addresses = {}
         for gateway in settings.gateways:
-            istio_chart(
+            namespace = gateway.namespace or endpoint.namespace
+            made = istio_chart(
                 f"{served}-gateway-{gateway.name}",
                 mesh=endpoint.mesh,
                 charts=charts,
                 cluster=cluster,
                 chart="gateway",
                 release=gateway.name,
-                namespace=gateway.namespace or endpoint.namespace,
+                namespace=namespace,
                 values=gateway_values(endpoint, gateway),
                 parent=self,
                 # Injection completes a gateway's Pod, once, when it is made. A Pod made too early stays `image: auto`.
@@ -109,8 +114,12 @@ class RemoteDataPlane(pulumi.ComponentResource):
                 # An integrator's webhooks come after this component, which says what they are.
                 await_ready=managed and args.get("wait_for_gateways", True) is not False,
             )
+            addresses[f"{namespace}/{gateway.name}"] = chart_addresses(made)
         self.webhook_manifests = pulumi.Output.from_input(wanted)
-        self.register_outputs({"webhook_manifests": self.webhook_manifests})
+        self.gateway_addresses = pulumi.Output.from_input(addresses)
+        self.register_outputs(
+            {"webhook_manifests": self.webhook_manifests, "gateway_addresses": self.gateway_addresses}
+        )
 
     def _installed(
         self, name: str, cluster: DataPlaneCluster, manifest: webhooks.Manifest, after: Sequence[pulumi.Resource]

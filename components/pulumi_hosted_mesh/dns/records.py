@@ -24,12 +24,15 @@ SOURCE: Final = "the DNS bridge's records"
 Records = Mapping[str, Sequence[pulumi.Input[str]]]
 
 
-def problems(records: Records, pairs: Sequence[Pair]) -> list[Problem]:
-    """What is wrong with records before any of their targets is known. pairs: the control plane's own."""
+def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] | None = None) -> list[Problem]:
+    """What is wrong with records before any of their targets is known. pairs: the control plane's own.
+
+    fields: where each host was given, if not under `records`.
+    """
     found = []
     zones = sorted({zone for pair in pairs for zone in pair.include})
     for host, targets in records.items():
-        where = f"records.{host}"
+        where = (fields or {}).get(host, f"records.{host}")
         try:
             host_name(host)
         except RuleBrokenError as broken:
@@ -37,6 +40,7 @@ def problems(records: Records, pairs: Sequence[Pair]) -> list[Problem]:
             continue
         if not any(pair.admits(host) for pair in pairs):
             rule = f"lies in none of the control plane's zones ({', '.join(zones) or 'there are none'})"
+            rule = rule if where.endswith(host) else f"has {host}, which {rule}"
             found.append(Problem(where, rule, "Add its domain to a provider's controlPlaneZones, or correct the host"))
         if isinstance(targets, str) or not targets:
             found.append(Problem(where, "needs a list of one address or more", "Give its Service's address"))
@@ -45,13 +49,13 @@ def problems(records: Records, pairs: Sequence[Pair]) -> list[Problem]:
                 Problem(where, "has a target that must be text, or an Output of it", "Write addresses as text")
             )
         elif all(isinstance(one, str) for one in targets):
-            found += _wrong_targets(host, [str(one) for one in targets])
+            found += _wrong_targets(host, [str(one) for one in targets], where)
     return found
 
 
 def endpoints(host: str, targets: Sequence[str]) -> list[dict[str, Any]]:
     """`spec.endpoints` of a host's DNSEndpoint. Raises: InvalidInputError."""
-    if wrong := _wrong_targets(host, targets):
+    if wrong := _wrong_targets(host, targets, f"records.{host}"):
         raise InvalidInputError(wrong, SOURCE)
     by_type: dict[str, list[str]] = {}
     for one in targets:
@@ -114,8 +118,7 @@ def make(
     return [*needed, account, binding]
 
 
-def _wrong_targets(host: str, targets: Sequence[str]) -> list[Problem]:
-    where = f"records.{host}"
+def _wrong_targets(host: str, targets: Sequence[str], where: str) -> list[Problem]:
     for one in targets:
         if _type(one) == "CNAME":
             try:

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from pulumi_hosted_mesh.spec.fields import DnsLabel, MeshName, Model, PemCertificate, PemRequest, Text
+from pulumi_hosted_mesh.spec.federation import Address
+from pulumi_hosted_mesh.spec.fields import DnsLabel, HostName, MeshName, Model, PemCertificate, PemRequest, Text
 from pulumi_hosted_mesh.spec.trust import Trust
 
 
@@ -51,6 +52,12 @@ class References(Model):
     """The stacks of kind `dns-edge`, by name of the edge: for `dns`."""
     control_plane: Text | None = None
     """The stack of kind `control-plane`: for `data-plane`."""
+    control_planes: dict[MeshName, Text] = {}
+    """Stacks of kind `control-plane` or `all-in-one`, by name of the mesh: for `dns`, which publishes istiod's
+    hosts."""
+    data_planes: dict[MeshName, Text] = {}
+    """Stacks of kind `data-plane` or `all-in-one`, by name of the mesh: for `dns`, which publishes the hosts that
+    `federation` gives their east-west gateways."""
 
 
 class Token(Model):
@@ -80,5 +87,7 @@ class StackSettings(Model):
     """With `access.token: bounded`, istiod's kubeconfigs by name of the membership: for `control-plane`. A secret."""
     dns_credentials: dict[DnsLabel, dict[str, str]] | None = None
     """Credentials of DNS providers, by id of the provider and by key: for `dns`. A secret."""
+    records: dict[HostName, tuple[Address, ...]] = {}
+    """More names that `dns` publishes, beside those of its references: addresses, or one host name, by host."""
     token: Token | None = None
     """A rotation of istiod's token, for `access`; `hosted-mesh rotate` sets it."""

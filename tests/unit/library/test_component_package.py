@@ -68,7 +68,8 @@ def test_a_mesh_has_typed_fields(served: dict[str, Any]) -> None:
     revisions = component["inputProperties"]["revisions"]
     assert revisions["items"]["$ref"] == "#/types/hosted-mesh:index:RevisionArgs"
     assert set(component["properties"]) == {
-        *("namespace", "rootCertificate", "endpoints", "injectionLabels", "webhookManifests"),
+        *("namespace", "rootCertificate", "endpoints", "addresses", "gatewayAddresses", "injectionLabels"),
+        "webhookManifests",
     }
     types = served["types"]
     membership = types["hosted-mesh:index:MembershipArgs"]["properties"]

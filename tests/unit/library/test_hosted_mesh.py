@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
@@ -14,7 +15,12 @@ import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.arguments import mesh_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_kubernetes import core
+from pulumi_kubernetes.helm import v4 as helm
 
 from tests.unit.library.documents import CERTIFICATE, as_field, document
 from tests.unit.library.program import Registered, run
@@ -132,3 +138,67 @@ def test_an_output_where_the_value_is_needed_is_named_as_one(path: str) -> None:
 def test_an_endpoint_that_is_an_output_is_named_as_one() -> None:
     with pytest.raises(InvalidInputError, match="endpoint: is an Output"):
         run(lambda: print(ControlPlaneEndpoint.from_facts(pulumi.Output.from_input({}))))
+
+
+def addresses_of(changes: dict[str, Any], answers: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """What a control plane says of its load balancers. answers: what its Services are, by name in the program."""
+    told: dict[str, list[str]] = {}
+
+    def program() -> None:
+        made = hosted_mesh.ExternalControlPlane(
+            "demo",
+            {
+                "mesh": read(Mesh, document(changes)).arguments(),
+                "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("https://127.0.0.1:1")),
+                "kubeconfigs": {"default": kubeconfig("https://127.0.0.1:2")},
+                "root_certificate": CERTIFICATE,
+                "cacerts": {"ca-cert.pem": CERTIFICATE},
+            },
+        )
+        made.addresses.apply(told.update)
+
+    found = run(program, outputs=answers)
+    assert answers.keys() <= {one.name for one in found}
+    return told
+
+
+def test_istiods_hosts_come_with_their_load_balancers_addresses() -> None:
+    """Two Services where the webhooks have one of their own; none of a revision that somebody else exposes."""
+    ranges = {"sourceRanges": ["203.0.113.0/24"]}
+    changes = {
+        "revisions.0.exposure": {**ranges, "webhooks": {**ranges, "host": "hooks.demo.example.com"}},
+        "revisions.1": {"name": "canary", "host": "canary.demo.example.com", "exposure": {"kind": "external"}},
+    }
+    answers = {
+        "demo-istiod-exposed-demo": balanced({"ip": "192.0.2.8"}, {"ip": "192.0.2.7"}),
+        "demo-istiod-exposed-demo-webhooks": balanced({"hostname": "lb.example.net"}),
+    }
+    assert addresses_of(changes, answers) == {
+        "istiod.demo.example.com": ["192.0.2.7", "192.0.2.8"],
+        "hooks.demo.example.com": ["lb.example.net"],
+    }
+
+
+@pytest.mark.parametrize("answer", [{}, {"status": {"loadBalancer": {}}}])
+def test_a_load_balancer_without_an_address_has_none(answer: dict[str, Any]) -> None:
+    assert addresses_of({}, {"demo-istiod-exposed-demo": answer}) == {"istiod.demo.example.com": []}
+
+
+def test_a_chart_has_the_addresses_of_its_services() -> None:
+    told: list[str] = []
+
+    @dataclass
+    class Chart:
+        resources: Any
+
+    def program() -> None:
+        services = [core.v1.Service(name, spec={"type": "LoadBalancer"}) for name in ("one", "two")]
+        made = [*services, core.v1.ConfigMap("three")]
+        chart_addresses(cast(helm.Chart, Chart(pulumi.Output.from_input(made)))).apply(told.extend)
+
+    run(program, outputs={"one": balanced({"ip": "192.0.2.1", "hostname": "lb.example.net"}), "two": {}})
+    assert told == ["192.0.2.1"]
+
+
+def balanced(*entries: dict[str, str]) -> dict[str, Any]:
+    return {"status": {"loadBalancer": {"ingress": list(entries)}}}

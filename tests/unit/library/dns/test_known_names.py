@@ -1,0 +1,187 @@
+"""Names that the stack `dns` publishes itself: of other stacks' outputs, and of its configuration."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
+from pulumi_hosted_mesh.dns.plan import own_pairs
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.dns import DnsBridge
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read
+
+from stacks import configuration, dns, references
+from tests.unit.library.dns.documents import document, provider
+from tests.unit.library.documents import CERTIFICATE
+from tests.unit.library.program import run
+
+EAST = {"default/default": {"mesh": "east"}, "second/default": {"mesh": "east"}}
+ISTIOD, GATEWAY = "istiod.east.mesh.example.com", "eastwest.east.mesh.example.com"
+
+
+def federation(address: str = GATEWAY, **fields: Any) -> Federation:
+    peers = [
+        {"mesh": "east", "gateway": {"address": address, **fields}},
+        {"mesh": "west", "gateway": {"address": "eastwest.west.mesh.example.com"}},
+    ]
+    return read(Federation, {"name": "shops", "domain": "shops.example.com", "peers": peers})
+
+
+def published(*known: Known) -> dict[str, list[str]]:
+    bridge = read(DnsBridge, document(provider(controlPlaneZones=["mesh.example.com"])))
+    return own_records(known, own_pairs(bridge))
+
+
+def test_istiods_hosts_lead_to_their_load_balancers() -> None:
+    addresses = {ISTIOD: ["192.0.2.7", "2001:db8::7"], "hooks.east.mesh.example.com": ["lb.example.net"]}
+    assert published(*of_control_plane("east", EAST, addresses)) == {
+        ISTIOD: ["192.0.2.7", "2001:db8::7"],
+        "hooks.east.mesh.example.com": ["lb.example.net"],
+    }
+    # With `exposure: external` somebody else leads the host to istiod, and publishes it.
+    assert of_control_plane("east", EAST, {}) == []
+
+
+@pytest.mark.parametrize(("fields", "name"), [({}, "mesh-east/eastwest"), ({"namespace": "ew"}, "ew/eastwest")])
+def test_a_gateways_host_is_the_federations_and_its_address_the_data_planes(fields: Any, name: str) -> None:
+    others = {"mesh-east/ingress": ["192.0.2.1"], "other/eastwest": ["192.0.2.2"]}
+    known = of_gateway(federation(**fields), "east", EAST, {name: ["192.0.2.9"], **others})
+    assert published(known) == {GATEWAY: ["192.0.2.9"]}
+
+
+@pytest.mark.parametrize(
+    ("mesh", "endpoints", "addresses", "message"),
+    [
+        ("north", EAST, {}, r"references\.dataPlanes\.north: is no peer of federation shops"),
+        ("west", EAST, {}, r"references\.dataPlanes\.west: names a stack of mesh east"),
+        ("east", EAST, {"mesh-east/ingress": []}, "names a stack that has no gateway mesh-east/eastwest"),
+        (
+            "east",
+            EAST,
+            {"mesh-east/eastwest": []},
+            r"has no address for mesh-east/eastwest\. Run `pulumi up --refresh`",
+        ),
+    ],
+)
+def test_a_gateway_that_cannot_be_published_is_named(
+    mesh: str, endpoints: dict[str, Any], addresses: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        of_gateway(federation(), mesh, endpoints, addresses)
+
+
+def test_a_gateway_that_has_no_name_is_said_to_have_none() -> None:
+    with pytest.raises(InvalidInputError, match=r"in federation shops its gateway\.address is an IP address"):
+        of_gateway(federation("192.0.2.9"), "east", EAST, {"mesh-east/eastwest": ["192.0.2.9"]})
+
+
+@pytest.mark.parametrize(
+    ("mesh", "addresses", "message"),
+    [
+        ("west", {}, r"references\.controlPlanes\.west: names a stack of mesh east"),
+        ("east", {ISTIOD: []}, rf"references\.controlPlanes\.east: names a stack that has no address for {ISTIOD}"),
+    ],
+)
+def test_a_control_plane_that_cannot_be_published_is_named(mesh: str, addresses: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        of_control_plane(mesh, EAST, addresses)
+
+
+def test_what_cannot_be_published_is_said_with_the_field_that_it_comes_from() -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        published(
+            Known("istiod.east.example.org", ("192.0.2.7",), "references.controlPlanes.east"),
+            Known("a.mesh.example.com", ("192.0.2.256",), "records.a.mesh.example.com"),
+            Known("b.mesh.example.com", ("192.0.2.1",), "records.b.mesh.example.com"),
+            Known("b.mesh.example.com", ("192.0.2.1",), "references.dataPlanes.east"),
+        )
+    assert str(caught.value).splitlines() == [
+        "the stack's configuration cannot be used:",
+        "  references.dataPlanes.east: has b.mesh.example.com, which records.b.mesh.example.com has too. "
+        "Leave it out of one of them, or give one another name.",
+        "  references.controlPlanes.east: has istiod.east.example.org, which lies in none of the control plane's zones "
+        "(mesh.example.com). Add its domain to a provider's controlPlaneZones, or correct the host.",
+        "  records.a.mesh.example.com: has the target '192.0.2.256', which is neither an address nor a host name. "
+        "Give the address that its Service got.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ({"a.mesh.example.com": ["192.0.2.256"]}, r"records\.a\.mesh\.example\.com\[0\]: .* a mistyped IP address"),
+        ({"*.mesh.example.com": ["192.0.2.1"]}, "must be a DNS name"),
+        ({"a.mesh.example.com": "192.0.2.1"}, "must be a list"),
+    ],
+)
+def test_a_record_of_the_configuration_that_cannot_be_used_is_named(records: Any, message: str) -> None:
+    values = {"stack": "dns", "records": json.dumps(records)}
+    pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
+    with pytest.raises(InvalidInputError, match=message):
+        configuration.settings()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Another stack, as a reference to it answers."""
+
+    values: dict[str, Any]
+
+    async def get_output_details(self, name: str) -> pulumi.StackReferenceOutputDetails:
+        return pulumi.StackReferenceOutputDetails(value=self.values.get(name))
+
+    def require_output(self, name: str) -> pulumi.Output[Any]:
+        return pulumi.Output.secret(self.values[name])
+
+
+def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = base64.b64encode(CERTIFICATE.encode()).decode()
+    (tmp_path / "config").write_text(
+        json.dumps(
+            {
+                "current-context": "it",
+                "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+                "clusters": [
+                    {"name": "it", "cluster": {"server": "https://it:1", "certificate-authority-data": authority}}
+                ],
+                "users": [{"name": "it", "user": {"token": "t0k3n"}}],
+            }
+        )
+    )
+    others = {
+        "edge": {"publisher_kubeconfig": "{}", "reader_kubeconfig": "{}"},
+        "east": {"endpoints": EAST, "addresses": {ISTIOD: ["192.0.2.7"]}},
+        "gateways": {"endpoints": EAST, "gateway_addresses": {"mesh-east/eastwest": ["192.0.2.9"]}},
+    }
+    bridge = document(provider(controlPlaneZones=["mesh.example.com"], authentication="none"), edges=("north",))
+    values = {
+        "stack": "dns",
+        "dns": json.dumps({"cluster": {"kubeconfig": str(tmp_path / "config"), "identity": "it"}, "bridge": bridge}),
+        "references": json.dumps(
+            {"edges": {"north": "edge"}, "controlPlanes": {"east": "east"}, "dataPlanes": {"east": "gateways"}}
+        ),
+        "federation": federation().model_dump_json(by_alias=True, exclude_unset=True),
+        "records": json.dumps({"status.mesh.example.com": ["lb.example.net"]}),
+    }
+    monkeypatch.setattr(references, "stack", lambda name, _field: Outputs(others[name]))
+
+    async def program() -> None:
+        pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
+        await dns.build(configuration.settings())
+
+    written = [one.inputs["spec"]["endpoints"] for one in run(program) if one.type.endswith(":DNSEndpoint")]
+    assert {one["dnsName"]: (one["recordType"], one["targets"]) for (one,) in written} == {
+        ISTIOD: ("A", ["192.0.2.7"]),
+        GATEWAY: ("A", ["192.0.2.9"]),
+        "status.mesh.example.com": ("CNAME", ["lb.example.net"]),
+    }
+    del others["east"]["addresses"]
+    with pytest.raises(InvalidInputError, match=r"controlPlanes\.east: names a stack that has no public output"):
+        run(program)
