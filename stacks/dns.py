@@ -35,7 +35,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "cluster": control_plane_cluster(document.cluster),
             "publisher_kubeconfigs": {name: one.require_output("publisher_kubeconfig") for name, one in edges.items()},
             "reader_kubeconfigs": {name: one.require_output("reader_kubeconfig") for name, one in edges.items()},
-            "records": records,
+            "records": {host: [*targets] for host, targets in records.items()},
             "credentials": {name: dict(keys) for name, keys in (settings.dns_credentials or {}).items()},
         },
     )

@@ -814,7 +814,7 @@ class DnsBridgeArgs(TypedDict):
     """How long one that is gone is waited for before another takes over."""
     nameservers: NotRequired[list[str]]
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
-    cluster's own. They must know the names of the edges' API servers too."""
+    cluster's own."""
     images: NotRequired[ImagesArgs]
     """What runs."""
     wait_until_ready: NotRequired[bool]

@@ -29,10 +29,11 @@ HERE = Path(__file__).parent / "dns"
 EXAMPLE = CHECKOUT / "examples/dns_bridge"
 COREDNS, KNOT = "10.96.0.53", "10.96.0.54"
 ISTIOD, ISTIOD_ADDRESS = "istiod.centre.mesh.test", "192.0.2.71"
-"""What the program itself publishes."""
+EASTWEST, EASTWEST_ADDRESS = "eastwest.centre.shop.test", "192.0.2.73"
+"""What the program itself publishes, by one provider and by the other."""
 TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
 NAMESPACE = "hosted-mesh-dns"
-ONE, TWO = "data-plane", "data-plane-2"
+CENTRE, ONE, TWO = "control-plane", "data-plane", "data-plane-2"
 DOCUMENT: dict[str, Any] = {
     "intervalSeconds": 5,
     "leaseSeconds": 6,
@@ -51,6 +52,7 @@ DOCUMENT: dict[str, Any] = {
             "id": "outer",
             "type": "rfc2136",
             "zones": [{"name": "{edge}.shop.test"}],
+            "controlPlaneZones": ["centre.shop.test"],
             "rfc2136": {"host": KNOT, "serverZones": ["shop.test"], "tsigKeyName": "hosted-mesh"},
             "ttl": 5,
         },
@@ -90,9 +92,9 @@ class Names:
         done = self.edges[edge].kubectl("delete", *what)
         assert done.code == 0, done.text
 
-    def conditions(self, edge: str, name: str) -> dict[str, tuple[str, str]]:
-        """Status and reason by type, of the DNSEndpoint that has a name."""
-        items = self.edges[edge].get("dnsendpoints", "-A")["items"]
+    def conditions(self, cluster: str, name: str) -> dict[str, tuple[str, str]]:
+        """Status and reason by type, of the DNSEndpoint that has a name. cluster: an edge, or `CENTRE`."""
+        items = (self.centre if cluster == CENTRE else self.edges[cluster]).get("dnsendpoints", "-A")["items"]
         found = [one for one in items if any(each["dnsName"] == name for each in one["spec"]["endpoints"])]
         conditions = found[0].get("status", {}).get("conditions", []) if found else []
         return {one["type"]: (one["status"], one["reason"]) for one in conditions}
@@ -214,6 +216,7 @@ def deploy(
     (program / "dns.yaml").write_text(yaml.safe_dump({**document, "edges": edges}))
     settings: dict[str, Any] = {"records": {ISTIOD: [ISTIOD_ADDRESS]}}
     if any(one["id"] == "outer" for one in document["providers"]):
+        settings["records"][EASTWEST] = [EASTWEST_ADDRESS]
         settings |= {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
     project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
     project.stack("names", settings).up()

@@ -17,6 +17,9 @@ from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from tests.live.dns_names import (
+    CENTRE,
+    EASTWEST,
+    EASTWEST_ADDRESS,
     ISTIOD,
     ISTIOD_ADDRESS,
     KNOT,
@@ -157,15 +160,58 @@ def test_what_the_program_knows_is_answered_and_no_edge_can_change_it(names: Nam
     assert [one for one in refused if may(*one)] == []
 
     # As the program changes it, and takes it away.
-    moved = {"spec": {"endpoints": [record(ISTIOD, "192.0.2.72")]}}
-    done = names.centre.kubectl(
-        "patch", "dnsendpoint", ISTIOD, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(moved)
-    )
-    assert done.code == 0, done.text
+    write_own(names, ISTIOD, record(ISTIOD, "192.0.2.72"))
     names.await_answer(ISTIOD, "192.0.2.72")
     done = names.centre.kubectl("delete", "dnsendpoint", ISTIOD, "-n", NAMESPACE)
     assert done.code == 0, done.text
     names.await_answer(ISTIOD)
+
+
+def test_what_the_program_knows_says_whether_it_is_published(names: Names) -> None:
+    """By both providers; one publisher keeps the conditions of all."""
+    accepted = ("True", "Accepted")
+
+    def says(name: str, accepted: tuple[str, str], ready: tuple[str, str]) -> None:
+        wanted = {"Accepted": accepted, "Ready": ready}
+        eventually(lambda: names.conditions(CENTRE, name) == wanted, f"{name} says {ready}")
+
+    names.await_answer(EASTWEST, EASTWEST_ADDRESS, server=KNOT)
+    says(EASTWEST, accepted, ("True", "Programmed"))
+    own, elsewhere, invalid = "own.centre.mesh.test", f"own.{ONE}.mesh.test", "no name.centre.mesh.test"
+    write_own(names, EASTWEST, record(EASTWEST, EASTWEST_ADDRESS), record(own, "192.0.2.74"))
+    names.await_answer(own, "192.0.2.74")
+    says(own, accepted, ("True", "Programmed"))
+    for name, reason in ((elsewhere, "Filtered"), (invalid, "Invalid")):
+        write_own(names, EASTWEST, record(name, "192.0.2.75"))
+        says(name, ("False", reason), ("False", reason))
+    assert names.ask(elsewhere) == []
+    names.await_answer(own)
+
+    publisher = "dns-publisher-control-plane-outer"
+    set_key(names, base64.b64encode(b"not the key that the server knows").decode())
+    names.restart(publisher)
+    write_own(names, EASTWEST, record(EASTWEST, "192.0.2.76"))
+    says(EASTWEST, accepted, ("False", "Failed"))
+    # The one that keeps the conditions is lost, and the one that stood by goes on.
+    names.kill_holder("dns-publisher-control-plane-inner")
+    set_key(names, TSIG)
+    names.restart(publisher)
+    names.await_answer(EASTWEST, "192.0.2.76", server=KNOT)
+    says(EASTWEST, accepted, ("True", "Programmed"))
+
+
+def write_own(names: Names, host: str, *records: dict[str, Any]) -> None:
+    """The records of one of the program's own objects."""
+    changed = json.dumps({"spec": {"endpoints": records}})
+    done = names.centre.kubectl("patch", "dnsendpoint", host, "-n", NAMESPACE, "--type=merge", "-p", changed)
+    assert done.code == 0, done.text
+
+
+def set_key(names: Names, secret: str) -> None:
+    """Gives the publishers of the second server another key, once they start."""
+    data = json.dumps({"data": {"tsig-secret": base64.b64encode(secret.encode()).decode()}})
+    done = names.centre.kubectl("patch", "secret", "dns-provider-outer", "-n", NAMESPACE, "-p", data)
+    assert done.code == 0, done.text
 
 
 def test_a_shared_name_is_answered_by_both_and_each_takes_its_own(names: Names) -> None:
@@ -264,9 +310,7 @@ def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -
     publisher, name = f"dns-publisher-{ONE}-outer", f"refused.{ONE}.shop.test"
 
     def key(secret: str) -> None:
-        data = json.dumps({"data": {"tsig-secret": base64.b64encode(secret.encode()).decode()}})
-        done = names.centre.kubectl("patch", "secret", "dns-provider-outer", "-n", NAMESPACE, "-p", data)
-        assert done.code == 0, done.text
+        set_key(names, secret)
         names.restart(publisher)
 
     kept = f"settled.{ONE}.shop.test"

@@ -134,7 +134,12 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         }
         own_accounts = [f"dns-provider-{provider}" for provider in accounts]
         publishes_own: list[pulumi.Resource] = []
+        conditions: list[pulumi.Resource] = []
         if own_ones:
+            told = manifests.conditions_config(bridge, own_ones)
+            named = metadata(manifests.RECORDS_ACCOUNT)
+            # For one of several publishers, which keeps the conditions of all of the program's records.
+            conditions = [core.v1.ConfigMap(f"{name}-records", metadata=named, data=told, opts=within)]
             of_pods = [f"dns-provider-{one.provider.id}" for one in own_ones if one.provider.id in accounts]
             publishes_own = records.make(
                 name,
@@ -176,7 +181,9 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             read += [secrets[pair.provider.id]] if pair.provider.id in secrets else []
             account_of = manifests.RECORDS_ACCOUNT if pair.own else manifests.ACCOUNT
             account_of = f"dns-provider-{pair.provider.id}" if pair.provider.id in accounts else account_of
-            pod = manifests.publisher_pod(bridge, pair, keys, account_of)
+            kept = conditions if pair in own_ones[:1] else []
+            read += kept
+            pod = manifests.publisher_pod(bridge, pair, keys, account_of, keeps_conditions=bool(kept))
             after = publishes_own if pair.own else []
             after = [*after, accounts[pair.provider.id]] if pair.provider.id in accounts else after
             run(f"publisher-{pair.name}", pod, own, read, after)

@@ -33,7 +33,8 @@ CONFIG: Final = "config.json"
 ACCOUNT: Final = "dns-bridge"
 """Of Pods whose provider asks for no identity of their own; also the Role by which all renew their Leases."""
 RECORDS_ACCOUNT: Final = "dns-records"
-"""Of Pods that publish the program's own records; also the Role by which they read these."""
+"""Of Pods that publish the program's own records; also the Role by which they read these and set their status, and the
+ConfigMap by which one of them knows whether they are published."""
 IN_CLUSTER_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 ACCOUNT_FOLDER: Final = "/var/run/secrets/hosted-mesh/account"
 LEASE_VERBS: Final = ("get", "update")
@@ -73,15 +74,6 @@ def reader_name(edge: str) -> str:
 
 def writer_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
     """`data` of the ConfigMap with what the writer of one edge is told. pairs: the edge's."""
-    zones = [
-        {
-            "provider": p.provider.id,
-            "include": [*p.include],
-            "exclude": [*p.exclude],
-            "lease": publisher_name(p),
-        }
-        for p in pairs
-    ]
     config = {
         "lease": {
             "name": reader_name(pairs[0].edge.name),
@@ -91,13 +83,36 @@ def writer_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
         "kubeconfig": f"{EDGE_FOLDER}/{KUBECONFIG}",
         "namespace": DNS_NAMESPACE,
         "port": WRITER_PORT,
-        "zones": zones,
+        **_conditions(bridge, pairs),
     }
     return {CONFIG: json.dumps(config, sort_keys=True)}
 
 
-def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], account: str) -> Spec:
-    """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials. account: ServiceAccount."""
+def conditions_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
+    """`data` of the ConfigMap by which the program's own records get conditions. pairs: the control plane's own."""
+    return {CONFIG: json.dumps(_conditions(bridge, pairs), sort_keys=True)}
+
+
+def _conditions(bridge: DnsBridge, pairs: Sequence[Pair]) -> Spec:
+    zones = [
+        {
+            "provider": p.provider.id,
+            "include": [*p.include],
+            "exclude": [*p.exclude],
+            "lease": publisher_name(p),
+        }
+        for p in pairs
+    ]
+    return {"zones": zones, "nameservers": list(bridge.nameservers)}
+
+
+def publisher_pod(
+    bridge: DnsBridge, pair: Pair, keys: Collection[str], account: str, *, keeps_conditions: bool = False
+) -> Spec:
+    """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials. account: ServiceAccount.
+
+    keeps_conditions: its gate also keeps those of the program's own records.
+    """
     secret = credentials_secret(pair.provider.id)
     plans = _external_dns(bridge, "external-dns", publisher_arguments(bridge, pair), METRICS_PORT)
     at = {"name": "account", "mountPath": IN_CLUSTER_FOLDER} if pair.own else {"name": "edge", "mountPath": EDGE_FOLDER}
@@ -112,7 +127,12 @@ def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], account:
         *("edge_writer.gate", f"--lease={publisher_name(pair)}", f"--seconds={bridge.lease_seconds}"),
         *(f"--account={ACCOUNT_FOLDER}", f"--port={GATE_PORT}", f"--upstream={PROVIDER_PORT}"),
     ]
-    return _pod(publisher_name(pair), [plans, writes, _program(bridge, "gate", gate)], volumes, account)
+    gate += [f"--conditions={CONFIG_FOLDER}/{CONFIG}"] if keeps_conditions else []
+    program = _program(bridge, "gate", gate)
+    if keeps_conditions:
+        program["volumeMounts"].append({"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
+        volumes.append({"name": "config", "configMap": {"name": RECORDS_ACCOUNT}})
+    return _pod(publisher_name(pair), [plans, writes, program], volumes, account)
 
 
 def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
@@ -128,10 +148,7 @@ def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
         _secret_volume("edge", kubeconfig_secret(edge.name, "reader")),
         {"name": "config", "configMap": {"name": f"dns-edge-{edge.name}-writer"}},
     ]
-    pod = _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT)
-    if bridge.nameservers:
-        pod |= {"dnsPolicy": "None", "dnsConfig": {"nameservers": list(bridge.nameservers)}}
-    return pod
+    return _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT)
 
 
 def deployment(bridge: DnsBridge, name: str, pod: Spec, labels: dict[str, str], annotations: dict[str, Any]) -> Spec:

@@ -334,7 +334,7 @@ class DnsBridge(Model):
     """How long one that is gone is waited for before another takes over."""
     nameservers: tuple[NameServer, ...] = ()
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
-    cluster's own. They must know the names of the edges' API servers too."""
+    cluster's own."""
     images: Images = Images()
     """What runs."""
     wait_until_ready: Switch = True

@@ -1,4 +1,4 @@
-"""DNSEndpoints of one edge, and Leases of the cluster that this runs in, over plain HTTPS."""
+"""DNSEndpoints of one edge or of the Pod's namespace, and Leases of that namespace, over plain HTTPS."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ class ApiError(OSError):
 class Api:
     """An API server. Who one is, is read anew for each request: a rotated token is used at once."""
 
+    timeout = TIMEOUT_SECONDS
+
     def call(self, method: str, path: str, body: Object | None = None) -> Any:
         """What it answers. Raises OSError: ApiError if it answered with an error."""
-        connection, headers = self._connection(TIMEOUT_SECONDS)
+        connection, headers = self._connection(self.timeout)
         try:
             text = None if body is None else json.dumps(body)
             connection.request(method, path, text, headers | {"Content-Type": "application/json"})
@@ -51,11 +53,29 @@ class Api:
         raise NotImplementedError
 
 
-class OwnApi(Api):
+class InClusterApi(Api):
     """That of the cluster that this Pod runs in. account: where the ServiceAccount's token is mounted."""
 
     def __init__(self, account: Path) -> None:
         self._account = account
+
+    def namespace(self) -> str:
+        """The Pod's."""
+        return (self._account / "namespace").read_text(encoding="utf-8")
+
+    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
+        host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
+        tls = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
+        token = (self._account / "token").read_text(encoding="utf-8").strip()
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=tls), {
+            "Authorization": f"Bearer {token}"
+        }
+
+
+class OwnApi(InClusterApi):
+    """Its Leases."""
+
+    timeout = OWN_TIMEOUT_SECONDS
 
     def lease(self, name: str) -> Object:
         found: Object = self.call("GET", self._path(name))
@@ -66,30 +86,22 @@ class OwnApi(Api):
         self.call("PUT", self._path(lease["metadata"]["name"]), lease)
 
     def _path(self, lease: str) -> str:
-        namespace = (self._account / "namespace").read_text(encoding="utf-8")
-        return f"{LEASES}/namespaces/{namespace}/leases/{lease}"
-
-    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
-        host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
-        tls = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
-        token = (self._account / "token").read_text(encoding="utf-8").strip()
-        return http.client.HTTPSConnection(host, port, timeout=min(timeout, OWN_TIMEOUT_SECONDS), context=tls), {
-            "Authorization": f"Bearer {token}"
-        }
+        return f"{LEASES}/namespaces/{self.namespace()}/leases/{lease}"
 
 
-class EdgeApi(Api):
-    """That of a kubeconfig with a token."""
+class EndpointsApi(Api):
+    """Its DNSEndpoints, as far as the account may see them."""
 
-    def __init__(self, kubeconfig: Path) -> None:
-        self._kubeconfig = kubeconfig
+    def _within(self) -> str:
+        """The one namespace whose DNSEndpoints there are; empty for all."""
+        return ""
 
     def list(self, namespace: str = "", selector: str = "") -> tuple[list[Object], str]:
         """DNSEndpoints and the version of the list, page by page. Raises OSError: never half of a list."""
         found: list[Object] = []
         query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         while True:
-            page = self.call("GET", f"{path_of(namespace)}?{urlencode(query)}")
+            page = self.call("GET", f"{path_of(namespace or self._within())}?{urlencode(query)}")
             found += page["items"]
             if not (more := page["metadata"].get("continue")):
                 return found, page["metadata"]["resourceVersion"]
@@ -100,7 +112,7 @@ class EdgeApi(Api):
         query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
         connection, headers = self._connection(timeout=seconds + TIMEOUT_SECONDS)
         try:
-            path = f"{path_of('')}?{urlencode(query)}"
+            path = f"{path_of(self._within())}?{urlencode(query)}"
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             if answer.status != http.client.OK:
@@ -129,6 +141,20 @@ class EdgeApi(Api):
         except ApiError as error:
             if error.status != http.client.NOT_FOUND:
                 raise
+
+
+class OwnEndpointsApi(InClusterApi, EndpointsApi):
+    """Those of the Pod's namespace, which the program wrote."""
+
+    def _within(self) -> str:
+        return self.namespace()
+
+
+class EdgeApi(EndpointsApi):
+    """Those of the cluster of a kubeconfig with a token."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._kubeconfig = kubeconfig
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
         content = json.loads(self._kubeconfig.read_text(encoding="utf-8"))

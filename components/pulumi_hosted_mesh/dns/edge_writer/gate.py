@@ -3,6 +3,8 @@
 The second is a webhook provider with the provider's credential; every request to it passes here. A replica that does
 not hold the Lease gets no answer to the first question of a round, so it plans nothing and writes nothing. A large
 change goes on in pieces, so that a Lease that is lost ends it soon.
+
+With `--conditions` it also keeps the conditions of the DNSEndpoints of its namespace: those that the program wrote.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from .api import OwnApi
+from .api import OwnApi, OwnEndpointsApi
 from .lease import Lease
+from .status import StatusKeeper
 from .webhook import MEDIA_TYPE
 
 Changes = dict[str, list[dict[str, Any]]]
@@ -146,6 +149,18 @@ def serve(gate: Gate, port: int) -> None:
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
+def start(run: Callable[[], None]) -> None:
+    """Runs it beside all else. The process ends with it: else the Pod would look well and do half of its work."""
+
+    def work() -> None:
+        try:
+            run()
+        finally:
+            os._exit(1)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
 def end_with(lease: Lease, writing: threading.Lock) -> None:
     """At the Pod's end gives the Lease back, once nothing is being written any more."""
 
@@ -171,17 +186,15 @@ def main() -> None:
     parser.add_argument("--account", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upstream", type=int, required=True)
+    parser.add_argument("--conditions", type=Path, help="a JSON file with `zones` and `nameservers`")
     given = parser.parse_args()
-    lease = Lease(OwnApi(given.account), given.lease, socket.gethostname(), given.seconds)
+    own = OwnApi(given.account)
+    lease = Lease(own, given.lease, socket.gethostname(), given.seconds)
     gate = Gate(lease, given.upstream)
-
-    def work() -> None:
-        try:
-            serve(gate, given.port)
-        finally:
-            os._exit(1)
-
-    threading.Thread(target=work, daemon=True).start()
+    start(lambda: serve(gate, given.port))
+    if given.conditions:
+        config = json.loads(given.conditions.read_text(encoding="utf-8"))
+        start(StatusKeeper.of(config, OwnEndpointsApi(given.account), own, lease).run)
     end_with(lease, gate.writing)
 
 

@@ -1,15 +1,19 @@
-"""Keeps the conditions of all DNSEndpoints of an edge: a list, then a watch, then a list again when that breaks."""
+"""Keeps the conditions of DNSEndpoints: a list, then a watch, then a list again when that breaks.
+
+Of all of an edge, or of those that the program itself wrote beside this Pod.
+"""
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from .api import ApiError, EdgeApi, Object, OwnApi
+from .api import ApiError, EndpointsApi, Object, OwnApi
 from .conditions import Zones, judge, status
 from .lease import NOTE_ANNOTATION, Lease
+from .resolver import Resolver
 
 PENDING_SECONDS, SETTLED_SECONDS = 5, 300
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -37,12 +41,21 @@ class Refusals:
 
 
 class StatusKeeper:
-    """zones: of the edge, by provider. lease: who holds it writes."""
+    """zones: of the edge, by provider. lease: who holds it writes. resolver: who knows what is answered."""
 
-    def __init__(self, api: EdgeApi, zones: list[Zones], lease: Lease, refusals: Refusals) -> None:
+    def __init__(
+        self, api: EndpointsApi, zones: list[Zones], lease: Lease, refusals: Refusals, resolver: Resolver
+    ) -> None:
         self._api, self._zones, self._lease, self._refusals = api, zones, lease, refusals
+        self._resolver = resolver
         self._pending: dict[str, Object] = {}
         self._refused: Mapping[str, str] = {}
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], api: EndpointsApi, own: OwnApi, lease: Lease) -> StatusKeeper:
+        """config: `zones` and `nameservers`."""
+        zones = [Zones(**one) for one in config["zones"]]
+        return cls(api, zones, lease, Refusals(own, zones), Resolver(config["nameservers"]))
 
     def run(self) -> None:
         """Never returns. An edge out of reach is waited for, less often as time goes by."""
@@ -84,7 +97,7 @@ class StatusKeeper:
         return version if self._lease.held() else ""
 
     def _keep(self, item: Object) -> None:
-        verdict = judge(item, self._zones, addresses, self._refused)
+        verdict = judge(item, self._zones, self._resolver.addresses, self._refused)
         if not verdict.settled:
             self._pending[item["metadata"]["uid"]] = item
         else:
@@ -97,11 +110,3 @@ class StatusKeeper:
                 # Changed or gone meanwhile: its event comes in the watch.
                 if error.status not in (404, CONFLICT):
                     raise
-
-
-def addresses(name: str) -> set[str]:
-    """The addresses of a name, as this Pod's resolver knows them."""
-    try:
-        return {str(found[4][0]) for found in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
-    except (OSError, UnicodeError):
-        return set()

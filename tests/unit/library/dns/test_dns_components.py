@@ -218,6 +218,36 @@ def test_own_records_are_published_with_rights_of_one_namespace_and_no_edges_kub
     assert of == {"dns-records": {"dns-records"}, "dns-bridge": {"dns-bridge", "dns-records"}}
 
 
+def test_one_of_several_publishers_keeps_the_conditions_of_own_records() -> None:
+    zone = {"controlPlaneZones": ["mesh.example.com"]}
+    providers = provider(**zone), provider(RFC2136, **zone)
+    found = registered(document(*providers, nameservers=["192.0.2.53"]), records={"a.mesh.example.com": ["192.0.2.7"]})
+    gates = {
+        one.inputs["metadata"]["name"]: next(each for each in pod(one)["containers"] if each["name"] == "gate")
+        for one in found
+        if one.type.endswith(":Deployment") and "publisher" in one.inputs["metadata"]["name"]
+    }
+    keeping = [name for name, gate in gates.items() if any("--conditions" in one for one in gate["command"])]
+    assert keeping == ["dns-publisher-control-plane-inner"]
+    gate = gates[keeping[0]]
+    (path,) = (one.partition("=")[2] for one in gate["command"] if one.startswith("--conditions"))
+    (folder,) = (one["mountPath"] for one in gate["volumeMounts"] if one["name"] == "config")
+    # All providers' refusals and zones are known there, not its own alone.
+    told = [
+        one
+        for one in found
+        if one.type.endswith(":ConfigMap") and path.removeprefix(f"{folder}/") in one.inputs["data"]
+    ]
+    (config,) = (one.inputs for one in told if one.inputs["metadata"]["name"] == "dns-records")
+    read = json.loads(config["data"]["config.json"])
+    assert read["nameservers"] == ["192.0.2.53"]
+    assert [(one["provider"], one["lease"], one["include"]) for one in read["zones"]] == [
+        ("inner", "dns-publisher-control-plane-inner", ["mesh.example.com"]),
+        ("outer", "dns-publisher-control-plane-outer", ["mesh.example.com"]),
+    ]
+    assert not [one for one in found if one.type.endswith(":Deployment") and "dnsPolicy" in pod(one)]
+
+
 def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account() -> None:
     there = [one for one in registered() if "control-plane" in one.provider]
     assert not [one for one in there if "CustomResource" in one.type or "dns-records" in json.dumps(one.inputs)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import EdgeApi
+from pulumi_hosted_mesh.dns.edge_writer.api import EndpointsApi, OwnEndpointsApi
 from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
+from pulumi_hosted_mesh.dns.edge_writer.resolver import Resolver
 from pulumi_hosted_mesh.dns.edge_writer.status import Refusals, StatusKeeper
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
@@ -139,6 +141,15 @@ class Refused:
         return self.by
 
 
+class Answers:
+    """A resolver."""
+
+    found: ClassVar[set[str]] = set()
+
+    def addresses(self, name: str) -> set[str]:
+        return self.found
+
+
 class Watched:
     """An API server with one watch, which tells of an object and then would say nothing for minutes."""
 
@@ -157,11 +168,12 @@ class Watched:
         self.item = item
 
 
-def test_what_is_waited_for_is_looked_at_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     api = Watched(stored(record("web.north.example.com", "192.0.2.1")))
-    lease, refusals = Held(), Refused()
-    keeper = StatusKeeper(cast(EdgeApi, api), ZONES, cast(Lease, lease), cast(Refusals, refusals))
-    monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: set())
+    lease, refusals, known = Held(), Refused(), Answers()
+    keeper = StatusKeeper(
+        cast(EndpointsApi, api), ZONES, cast(Lease, lease), cast(Refusals, refusals), cast(Resolver, known)
+    )
     version = keeper._follow("1")
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Pending"]
     refusals.by = {"inner": "it does not take changes"}
@@ -173,10 +185,31 @@ def test_what_is_waited_for_is_looked_at_again_soon(monkeypatch: pytest.MonkeyPa
     keeper._follow(version)
     assert api.item is written  # what was written comes back as an event, and says the same
     api.echoes = False
-    monkeypatch.setattr("pulumi_hosted_mesh.dns.edge_writer.status.addresses", lambda _: {"192.0.2.1"})
+    known.found = {"192.0.2.1"}
     keeper._follow(version)
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
     keeper._follow(version)
     assert api.asked == [300, 5, 5, 5, 300]
     lease.is_held = False
     assert keeper._follow(version) == ""
+
+
+def test_own_records_are_those_of_the_pods_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account with rights in one namespace may list nothing else."""
+    (tmp_path / "namespace").write_text("hosted-mesh-dns")
+    asked = []
+
+    def call(_: Any, method: str, path: str, body: Any = None) -> Any:
+        asked.append((method, path, body))
+        return {"items": [], "metadata": {"resourceVersion": "7"}}
+
+    monkeypatch.setattr(OwnEndpointsApi, "call", call)
+    api = OwnEndpointsApi(tmp_path)
+    assert api.list() == ([], "7")
+    item = stored(record("a.mesh.example.com", "192.0.2.1"))
+    api.replace_status(item)
+    within = "/apis/externaldns.k8s.io/v1alpha1/namespaces"
+    assert [path for _, path, _ in asked] == [
+        f"{within}/hosted-mesh-dns/dnsendpoints?limit=500",
+        f"{within}/dns/dnsendpoints/{item['metadata']['name']}/status",
+    ]
