@@ -30,7 +30,7 @@ nightly: ## Judge the policies by a million made-up programs (hours); prints its
 lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
-bench: ## Measure all (ARGS=mesh, policies, clusters or federation for one of them)
+bench: ## Measure all (ARGS=mesh, policies, clusters, federation or dns for one of them)
 	@$(PYTHON) -m bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used

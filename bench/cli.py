@@ -24,6 +24,7 @@ class Bench(StrEnum):
     POLICIES = "policies"
     CLUSTERS = "clusters"
     FEDERATION = "federation"
+    DNS = "dns"
 
 
 @app.command()
@@ -32,6 +33,15 @@ def bench(
     write: Annotated[
         bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
     ] = False,
+    changes: Annotated[int, typer.Option(min=1, help="Of `dns`: changes at each number of edges.")] = 200,
+    edges: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1, max=23, help="Of `dns`: a number of edges; may be repeated. Default: 1, 2.", show_default=False
+        ),
+    ] = None,
+    records: Annotated[int, typer.Option(min=1, help="Of `dns`: records at once.")] = 10_000,
+    rest: Annotated[float, typer.Option(min=1, help="Of `dns`: seconds at rest.")] = 300.0,
     state: State = None,
 ) -> None:
     """Measure, each on a sandbox of its own that is removed again.
@@ -44,10 +54,15 @@ def bench(
     `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; and what
     its istiod then sends to a proxy. Some ten minutes.
 
+    `dns`: from a Gateway's change to the DNS server's answer, by the DNS bridge and by an external-dns inside the same
+    edge; many records at once; requests to the edge's API server at rest. Some two hours; ten minutes with
+    `--changes 10 --edges 1 --records 200 --rest 60`.
+
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
     it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
     """
     from bench import clusters, federation, proxies, report
+    from bench.names import run as names
     from bench.policies import run as policies
 
     if what in (Bench.ALL, Bench.MESH):
@@ -57,6 +72,8 @@ def bench(
     if what in (Bench.ALL, Bench.FEDERATION):
         federation.run(Console())
         proxies.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.DNS):
+        names.run(state_dir(state), Progress(), Console(), names.Size(changes, edges or (1, 2), records, rest))
     if what in (Bench.ALL, Bench.POLICIES):
         policies.run(state_dir(state), Progress(), Console(), write=write)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ class Samples:
     @property
     def most(self) -> float:
         return max(self.values)
+
+    def quantile(self, share: float) -> float:
+        """The least value that so large a share of all does not exceed; the median lies between two of them."""
+        if share == 0.5:
+            return self.median
+        ordered = sorted(self.values)
+        return ordered[math.ceil(share * len(ordered)) - 1]
 
     def figures(self, unit: str) -> list[str]:
         """Median, least and most, as tables show them."""

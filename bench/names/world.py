@@ -1,0 +1,241 @@
+"""A sandbox whose edges' names are published in two ways: by the bridge, and by an external-dns inside each edge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from sandbox import clusters, toolchain
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Topology
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+from sandbox.proof.scene import get_text
+from sandbox.toolchain.catalogue import NAMES
+from tests.engine.library.engine import Api
+from tests.live.dns_names import COREDNS, NAMESPACE, Names, deploy, gateway, service
+
+HERE: Final = Path(__file__).parent
+SERVERS: Final = HERE / "servers.yaml"
+IMAGE: Final = "registry.k8s.io/external-dns/external-dns:v0.21.0"
+BRIDGE_PORT, INSIDE_PORT = 53, 1053
+BRIDGE_PREFIX, INSIDE_PREFIX = "/skydns/", "/inside/"
+ZONE: Final = "mesh.test"
+INTERVAL_SECONDS = 60
+APP: Final = "ingress"
+ASIDE: Final = "inside"
+"""Namespace of the external-dns inside an edge, and its names there."""
+LIMIT_SECONDS = 900.0
+DOCUMENT: Final[dict[str, Any]] = {
+    "intervalSeconds": INTERVAL_SECONDS,
+    "nameservers": [COREDNS],
+    "providers": [
+        {
+            "id": "inner",
+            "type": "coredns",
+            "authentication": "none",
+            "zones": [{"name": f"{{edge}}.{ZONE}"}],
+            "controlPlaneZones": [f"centre.{ZONE}"],
+            "coredns": {"endpoints": [f"http://{COREDNS}:2379"]},
+            "ttl": 5,
+        }
+    ],
+}
+
+
+def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
+    """One external-dns in the edge's own cluster, as its users would run it. etcd: its address from there.
+
+    Sources, filter, policy and interval are those of the bridge.
+    """
+    metadata = {"name": ASIDE, "namespace": ASIDE}
+    rules = [
+        {"apiGroups": [group], "resources": [kind], "verbs": ["list", "watch"]}
+        for group, kind in (("networking.istio.io", "gateways"), ("", "services"), ("networking.k8s.io", "ingresses"))
+    ]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ASIDE}
+    container = {
+        "name": "external-dns",
+        "image": IMAGE,
+        "args": [
+            *("--source=istio-gateway", "--source=service", "--service-type-filter=LoadBalancer", "--events"),
+            *(f"--interval={INTERVAL_SECONDS}s", "--policy=sync", "--registry=noop", f"--domain-filter={edge}.{ZONE}"),
+            *("--provider=coredns", f"--coredns-prefix={INSIDE_PREFIX}", "--coredns-strictly-owned"),
+            *(f"--txt-owner-id={ASIDE}.{edge}", "--min-ttl=5s", "--log-format=json"),
+        ],
+        "env": [{"name": "ETCD_URLS", "value": f"http://{etcd}:2379"}],
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": 7979}, "periodSeconds": 5},
+    }
+    labels = {"app": ASIDE}
+    pod = {"metadata": {"labels": labels}, "spec": {"serviceAccountName": ASIDE, "containers": [container]}}
+    account = {"kind": "ServiceAccount", "name": ASIDE, "namespace": ASIDE}
+    rbac = "rbac.authorization.k8s.io/v1"
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ASIDE}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+        {"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": ASIDE}, "rules": rules},
+        {
+            "apiVersion": rbac,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": ASIDE},
+            "roleRef": role,
+            "subjects": [account],
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod},
+        },
+    ]
+
+
+class Observer:
+    """`answered` in the DNS server's network, for one who asks at a time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, asked: Mapping[str, Any]) -> Any:
+        """Raises SandboxError when it has ended."""
+        self.begin(asked)
+        return self.end()
+
+    def begin(self, asked: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+
+    def end(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SandboxError("What asks the DNS server ended while names were measured.")
+        return json.loads(line)
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=30)
+
+
+@dataclass(frozen=True)
+class World:
+    """The running sandbox. addresses: of each edge's ingress."""
+
+    names: Names
+    addresses: Mapping[str, str]
+
+    @contextmanager
+    def observer(self) -> Iterator[Observer]:
+        enter = self.names.sandbox.enter("control-plane", CHECKOUT)
+        # Its import of the library takes a second of computing, so one serves many questions.
+        found = Observer([*enter, sys.executable, "-m", "bench.names.answered", COREDNS])
+        try:
+            yield found
+        finally:
+            found.close()
+
+    def requests(self, edge: str) -> str:
+        """The metrics of an edge's API server."""
+        return get_text(self.names.sandbox.clusters[edge], "/metrics")
+
+    def run_bridge(self, *, on: bool) -> None:
+        """Starts or ends all Pods of the bridge, and waits."""
+        _scale(self.names.centre, NAMESPACE, 2 if on else 0)
+
+    def run_inside(self, *, on: bool) -> None:
+        for edge in self.names.edges.values():
+            _scale(edge, ASIDE, 1 if on else 0)
+
+    def change(self, edge: str, *gateways: dict[str, Any]) -> None:
+        """Makes or changes Gateways."""
+        _fed(self.names.edges[edge], gateways, "apply", "--server-side", "-f", "-")
+
+    def take_away(self, edge: str, *gateways: dict[str, Any]) -> None:
+        _fed(self.names.edges[edge], gateways, "delete", "--wait=false", "-f", "-")
+
+
+def gateways(edge: str, count: int, each: int) -> list[dict[str, Any]]:
+    """Gateways with so many names in all, at most `each` of them in one."""
+    hosts = [f"n{number}.many.{edge}.{ZONE}" for number in range(count)]
+    parts = [hosts[first : first + each] for first in range(0, count, each)]
+    return [gateway(f"many-{number}", *part, app=APP) for number, part in enumerate(parts)]
+
+
+def key_prefix(prefix: str, edge: str) -> str:
+    """Of the etcd keys of those names."""
+    return prefix + "/".join(reversed(f"many.{edge}.{ZONE}".split("."))) + "/"
+
+
+def prepare(directory: Path, progress: Progress, edges: int) -> World:
+    """Starts all of it in `directory`; whoever calls ends the clusters of `directory`/state. Nothing publishes yet."""
+    tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
+    charts = toolchain.ensure(progress=progress).charts
+    sandbox = clusters.up(directory / "state", tools, progress, topology=Topology.of(edges + 1))
+    centre = Api(sandbox.control_plane, tools)
+    names = Names(sandbox, centre, {one.name: Api(one, tools) for one in sandbox.data_planes})
+    with progress.step("DNS server, bridge, and an external-dns inside each edge"):
+        _kubectl(centre, "apply", "-f", str(SERVERS))
+        etcd = _address(centre, "etcd", "dns")
+        addresses = {}
+        for name, edge in names.edges.items():
+            _kubectl(edge, "apply", "--server-side", "-f", str(charts / "base" / "files" / "crd-all.gen.yaml"))
+            _fed(edge, [*inside(name, etcd), service(APP, APP)], "apply", "--server-side", "-f", "-")
+            addresses[name] = _address(edge, APP, "default")
+        deploy(names, directory, DOCUMENT)
+        world = World(names, addresses)
+        world.run_bridge(on=False)
+    return world
+
+
+def _address(api: Api, name: str, namespace: str) -> str:
+    def given() -> str:
+        found = api.get("service", name, "-n", namespace)["status"]["loadBalancer"].get("ingress") or [{}]
+        return str(found[0].get("ip", ""))
+
+    return str(_eventually(given, f"an address for {name}"))
+
+
+def _scale(api: Api, namespace: str, replicas: int) -> None:
+    _kubectl(api, "scale", "deployment", "--all", "-n", namespace, f"--replicas={replicas}")
+
+    def settled() -> bool:
+        items = api.get("deployments", "-n", namespace)["items"]
+        pods = api.get("pods", "-n", namespace)["items"]
+        ready = sum(int(one.get("status", {}).get("readyReplicas", 0)) for one in items)
+        return ready == len(pods) == replicas * len(items)
+
+    _eventually(settled, f"{replicas} Pods of each Deployment in {namespace}")
+
+
+def _eventually(look: Any, what: str) -> Any:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise SandboxError(f"There is not {what} after {LIMIT_SECONDS:g} s, so names cannot be measured.")
+        time.sleep(0.5)
+    return found
+
+
+def _kubectl(api: Api, *arguments: str) -> None:
+    done = api.kubectl(*arguments)
+    if done.code:
+        raise SandboxError(f"`kubectl {arguments[0]}` failed while names were measured.", why=done.text)
+
+
+def _fed(api: Api, manifests: Iterable[dict[str, Any]], *arguments: str) -> None:
+    command = [str(api.tools["kubectl"]), f"--kubeconfig={api.cluster.kubeconfig}", *arguments]
+    text = yaml.safe_dump_all(manifests)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise SandboxError(f"`kubectl {arguments[0]}` failed while names were measured.", why=done.stderr)

@@ -1,0 +1,108 @@
+"""What is measured of names, and what it is measured on."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from pulumi_hosted_mesh.dns.arguments import reader_arguments
+from pulumi_hosted_mesh.dns.plan import pairs
+from pulumi_hosted_mesh.spec.dns import DnsBridge
+from pulumi_hosted_mesh.spec.load import read
+
+from bench.names import answered, figures, world
+from bench.names.figures import BRIDGE, INSIDE, NOBODY, Changes, Many, Rest
+from bench.samples import Samples
+
+METRICS = """\
+# HELP apiserver_request_total [STABLE] Counter of apiserver requests
+# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",component="apiserver",resource="services",verb="LIST"} 12
+apiserver_request_total{code="200",component="apiserver",resource="services",verb="WATCH"} 3
+apiserver_request_total{code="201",component="apiserver",resource="pods",verb="POST"} 1e+02
+apiserver_request_duration_seconds_count{verb="LIST"} 999
+apiserver_request_total_of_something_else{verb="LIST"} 999
+"""
+
+
+def test_all_requests_are_counted_whoever_asks() -> None:
+    assert figures.requests_in(METRICS) == 115
+
+
+def test_p99_is_a_change_that_was_seen() -> None:
+    seen = Samples([float(number) for number in range(200, 0, -1)])
+    assert (seen.quantile(0.5), seen.quantile(0.99), seen.quantile(1.0)) == (100.5, 198.0, 200.0)
+    assert Samples([3.0, 1.0, 2.0]).quantile(0.99) == 3.0
+
+
+def test_the_bridge_is_compared_by_its_median_change() -> None:
+    inside = Samples([5.0, 6.0, 7.0])
+    rows = figures.changes_grid(
+        [Changes(1, Samples([6.0, 5.0, 60.0]), inside), Changes(2, Samples([12.0, 11.0, 13.0]), inside)]
+    ).rows
+    assert rows == [
+        ["1", "3", "6.0 s", "60.0 s", "6.0 s", "7.0 s", "1.00", "met"],
+        ["2", "3", "12.0 s", "13.0 s", "6.0 s", "7.0 s", "2.00", "not met"],
+    ]
+
+
+def test_what_the_cluster_asks_by_itself_is_nobodys() -> None:
+    found = [Rest(NOBODY, 100, 120), Rest(BRIDGE, 104, 120), Rest(INSIDE, 108, 120)]
+    assert figures.rest_grid(found).rows == [
+        [NOBODY, "120 s", "50.0", "0.0", "-", "-"],
+        [BRIDGE, "120 s", "52.0", "2.0", "0.50", "met"],
+        [INSIDE, "120 s", "54.0", "4.0", "-", "-"],
+    ]
+    # Both may ask for nothing at all: then neither is shown to be half of the other.
+    assert figures.rest_grid([Rest(way, 1, 60) for way in (NOBODY, BRIDGE, INSIDE)]).rows[1][-2:] == ["inf", "not met"]
+
+
+def test_records_per_second() -> None:
+    assert figures.many_grid([Many(BRIDGE, 10_000, 80)]).rows == [[BRIDGE, "10,000", "80 s", "125"]]
+
+
+def test_the_names_of_many_gateways_are_as_many_as_asked_for() -> None:
+    made = world.gateways("data-plane", 250, 100)
+    hosts = [host for one in made for host in one["spec"]["servers"][0]["hosts"]]
+    assert [len(one["spec"]["servers"][0]["hosts"]) for one in made] == [100, 100, 50]
+    assert len(set(hosts)) == 250
+    assert len({one["metadata"]["name"] for one in made}) == 3
+    zone = "/".join(reversed(hosts[0].split(".")))
+    assert f"/skydns/{zone}".startswith(world.key_prefix(world.BRIDGE_PREFIX, "data-plane"))
+
+
+def test_both_ways_are_asked_for_the_same() -> None:
+    """The same sources, interval and zone; and a view each of one DNS server."""
+    bridge = read(DnsBridge, {**world.DOCUMENT, "edges": [{"name": "data-plane"}]})
+    (pair,) = pairs(bridge)
+    manifests = world.inside("data-plane", "192.0.2.1")
+    (deployment,) = (one for one in manifests if one["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == bridge.images.external_dns
+    for argument in reader_arguments(bridge, pair.edge):
+        if argument.startswith(("--source", "--interval", "--events", "--policy", "--service-type")):
+            assert argument in container["args"]
+    assert f"--domain-filter={pair.include[0]}" in container["args"]
+    parts = [*yaml.safe_load_all(world.SERVERS.read_text())]
+    (corefile,) = (one["data"]["Corefile"] for one in parts if one["kind"] == "ConfigMap")
+    for prefix, port in ((world.BRIDGE_PREFIX, world.BRIDGE_PORT), (world.INSIDE_PREFIX, world.INSIDE_PORT)):
+        assert f"path {prefix.rstrip('/')}\n" in corefile.partition(f"{world.ZONE}:{port} {{")[2].partition("errors")[0]
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_the_moment_is_that_of_the_first_right_answer(after: int) -> None:
+    looks = {53: 0, 1053: 0}
+
+    def look(port: int) -> set[str]:
+        looks[port] += 1
+        return {"192.0.2.1"} if port == 1053 or looks[port] >= after else set()
+
+    found = answered.when(look, [53, 1053], {"192.0.2.1"}, limit=30)
+    first, second = found["53"], found["1053"]
+    assert first is not None
+    assert second is not None
+    assert looks == {53: after, 1053: 1}
+    assert (first > second) is (after > 1)
+
+
+def test_what_never_comes_has_no_moment() -> None:
+    assert answered.when(lambda _: set(), [53], {"192.0.2.1"}, limit=0.05) == {"53": None}
