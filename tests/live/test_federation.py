@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightkube.resources.core_v1 import Service
 from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 
 from sandbox import clusters
@@ -64,6 +65,16 @@ def test_the_callers_identity_arrives_and_was_verified_at_the_gateway(meshes: Me
     assert at_gateway.startswith(f"By={gateway};")
     assert at_gateway.endswith(f"URI=spiffe://east.mesh.local/ns/{NAMESPACE}/sa/{CALLER}")
     arrived_from({"x-forwarded-client-cert": at_workload}, gateway)
+
+
+def test_the_gateways_address_is_an_output(meshes: Meshes) -> None:
+    """By which the stack `dns` publishes its host."""
+    service = meshes.client("east").get(Service, "eastwest", namespace="mesh-east")
+    assert service.status and service.status.loadBalancer and service.status.loadBalancer.ingress
+    address = service.status.loadBalancer.ingress[0].ip
+    assert address
+    outputs = meshes.project.stack("mesh-east", meshes.config("east")).outputs()
+    assert outputs["gateway_addresses"] == {"mesh-east/eastwest": [address]}
 
 
 def test_who_is_not_named_is_refused_at_the_gateway_until_named(meshes: Meshes) -> None:

@@ -20,7 +20,7 @@ import yaml
 from lightkube.codecs import from_dict
 from lightkube.models.authentication_v1 import TokenRequestSpec
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Secret, ServiceAccount, ServiceAccountToken
+from lightkube.resources.core_v1 import Secret, Service, ServiceAccount, ServiceAccountToken
 
 from sandbox import clusters
 from sandbox.bootstrap import CHECKOUT
@@ -127,6 +127,16 @@ def test_every_claim_holds_of_a_mesh_over_separate_stacks(
     )
     rows = [observe(check, scene) for check in CHECKS]
     assert {row.name: row.evidence for row in rows if not row.holds} == {}
+
+
+def test_istiods_address_is_an_output(sandbox: Sandbox, stacks: dict[str, Stack]) -> None:
+    """By which the stack `dns` publishes its host."""
+    exposed = client_of(sandbox.control_plane).get(Service, "istiod-exposed-demo", namespace="mesh-demo")
+    assert exposed.status and exposed.status.loadBalancer and exposed.status.loadBalancer.ingress
+    (endpoint,) = stacks["control-plane"].outputs()["endpoints"].values()
+    address = exposed.status.loadBalancer.ingress[0].ip
+    assert address
+    assert stacks["control-plane"].outputs()["addresses"] == {endpoint["host"]: [address]}
 
 
 def test_the_data_planes_runner_holds_nothing_of_the_control_planes(sandbox: Sandbox, stacks: dict[str, Stack]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -120,13 +121,7 @@ def test_life_of_a_record_that_the_program_knows(
 @pytest.mark.usefixtures("clean")
 def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
     """As they are committed; the credential that the centre holds comes from its own configuration."""
-    edge, centre = (
-        {
-            key.removeprefix("hosted-mesh:"): value
-            for key, value in yaml.safe_load((CHECKOUT / f"stacks/Pulumi.{name}.yaml").read_text())["config"].items()
-        }
-        for name in ("dns-edge", "dns")
-    )
+    edge, centre = committed("dns-edge"), committed("dns")
     edge["dnsEdge"] |= {"keepCrd": False, "admissionZones": ["north.shop.example.com"]}
     centre["dns"]["bridge"]["waitUntilReady"] = False
     there = project.stack("dns-edge", edge)
@@ -157,6 +152,60 @@ def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
     user.kubectl("delete", "dnsendpoints", "web", "-n", "default")
     here.destroy()
     there.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_stack_publishes_what_other_stacks_know(
+    project: Project, mesh: dict[str, Any], provider: Api, user: Api
+) -> None:
+    """Of istiod and of a gateway. Nothing here gives load balancers addresses: the test says them instead."""
+    istiod, eastwest, here = (
+        "istiod.mesh.shop.example.com",
+        "eastwest.mesh.shop.example.com",
+        "organization/hosted-mesh",
+    )
+    document = copy.deepcopy(mesh)
+    document["revisions"][0]["host"] = istiod
+    document["memberships"][0]["gateways"] = [{"name": "eastwest"}]
+    whole = project.stack("known", {"stack": "all-in-one", "mesh": document})
+    whole.up()
+    edge, centre = committed("dns-edge"), committed("dns")
+    edge["dnsEdge"]["keepCrd"] = False
+    there = project.stack("dns-edge", edge)
+    there.up()
+    peers = [
+        {"mesh": name, "gateway": {"address": address}}
+        for name, address in (("demo", eastwest), ("other", "eastwest.example.org"))
+    ]
+    centre["dns"]["bridge"] |= {"waitUntilReady": False}
+    centre["dns"]["bridge"]["providers"][0]["controlPlaneZones"] = ["mesh.shop.example.com"]
+    centre["references"] |= {"controlPlanes": {"demo": f"{here}/known"}, "dataPlanes": {"demo": f"{here}/known"}}
+    centre |= {
+        "federation": {"name": "shops", "domain": "shops.example.com", "peers": peers},
+        "dnsCredentials": {"office": {"tsig-secret": TSIG}},
+    }
+    bridge = project.stack("dns", centre)
+    assert f"controlPlanes.demo: names a stack that has no address for {istiod}" in bridge.run("preview").text
+    for api, service, address in ((provider, "istiod-exposed-demo", "192.0.2.7"), (user, "eastwest", "192.0.2.9")):
+        given = json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": address}]}}})
+        of = ("service", service, "-n", "mesh-demo", "--subresource=status")
+        done = api.kubectl("patch", *of, "--type=merge", "-p", given)
+        assert done.code == 0, done.text
+    whole.succeed("up", "--yes", "--skip-preview", "--refresh")
+    assert whole.outputs()["addresses"] == {istiod: ["192.0.2.7"]}
+    assert whole.outputs()["gateway_addresses"] == {"mesh-demo/eastwest": ["192.0.2.9"]}
+    bridge.up()
+    records = provider.get("dnsendpoints", "-n", "hosted-mesh-dns")["items"]
+    found = {one["metadata"]["name"]: [each["targets"] for each in one["spec"]["endpoints"]] for one in records}
+    assert found == {istiod: [["192.0.2.7"]], eastwest: [["192.0.2.9"]]}
+    for stack in (bridge, there, whole):
+        stack.destroy()
+
+
+def committed(stack: str) -> dict[str, Any]:
+    """A stack's configuration as it is committed, by key."""
+    keys = yaml.safe_load((CHECKOUT / f"stacks/Pulumi.{stack}.yaml").read_text())["config"]
+    return {key.removeprefix("hosted-mesh:"): value for key, value in keys.items()}
 
 
 @pytest.mark.parametrize(
