@@ -41,7 +41,7 @@ CHART_TYPES: Final = frozenset(
     {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
 )
 """Their values are kept in a Secret."""
-_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|key$", re.IGNORECASE)
+_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|(?<!public)keys?$|signed_?url", re.IGNORECASE)
 """Types of a cloud whose main output is a secret."""
 
 

@@ -11,7 +11,7 @@ from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.context import Context
-from hosted_mesh_policies.rules.credentials import VALUE
+from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
 from hosted_mesh_policies.rules.providers import PROVIDERS
 from hosted_mesh_policies.rules.rule import Rule, judge
@@ -97,6 +97,24 @@ def test_a_mesh_may_have_its_own_kubeconfig_in_its_own_cluster(mesh: str, said: 
     other = _of_mesh("blue", "istio-kubeconfig", {"stringData": {"config": Secret("another")}})
     copy = _of_mesh(mesh, "copy", {"stringData": {"config": Secret(text)}}, USERS)
     assert len(_said(TENANTS, kept, other, copy)) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("azure-native:storage:StorageAccountKeys", 1),
+        ("aws:s3/presignedUrl:PresignedUrl", 1),
+        ("aws:iam/accessKey:AccessKey", 1),
+        ("aws:cloudfront/publicKey:PublicKey", 0),
+        ("aws:rds/cluster:Cluster", 0),  # whose host name is what is mostly wanted
+    ],
+)
+def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str, said: int) -> None:
+    cloud = Provider("urn:pulumi:s::p::pulumi:providers:x::x", "pulumi:providers:x", "x", {})
+    made = Resource(f"urn:pulumi:s::p::{kind}::made", kind, "made", inputs={}, outputs={"x": UNKNOWN}, provider=cloud)
+    depends = {"data": (made.urn,)}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    assert len(_said(FLOW, made, taker)) == said
 
 
 THEIRS = Provider(USERS.urn.replace("users", "theirs"), USERS.type, "theirs", {})
