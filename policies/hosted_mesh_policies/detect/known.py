@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
+from ..plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role
 from ..plan.model import SECRET_DATA, Provider, Resource, Stack
 from ..plan.tree import Secret, at, leaves, plain, show
 from ..rules.settings import Settings
@@ -45,7 +47,7 @@ def known_secrets(
     stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]
 ) -> Index:
     """The index for a stack. Values born on a data plane (a token that its API server made) are the data plane's,
-    wherever they are kept."""
+    wherever they are kept; but not what the control plane's server is shown too."""
     data_planes = frozenset(born_on_data_plane(stack, clusters, clusters.providers.values()))
     index = Index()
     for name in CREDENTIALS:
@@ -59,15 +61,63 @@ def known_secrets(
     for key in sorted(stack.secret_config_keys):
         if any(fnmatch.fnmatchcase(key, p) for p in (*PROVIDER_NAMESPACES, *settings.control_plane_config_keys)):
             add(index, data_planes, stack.config.get(key, "").encode(), f"the secret configuration {key}", certain=True)
+    shown = Shown()
+    for provider in clusters.providers.values():
+        if clusters.role_of_provider(provider) is Role.DATA_PLANE:
+            shown.add(clusters.clusters[provider.urn])
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
-            for key in KUBECONFIG_KEYS:
-                data = as_bytes(at(provider.inputs, key))
-                add(index, data_planes, data, f"{provider.urn} {key}", certain=False)
+            add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
     for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
             add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
     return index
+
+
+@dataclass
+class Shown:
+    """The credentials that data planes' API servers are shown, each with their addresses."""
+
+    _at: dict[bytes, set[str]] = field(default_factory=dict)
+
+    def add(self, cluster: Cluster) -> None:
+        for one in _fingerprints_of(cluster.shown):
+            self._at.setdefault(one, set()).add(_front_door(cluster))
+
+    def of(self, cluster: Cluster) -> Iterator[bytes]:
+        """Those of the control plane's own credentials that a data plane sees. A proxy in front of both is not a data
+        plane."""
+        return (one for one in _fingerprints_of(cluster.shown) if self._at.get(one, set()) - {_front_door(cluster)})
+
+
+def _fingerprints_of(named: Iterable[tuple[str, str]]) -> Iterator[bytes]:
+    for name, value in named:
+        yield from fingerprints(value.encode("utf-8", "surrogatepass"), name=name)
+
+
+def _front_door(cluster: Cluster) -> str:
+    return urllib.parse.urlsplit(cluster.server).netloc
+
+
+def add_provider(index: Index, data_planes: Set[bytes], shown: Shown, provider: Provider, cluster: Cluster) -> None:
+    """Adds what is secret in the kubeconfig of a control plane's provider."""
+    for key in KUBECONFIG_KEYS:
+        origin = f"{provider.urn} {key}"
+        add(index, data_planes, as_bytes(at(provider.inputs, key)), origin, certain=False)
+        if at(provider.inputs, key) is not None:
+            index.add(shown.of(cluster), origin)
+
+
+def for_others(cluster: Cluster) -> frozenset[bytes]:
+    """Fingerprints of what a kubeconfig has for other users than that of its context."""
+    return frozenset(_fingerprints_of(cluster.others))
+
+
+def own_kubeconfigs(provider: Provider, cluster: Cluster) -> Iterator[bytes]:
+    """Fingerprints of what a provider's kubeconfig has for itself."""
+    foreign = for_others(cluster)
+    for key in KUBECONFIG_KEYS:
+        yield from (one for one in fingerprints(as_bytes(at(provider.inputs, key))) if one not in foreign)
 
 
 def _origin_first(resource: Resource) -> tuple[int, str]:
@@ -117,8 +167,7 @@ def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Pro
     clusters, and of ids that are random and public."""
     for provider in providers:
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
-            for key in KUBECONFIG_KEYS:
-                yield from fingerprints(as_bytes(at(provider.inputs, key)))
+            yield from own_kubeconfigs(provider, clusters.clusters.get(provider.urn, Cluster()))
     for resource in stack.resources:
         if PUBLIC_RANDOM.search(resource.type):
             for leaf in leaves(resource.outputs if resource.outputs is not None else {}):

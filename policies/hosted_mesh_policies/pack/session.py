@@ -7,20 +7,17 @@ as they come by, so that each write is judged against all that came before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..detect.fingerprints import fingerprints
 from ..detect.flow import Flow
 from ..detect.index import Index
-from ..detect.known import add, add_secrets_of, known_secrets
-from ..detect.places import as_bytes
-from ..plan.clusters import KUBECONFIG_KEYS, Clusters, Role
+from ..detect.known import Shown, add_provider, add_secrets_of, for_others, known_secrets, own_kubeconfigs
+from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
 from ..plan.owners import Owners
-from ..plan.tree import at
 from ..rules.context import Context
 from ..rules.finding import Finding
 from ..rules.rule import Rule, judge, judge_resource
@@ -44,6 +41,7 @@ class Session:
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
     _data_planes: set[bytes] = field(default_factory=set)
+    _shown: Shown = field(default_factory=Shown)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
         """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
@@ -70,7 +68,7 @@ class Session:
             and not context.owners.is_given_away(resource)
         ):
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
-            add_secrets_of(resource, self._index, self._data_planes, foreign)
+            add_secrets_of(resource, self._index, self._not_of(resource.urn), foreign)
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found
@@ -116,13 +114,20 @@ class Session:
         if provider.urn in self._known_clusters.providers:
             return
         self._known_clusters.add(provider)
-        role = self._known_clusters.role_of_provider(provider)
-        for key in KUBECONFIG_KEYS:
-            data = as_bytes(at(provider.inputs, key))
-            if role is Role.DATA_PLANE:
-                self._data_planes.update(fingerprints(data))
-            elif role is Role.CONTROL_PLANE:
-                add(self._gathered(), self._data_planes, data, f"{provider.urn} {key}", certain=False)
+        if provider.urn not in self._known_clusters.providers:
+            return  # it reaches no cluster
+        role, cluster = self._known_clusters.role_of_provider(provider), self._known_clusters.clusters[provider.urn]
+        if role is Role.DATA_PLANE:
+            self._data_planes.update(own_kubeconfigs(provider, cluster))
+            self._shown.add(cluster)
+        elif role is Role.CONTROL_PLANE:
+            add_provider(self._gathered(), self._not_of(provider.urn), self._shown, provider, cluster)
+
+    def _not_of(self, provider: str) -> Set[bytes]:
+        """What is not the control plane's: the other contexts of its provider's kubeconfig may yet turn out to be data
+        planes'."""
+        cluster = self._known_clusters.clusters.get(provider)
+        return self._data_planes | for_others(cluster) if cluster and cluster.others else self._data_planes
 
     @cached_property
     def _known_clusters(self) -> Clusters:

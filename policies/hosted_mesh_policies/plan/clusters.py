@@ -24,7 +24,7 @@ import yaml
 from .. import vocabulary
 from .decode import YAML_LOADER, nests_too_deeply
 from .model import Provider, Resource, Stack
-from .tree import UNKNOWN, at, plain
+from .tree import UNKNOWN, at, leaves, plain
 
 KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -47,6 +47,11 @@ class Cluster:
     """The cluster's certificate authority, as written: two names of one cluster share it."""
     problem: str = ""
     """Why the address could not be read. Never a value."""
+    shown: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What its server is shown to log in, and could use elsewhere: tokens and passwords of the context's user, each
+    with its key. Never printed."""
+    others: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The same of what the kubeconfig has for other users: one file often has all clusters. Never printed."""
     given: bool = False
     """Whether the provider was told where to go, known by now or not. False where it takes what the machine has."""
 
@@ -119,18 +124,46 @@ def _of_text(text: str, context: str | None, cluster: str | None) -> Cluster:
 
 
 def _chosen(tree: Any, context: Any, cluster: Any) -> Cluster:
-    """The cluster of the chosen context, or the only one."""
+    """The cluster and the user of the chosen context, or the only one."""
     wanted = context if isinstance(context, str) else at(tree, "current-context")
-    name = cluster if isinstance(cluster, str) else None
-    if name is None:
-        name = next((at(c, "context", "cluster") for c in _list(tree, "contexts") if at(c, "name") == wanted), None)
-    clusters = _list(tree, "clusters")
-    chosen = [c for c in clusters if at(c, "name") == name] or (clusters if len(clusters) == 1 else [])
-    server = at(chosen[0], "cluster", "server") if chosen else None
+    within = next((at(c, "context") for c in _list(tree, "contexts") if at(c, "name") == wanted), None)
+    name = cluster if isinstance(cluster, str) else at(within, "cluster")
+    server = at(chosen := _named(tree, "clusters", name), "cluster", "server")
     if not isinstance(server, str):
         return Cluster(problem="its kubeconfig names no cluster for its context")
-    authority = at(chosen[0], "cluster", "certificate-authority-data", default="")
-    return Cluster(normal_server(server), authority if isinstance(authority, str) else "", given=True)
+    authority = at(chosen, "cluster", "certificate-authority-data", default="")
+    user = _named(tree, "users", at(within, "user"))
+    own = {value for _, value in _texts(user)}
+    others = [text for one in _list(tree, "users") if user and one is not user for text in _texts(one)]
+    return Cluster(
+        normal_server(server),
+        authority if isinstance(authority, str) else "",
+        shown=tuple((key, value) for key, value in _texts(user) if key in SHOWN),
+        others=tuple(text for text in others if text[1] not in own),
+        given=True,
+    )
+
+
+SHOWN: Final = frozenset({"token", "password", "id-token", "access-token"})
+"""Of a user in a kubeconfig. A client's key stays with the client."""
+LEAST_CREDENTIAL: Final = 8
+
+
+def _texts(user: Any) -> list[tuple[str, str]]:
+    """The values of a user's entry that are long enough for a credential, each with its key."""
+    found = leaves(at(user, "user"))
+    return [
+        (str(leaf.path[-1]), leaf.value)
+        for leaf in found
+        if leaf.path and isinstance(leaf.value, str) and len(leaf.value) >= LEAST_CREDENTIAL
+    ]
+
+
+def _named(tree: Any, key: str, name: Any) -> Any:
+    """The entry of this name, or the only one."""
+    entries = _list(tree, key)
+    chosen = [one for one in entries if at(one, "name") == name] or (entries if len(entries) == 1 else [])
+    return chosen[0] if chosen else None
 
 
 def _list(tree: Any, key: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from ..detect.places import Text, text_of
 from ..detect.screen import cleared
 from ..detect.shape import Kubeconfig
 from ..detect.unwrap import TooMuchError, views
-from ..detect.value import Inspection, inspect
+from ..detect.value import Inspection, Match, inspect
 from ..plan.clusters import Clusters
 from ..plan.evidence import Evidence
 from ..plan.model import Resource, Stack
@@ -136,6 +137,17 @@ class Context:
         if isinstance(found, TooMuchError):
             raise found
         return found
+
+    def matches(self, resource: Resource) -> Iterable[Match]:
+        """The known secrets that a resource is given. A kubeconfig is more than its cluster is shown: what it has for
+        users of other contexts stays with the provider."""
+        found = self.inspection(resource).matches
+        cluster = self.clusters.clusters.get(resource.urn)
+        if not found or cluster is None or not cluster.others:
+            return found
+        others = re.compile("|".join(re.escape(value) for _, value in cluster.others))
+        rest = {key: others.sub("", value) if isinstance(value, str) else value for key, value in resource.body.items()}
+        return inspect(text_of(rest), self.known, look_for_shapes=False).matches
 
     def show(self, path: Path) -> str:
         """A path for a message, without keys that are secrets themselves."""

@@ -70,7 +70,7 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
     """Known control-plane secrets in what a data-plane resource asks for."""
     if not context.owners.is_given_away(resource) and not context.owners.reaches_data_plane(resource):
         return
-    for match in context.inspection(resource).matches:
+    for match in context.matches(resource):
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
         yield context.show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
 

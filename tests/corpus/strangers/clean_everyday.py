@@ -210,3 +210,35 @@ def _(scene: Scene) -> None:
     host = pulumi.Output.secret("istiod.example.com")
     data = {"address": pulumi.Output.concat(host, ":15012"), "network": pulumi.Output.secret("vpc-0a1b2c3d4e5f67890")}
     scene.config_map("dp", "mesh", data)
+
+
+def one_kubeconfig(scene: Scene) -> str:
+    """The file that people have at home: all clusters in one."""
+    sides = {side: yaml.safe_load(scene.kubeconfigs[side]) for side in ("cp", "dp")}
+    document = {**sides["cp"], "clusters": [], "users": [], "contexts": []}
+    for side, found in sides.items():
+        for key in ("clusters", "users"):
+            document[key].append({**found[key][0], "name": side})
+        document["contexts"].append({"name": side, "context": {"cluster": side, "user": side}})
+    return yaml.safe_dump(document)
+
+
+def _in_order(first: str, second: str) -> None:
+    @clean(
+        EVERYDAY,
+        f"one-kubeconfig-{first}-first",
+        "Both clusters' providers are given one file with both contexts: to each server its own token is shown.",
+    )
+    def _(scene: Scene) -> None:
+        config = pulumi.Output.secret(one_kubeconfig(scene))
+        opts = {
+            side: scene.package("kubernetes", f"{side}-of-both", "cp", kubeconfig=config, context=side)
+            for side in (first, second)
+        }
+        for side in (first, second):
+            inputs = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"side": side}}
+            scene.made("kubernetes:core/v1:ConfigMap", f"own-{side}", inputs, opts[side], owner=side)
+
+
+_in_order("cp", "dp")
+_in_order("dp", "cp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pulumi
 import yaml
 
+from .clean_everyday import one_kubeconfig
 from .recover import each, strings_of_yaml
 from .scene import SERVERS, Scene
 from .stranger import leak
@@ -133,6 +134,25 @@ def _(scene: Scene) -> None:
     opts = scene.package("kubernetes", "shared", kubeconfig=pulumi.Output.secret(yaml.safe_dump(both)), context="user")
     inputs = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": scene.held()}}
     scene.made("kubernetes:core/v1:ConfigMap", "copy", inputs, opts)
+
+
+@leak(
+    OWNERS,
+    "token-out-of-one-kubeconfig",
+    "The provider's token, out of a kubeconfig with all clusters, is in the user's ConfigMap.",
+    OWNERS,
+)
+def _(scene: Scene) -> None:
+    text = one_kubeconfig(scene)
+    config = pulumi.Output.secret(text)
+    opts = {
+        side: scene.package("kubernetes", f"{side}-of-both", "cp", kubeconfig=config, context=side)
+        for side in ("dp", "cp")
+    }
+    inputs = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"side": "cp"}}
+    scene.made("kubernetes:core/v1:ConfigMap", "own", inputs, opts["cp"], owner="cp")
+    token = yaml.safe_load(scene.kubeconfigs["cp"])["users"][0]["user"]["token"]
+    scene.config_map("dp", "copy", {"value": token})
 
 
 @leak(
