@@ -139,7 +139,8 @@ def _unsure(urn: str, goal: Mapping[str, Any], outputs: Mapping[str, Any], keep:
     made = dict(leaves(tree_of_plan(outputs)))
     later = any(leaf.secret and _is_unknown(leaf) for leaf in made.values())
     for key in goal.get("additionalSecretOutputs") or ():
-        later = later or all(_is_unknown(leaf) for path, leaf in made.items() if path[0] == key)
+        there = [leaf for path, leaf in made.items() if path[:1] == (key,)]
+        later = later or not there or any(map(_is_unknown, there))
     if later:
         yield f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
 

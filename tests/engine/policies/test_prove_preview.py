@@ -1,0 +1,155 @@
+"""`hosted-mesh prove --preview` with the real engine, its language hosts and plug-ins, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox import toolchain
+from sandbox.bootstrap import CHECKOUT
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.toolchain import Tools
+from tests.support.environment import quickened
+
+PYTHON = """
+import base64, json, os
+import pulumi
+
+config = pulumi.Config()
+
+def cluster(name, text):
+    inputs = {"kubeconfig": text, "clusterIdentifier": name}
+    return pulumi.ProviderResource("kubernetes", name, inputs)
+
+def config_map(name, data, where, namespace="default"):
+    metadata = {"name": name, "namespace": namespace} if name else {"namespace": namespace}
+    inputs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    options = pulumi.ResourceOptions(provider=where)
+    return pulumi.CustomResource("kubernetes:core/v1:ConfigMap", name or "unnamed", inputs, options)
+
+control_plane = cluster("control-plane-cluster", config.require_secret("controlPlane"))
+data_plane = cluster("data-plane-cluster", config.require_secret("dataPlane"))
+token = config.require_secret("token")
+config_map("kept", {"token": token}, control_plane)
+"""
+CLEAN = """
+config_map("app", {"greeting": config.require("greeting")}, data_plane)
+config_map("", {"greeting": config.require("greeting")}, data_plane)
+"""
+LEAK = """
+disguised = token.apply(lambda text: base64.b85encode(text.encode()).decode())
+config_map("app", {"x": disguised, "greeting": config.require("greeting")}, data_plane)
+"""
+GENERATED = """
+password = pulumi.CustomResource("random:index/randomPassword:RandomPassword", "made", {"length": 20, "result": None},
+                                 pulumi.ResourceOptions(additional_secret_outputs=["result"]))
+config_map("app", {"x": password.result if hasattr(password, "result") else password.urn}, data_plane)
+"""
+NODE = """
+const pulumi = require("@pulumi/pulumi");
+const config = new pulumi.Config();
+const cluster = (name, kubeconfig) => new (class extends pulumi.ProviderResource {
+    constructor() { super("kubernetes", name, { kubeconfig, clusterIdentifier: name }); }
+})();
+const configMap = (name, data, provider) => new pulumi.CustomResource("kubernetes:core/v1:ConfigMap", name,
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data }, { provider });
+const controlPlane = cluster("control-plane-cluster", config.requireSecret("controlPlane"));
+const dataPlane = cluster("data-plane-cluster", config.requireSecret("dataPlane"));
+const token = config.requireSecret("token");
+configMap("kept", { token }, controlPlane);
+const x = token.apply(text => text.split("").reverse().join(""));
+configMap("app", { x, y: config.require("greeting") }, dataPlane);
+"""
+TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
+Prove = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def environment(tools: Tools, engine_sandbox: Sandbox) -> Mapping[str, str]:
+    cli = PulumiCli.of(tools, quickened({}))
+    path = os.pathsep.join([str(CHECKOUT / "components"), str(CHECKOUT / "policies")])
+    return {**cli.environment, "KUBECONFIG": str(engine_sandbox.kubeconfig), "PYTHONPATH": path}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
+    """A project whose secrets are configuration: two kubeconfigs that open clusters, and a token of nobody's."""
+    (tmp_path / "tmp").mkdir()
+    made = tmp_path / "program"
+    made.mkdir()
+    config = {
+        "shop:controlPlane": Path(engine_sandbox.control_plane.kubeconfig).read_text(),
+        "shop:dataPlane": Path(engine_sandbox.data_plane.kubeconfig).read_text(),
+        "shop:token": TOKEN,
+        "shop:greeting": "hello",
+    }
+    (made / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+    return made
+
+
+def prove(
+    folder: Path, environment: Mapping[str, str], runtime: str, program: Mapping[str, str], *options: str
+) -> dict[str, Any]:
+    """The report and the exit code, `code`. Nothing is left, and the project's folder is as it was."""
+    (folder / "Pulumi.yaml").write_text(f"name: shop\nruntime: {runtime}\n")
+    for name, text in program.items():
+        (folder / name).write_text(text)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    secret = [word for key in ("controlPlane", "dataPlane", "token") for word in ("--secret", key)]
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview", "--json"]
+    temporary = folder.parent / "tmp"
+    done = subprocess.run(
+        [*command, "--rounds", "1", *secret, *options],
+        env={**environment, "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert TOKEN not in done.stdout
+    # What compilers and interpreters keep there is their own.
+    assert [path for path in temporary.iterdir() if path.name.startswith("hosted-mesh-prove-")] == []
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    return {**json.loads(done.stdout), "code": done.returncode}
+
+
+def leaks(found: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
+    return [(one["resource"], one["path"], one["secrets"]) for one in found["findings"] if one["kind"] == "leak"]
+
+
+def test_a_clean_program_is_proven_and_makes_nothing(
+    folder: Path, environment: Mapping[str, str], engine_sandbox: Sandbox
+) -> None:
+    clusters = (engine_sandbox.control_plane, engine_sandbox.data_plane)
+    found = prove(folder, environment, "python", {"__main__.py": PYTHON + CLEAN})
+    assert (found["code"], found["unsure"], found["problems"], found["findings"]) == (0, [], [], [])
+    assert found["sides"] == {clusters[0].server: "control plane", clusters[1].server: "data plane"}
+    assert found["values"] > 4
+    for cluster in clusters:
+        assert not [key for key in cluster.etcd_keys() if key.endswith(("default/app", "default/kept"))]
+
+
+def test_a_disguised_secret_is_found_and_a_public_value_is_not(folder: Path, environment: Mapping[str, str]) -> None:
+    found = prove(folder, environment, "python", {"__main__.py": PYTHON + LEAK})
+    assert found["code"] == 1
+    assert leaks(found) == [("ConfigMap app", "data.x", ["configuration shop:token"])]
+    assert [one["kind"] for one in found["findings"]] == ["leak"]
+
+
+def test_a_program_in_another_language(folder: Path, environment: Mapping[str, str], progress: Progress) -> None:
+    tools = toolchain.ensure({"node", "pulumi-language-nodejs"}, progress=progress)
+    (folder / "node_modules").symlink_to(tools["node"].parents[1] / "node_modules")
+    with_node = {**environment, "PATH": f"{tools.bin_dir}{os.pathsep}{environment['PATH']}"}
+    program = {"index.js": NODE, "package.json": '{"main": "index.js"}'}
+    found = prove(folder, with_node, "nodejs", program)
+    assert leaks(found) == [("ConfigMap app", "data.x", ["configuration shop:token"])]
