@@ -201,7 +201,8 @@ class _Stable:
 
 # What the engine says -----------------------------------------------------------------------------------------------
 
-_NOISE: Final = ("preview failed", "update failed", "one or more errors occurred")
+_NOISE: Final = frozenset(["preview failed", "update failed"])
+_BEFORE: Final = re.compile(r"^(?:error: |Preview failed: |\d+ errors? occurred:$)+")
 _OTHER_STACK: Final = re.compile(r"unknown stack|no stack named|referenced stack", re.IGNORECASE)
 MOST_ERRORS, MOST_LETTERS = 3, 400
 
@@ -215,20 +216,27 @@ def problem(digest: Mapping[str, Any], stderr: str) -> str:
 
 def reasons(digest: Mapping[str, Any], stderr: str) -> str:
     """What the engine says of it; the texts are a program's too, and may hold a value."""
-    told = [(one.get("severity"), str(one.get("message", ""))) for one in digest.get("diagnostics") or ()]
-    by_severity = ([text for severity, text in told if severity == wanted] for wanted in ("error", "info#err"))
-    said = next((texts for texts in by_severity if texts), [stderr])
-    lines = list(dict.fromkeys(line for text in said for line in _telling(text)))
-    return "; ".join(lines[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
+    told = digest.get("diagnostics") or ()
+    by_severity = ([one for one in told if one.get("severity") == wanted] for wanted in ("error", "info#err"))
+    said = next((some for some in by_severity if some), [{"message": stderr}])
+    lines = dict.fromkeys(f"{_whose(one)}{line}" for one in said for line in _telling(str(one.get("message", ""))))
+    return "; ".join(list(lines)[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
 
 
-def _telling(text: str) -> Iterable[str]:
+def _whose(diagnostic: Mapping[str, Any]) -> str:
+    """The resource that a diagnostic is about; empty for the program as a whole."""
+    types, _, name = str(diagnostic.get("urn", "")).rpartition("::")
+    kind = types.rpartition("::")[2].rpartition("$")[2].rpartition(":")[2]
+    return f"{kind} {name}: " if kind not in {"", "Stack"} else ""
+
+
+def _telling(text: str) -> Iterator[str]:
     """The lines that say something: not where in a program's libraries, not what failed because something failed."""
     for line in text.splitlines():
-        telling = re.sub(r"^(?:error|Diagnostics?):\s*", "", line.rstrip())
-        if not telling or telling[0].isspace() or telling.startswith(("Traceback", "During handling")):
+        telling = _BEFORE.sub("", line.rstrip())
+        if not telling or telling[0].isspace() or telling.startswith(("Traceback", "During handling", "warning: ")):
             continue
-        if not any(telling.lower().startswith(noise) for noise in _NOISE) and not telling.endswith("exception:"):
+        if telling.lower() not in _NOISE and not telling.endswith("exception:"):
             yield telling
 
 

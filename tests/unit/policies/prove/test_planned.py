@@ -135,6 +135,12 @@ def test_why_a_preview_failed_is_told_in_a_line() -> None:
     )
     assert told("preview failed", trace, trace) == "ValueError: bad"
     assert told("error: no such stack", "preview failed") == "no such stack"
+    assert told("error: Preview failed: unknown stack", "error: preview failed") == "unknown stack"
+    about = {"urn": urn("acme:index:Parent$acme:index/key:Key", "mine"), "severity": "error", "message": "error: bad"}
+    assert planned.reasons({"diagnostics": [about]}, "") == "Key mine: bad"
+    about["urn"] = urn("pulumi:pulumi:Stack", "shop-dev")
+    assert planned.reasons({"diagnostics": [about]}, "") == "bad"
+    assert told(stderr="warning: using it from PATH\n") == "the engine does not say why"
     assert told("it hums", severity="info", stderr="error: out of disk\n") == "out of disk"
     assert told("Error: bad\n    at index.js:1", severity="info#err") == "Error: bad"
     assert told() == "the engine does not say why"
