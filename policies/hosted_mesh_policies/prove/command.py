@@ -90,7 +90,7 @@ def prove(
     \b
     hosted-mesh prove                                   # the project in this folder, stack dev
     hosted-mesh prove app --stack prod --control-plane https://10.0.0.1:6443
-    hosted-mesh prove app --preview --keep AWS_SECRET_ACCESS_KEY
+    hosted-mesh prove app --preview --stack prod --keep KUBECONFIG
     hosted-mesh prove app --policy-config clusters.json --sarif --output prove.sarif
 
     Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.

@@ -28,6 +28,7 @@ PURE: Final = frozenset(
 """Functions whose result follows from what they are given, or is made up."""
 _DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
 _AUTONAMED: Final = "pulumi.com/autonamed"
+KEPT: Final = "(kept)"
 ALWAYS: Final = "a preview does not show what the program makes inside apply of values that only an update knows"
 
 
@@ -55,18 +56,23 @@ def captured(
     for urn, goal in goals.items():
         if goal.get("custom") and not str(goal["type"]).startswith(_PROVIDERS):
             found.resources[urn] = _registered(urn, goal, places, stable)
-            found.unsure += _unsure(urn, goal, _mapping(plans[urn].get("state")), keep)
+            _tell_what_is_later(found, urn, goal, _mapping(plans[urn].get("state")), keep)
     for step in digest.get("steps") or ():
         if step.get("op") == "read":
             _take_read(found, _mapping(step.get("newState")), places, keep)
     for call in sorted({*calls} - PURE):
-        text = f"function {call}: what it returns is the same in each run"
-        if call in keep:
-            found.remarks.append(f"{text}, and was kept")
-        else:
-            found.unsure.append(f"{text}, so what depends on it is not seen")
+        text = f"function {call}: what it returns is the same in each run, so what depends on it is not seen"
+        _tell(found, text, {call}, keep)
     found.sides = {place.name: place.side for place in places.by_provider.values()}
     return found
+
+
+def _tell(found: Capture, text: str, names: set[str], keep: Collection[str]) -> None:
+    """What a preview cannot tell, so that nothing is proven; unless somebody says that this one does not matter."""
+    if names & {*keep}:
+        found.remarks.append(f"{text} {KEPT}")
+    else:
+        found.unsure.append(text)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -128,21 +134,24 @@ def _registered(urn: str, goal: Mapping[str, Any], places: Places, stable: _Stab
     return Registered(urn, kind, _name(urn), stable.tree(_inputs(goal)), _place(places, kind, goal.get("provider")))
 
 
-def _unsure(urn: str, goal: Mapping[str, Any], outputs: Mapping[str, Any], keep: Collection[str]) -> Iterator[str]:
-    """What of a resource a preview cannot tell."""
+def _tell_what_is_later(
+    found: Capture, urn: str, goal: Mapping[str, Any], outputs: Mapping[str, Any], keep: Collection[str]
+) -> None:
+    """What of a resource only an update does or knows."""
     kind = str(goal["type"])
     called = f"{kind} {_name(urn)}"
     if _DYNAMIC.match(kind):
-        yield f"{called}: a dynamic provider's code was not run"
-    if {kind, _name(urn)} & {*keep}:
-        return
+        _tell(found, f"{called}: a dynamic provider's code was not run", {kind, _name(urn)}, keep)
     made = dict(leaves(tree_of_plan(outputs)))
     later = any(leaf.secret and _is_unknown(leaf) for leaf in made.values())
     for key in goal.get("additionalSecretOutputs") or ():
         there = [leaf for path, leaf in made.items() if path[:1] == (key,)]
         later = later or not there or any(map(_is_unknown, there))
     if later:
-        yield f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
+        text = (
+            f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
+        )
+        _tell(found, text, {kind, _name(urn)}, keep)
 
 
 def _is_unknown(leaf: Leaf) -> bool:
@@ -156,11 +165,8 @@ def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: C
     if place is not None:
         found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
     if kind != REFERENCE:
-        text = f"{kind} {_name(urn)}: what it reads is the same in each run"
-        if {kind, _name(urn)} & {*keep}:
-            found.remarks.append(f"{text}, and was kept")
-        else:
-            found.unsure.append(f"{text}, so what depends on it is not seen")
+        text = f"{kind} {_name(urn)}: what it reads is the same in each run, so what depends on it is not seen"
+        _tell(found, text, {kind, _name(urn)}, keep)
 
 
 # What differs by itself ---------------------------------------------------------------------------------------------
@@ -204,14 +210,20 @@ class _Stable:
 _NOISE: Final = frozenset(["preview failed", "update failed"])
 _BEFORE: Final = re.compile(r"^(?:error: |Preview failed: |\d+ errors? occurred:$)+")
 _OTHER_STACK: Final = re.compile(r"unknown stack|no stack named|referenced stack", re.IGNORECASE)
+_LOGIN: Final = re.compile(
+    r"unreachable|unauthori[sz]ed|unauthenticated|forbidden|denied|credential|log ?in|\b40[13]\b", re.IGNORECASE
+)
 MOST_ERRORS, MOST_LETTERS = 3, 400
 
 
 def problem(digest: Mapping[str, Any], stderr: str) -> str:
     """Why a preview failed, in a line."""
     text = f"the preview fails: {reasons(digest, stderr)}"
-    other = ". Give the other stack's outputs with --stack-outputs STACK=FILE" if _OTHER_STACK.search(text) else ""
-    return text + other
+    if _OTHER_STACK.search(text):
+        return f"{text}. Give the other stack's outputs with --stack-outputs STACK=FILE"
+    if _LOGIN.search(text):
+        return f"{text}. What a plug-in logs in with is made up: name what it needs with --keep"
+    return text
 
 
 def reasons(digest: Mapping[str, Any], stderr: str) -> str:

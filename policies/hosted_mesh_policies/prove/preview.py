@@ -188,7 +188,7 @@ class Previews:
             instead=instead,
             keep=self.keep,
         )
-        found.remarks += [f"{name} was kept as it is: what depends on it is not seen" for name in self._kept()]
+        found.remarks += self._kept(found.remarks)
         if not seat.calls.is_file():
             found.unsure.append("this engine does not tell which functions of providers the program calls")
         if self.project.settings.get("environment"):
@@ -235,11 +235,15 @@ class Previews:
             "PULUMI_DEBUG_GRPC": str(seat.calls),
         }
 
-    def _kept(self) -> list[str]:
-        """What is said to stay and is a variable, a key or a file; planned.captured tells of the rest."""
+    def _kept(self, told: Collection[str]) -> Iterator[str]:
+        """Of each name that stays: what that means. told: what was said already of functions and resources."""
         keys = {key for full in self.project.config for key in (full, full.removeprefix(f"{self.project.name}:"))}
         names = {*os.environ, *_LED_ASIDE, "KUBECONFIG", *keys, *map(str, self.files)}
-        return [name for name in self.keep if name in names]
+        for name in self.keep:
+            if name in names:
+                yield f"{name} was kept as it is: what depends on it is not seen"
+            elif not any(name in text for text in told if text.endswith(planned.KEPT)):
+                yield f"--keep {name}: no variable, configuration key, file, function or resource is called so"
 
     def _said(self, text: str, instead: Mapping[str, str]) -> str:
         """What the engine says, without any text that was made up for it and without any credential that was kept."""

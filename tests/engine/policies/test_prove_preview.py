@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sandbox.progress import Progress
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quickened
+from tests.support.waiting import eventually
 
 PYTHON = """
 import base64, json, os
@@ -51,9 +53,21 @@ disguised = token.apply(lambda text: base64.b85encode(text.encode()).decode())
 config_map("app", {"x": disguised, "greeting": config.require("greeting")}, data_plane)
 """
 GENERATED = """
-password = pulumi.CustomResource("random:index/randomPassword:RandomPassword", "made", {"length": 20, "result": None},
-                                 pulumi.ResourceOptions(additional_secret_outputs=["result"]))
-config_map("app", {"x": password.result if hasattr(password, "result") else password.urn}, data_plane)
+options = pulumi.ResourceOptions(additional_secret_outputs=["result"])
+class Password(pulumi.CustomResource):
+    result: pulumi.Output[str]
+    def __init__(self):
+        super().__init__("random:index/randomPassword:RandomPassword", "made", {"length": 20, "result": None}, options)
+config_map("app", {"x": Password().result, "greeting": "hello"}, data_plane)
+"""
+REFERRING = """
+trust = pulumi.StackReference("organization/mesh/trust")
+config_map("app", {"x": trust.require_output("password"), "host": trust.require_output("host")}, data_plane)
+"""
+SLOW = """
+import time
+open("PLACE", "w").close()
+time.sleep(120)
 """
 NODE = """
 const pulumi = require("@pulumi/pulumi");
@@ -71,7 +85,6 @@ const x = token.apply(text => text.split("").reverse().join(""));
 configMap("app", { x, y: config.require("greeting") }, dataPlane);
 """
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
-Prove = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -97,30 +110,44 @@ def folder(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
     return made
 
 
+def started(
+    folder: Path, environment: Mapping[str, str], runtime: str, program: Mapping[str, str], *options: str
+) -> subprocess.Popen[str]:
+    (folder / "Pulumi.yaml").write_text(f"name: shop\nruntime: {runtime}\n")
+    for name, text in program.items():
+        (folder / name).write_text(text)
+    secret = [word for key in ("controlPlane", "dataPlane", "token") for word in ("--secret", key)]
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview", "--json"]
+    return subprocess.Popen(
+        [*command, "--rounds", "1", *secret, *options],
+        env={**environment, "TMPDIR": str(folder.parent / "tmp")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def prove(
     folder: Path, environment: Mapping[str, str], runtime: str, program: Mapping[str, str], *options: str
 ) -> dict[str, Any]:
     """The report and the exit code, `code`. Nothing is left, and the project's folder is as it was."""
-    (folder / "Pulumi.yaml").write_text(f"name: shop\nruntime: {runtime}\n")
-    for name, text in program.items():
-        (folder / name).write_text(text)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    secret = [word for key in ("controlPlane", "dataPlane", "token") for word in ("--secret", key)]
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview", "--json"]
-    temporary = folder.parent / "tmp"
-    done = subprocess.run(
-        [*command, "--rounds", "1", *secret, *options],
-        env={**environment, "TMPDIR": str(temporary)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert TOKEN not in done.stdout
-    # What compilers and interpreters keep there is their own.
-    assert [path for path in temporary.iterdir() if path.name.startswith("hosted-mesh-prove-")] == []
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    return {**json.loads(done.stdout), "code": done.returncode}
+    process = started(folder, environment, runtime, program, *options)
+    before = contents(folder)
+    output, error = process.communicate()
+    assert error == ""
+    assert TOKEN not in output
+    assert left(folder) == []
+    assert contents(folder) == before
+    return {**json.loads(output), "code": process.returncode}
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def left(folder: Path) -> list[Path]:
+    """Private folders that are still there. What else is made for a while is the interpreter's own."""
+    return list((folder.parent / "tmp").glob("hosted-mesh-prove-*"))
 
 
 def leaks(found: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
@@ -153,3 +180,48 @@ def test_a_program_in_another_language(folder: Path, environment: Mapping[str, s
     program = {"index.js": NODE, "package.json": '{"main": "index.js"}'}
     found = prove(folder, with_node, "nodejs", program)
     assert leaks(found) == [("ConfigMap app", "data.x", ["configuration shop:token"])]
+
+
+def test_what_only_an_update_knows_is_not_proven(folder: Path, environment: Mapping[str, str]) -> None:
+    found = prove(folder, environment, "python", {"__main__.py": PYTHON + GENERATED})
+    assert found["code"] == 2
+    assert [(one["kind"], one["path"], one["why"]) for one in found["findings"]] == [
+        ("undecided", "data.x", "only an update knows it")
+    ]
+    assert [text.partition(":index")[0] for text in found["unsure"]] == ["random"]
+
+
+def test_outputs_of_another_stack_are_made_up(folder: Path, environment: Mapping[str, str]) -> None:
+    outputs = folder.parent / "outputs.json"
+    outputs.write_text(json.dumps({"password": "[secret]", "host": "istiod.example.com"}))
+    program = {"__main__.py": PYTHON + REFERRING}
+    found = prove(folder, environment, "python", program)
+    assert (found["code"], found["findings"]) == (2, [])
+    assert "Give the other stack's outputs with --stack-outputs STACK=FILE" in found["problems"][0]
+    found = prove(folder, environment, "python", program, "--stack-outputs", f"organization/mesh/trust={outputs}")
+    assert leaks(found) == [("ConfigMap app", "data.x", ["output password of stack organization/mesh/trust"])]
+
+
+def test_an_interrupt_leaves_neither_folder_nor_process(folder: Path, environment: Mapping[str, str]) -> None:
+    here = folder.parent / "here"
+    process = started(folder, environment, "python", {"__main__.py": PYTHON + SLOW.replace("PLACE", str(here))})
+    eventually(here.exists, seconds=120)
+    [private] = left(folder)
+    assert running(private)
+    process.send_signal(signal.SIGINT)
+    output, error = process.communicate()
+    assert (process.returncode, output, error) == (130, "", "interrupted: nothing is proven\n")
+    assert left(folder) == []
+    eventually(lambda: not running(private), seconds=60)
+
+
+def running(private: Path) -> list[str]:
+    """Processes that were started for a private folder: the engine's, the program's, the plug-ins'."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(private).encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text())
+        except OSError:  # it has ended
+            continue
+    return [one for one in found if one]  # what nobody has waited for yet has none

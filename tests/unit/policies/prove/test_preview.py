@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.waiting import eventually
 from tests.unit.policies.prove import fake_pulumi
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
@@ -155,7 +155,9 @@ def test_what_a_run_cannot_change_is_said_and_not_proven(folder: Path, program: 
     done = prove(folder, program)
     assert (done.returncode, done.stderr) == (2, "")
     assert f"could not run: {said}" in done.stdout
-    assert prove(folder, program, "--keep", option).returncode == 0
+    done = prove(folder, program, "--keep", option)
+    assert done.returncode == 0
+    assert f"note: {said}" in done.stdout
 
 
 def test_no_credential_of_this_machine_is_given_to_a_run(folder: Path) -> None:
@@ -183,6 +185,8 @@ def test_what_is_kept_is_said(folder: Path) -> None:
     done = prove(folder, program, "--secret", "plain", "--keep", "plain")
     assert done.returncode == 0
     assert "note: plain was kept as it is: what depends on it is not seen" in done.stdout
+    done = prove(folder, CLEAN, "--keep", "plane")
+    assert "note: --keep plane: no variable, configuration key, file, function or resource is called so" in done.stdout
     assert TOKEN not in done.stdout
 
 
@@ -236,6 +240,7 @@ def plan(config, answer):
             "def plan(config, answer): raise ValueError('unknown stack \"organization/a/b\"')",
             "Give the other stack's outputs with --stack-outputs STACK=FILE",
         ),
+        ("def plan(config, answer): raise ValueError('401 Unauthorized')", "name what it needs with --keep"),
         ("def plan(config, answer): raise ValueError(str(Path.cwd()) + ' is wrong')", "repository/program is wrong"),
         ("import sys\nsys.exit('no plug-in')", "could not run: the preview fails: no plug-in"),
     ],
@@ -277,9 +282,7 @@ def _hanging(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     said = folder.parents[1] / "hangs"
     process = _started(folder, f"hangs = {str(said)!r}")
     try:
-        while not (said.exists() and said.read_text()):
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: said.exists() and said.read_text())
         yield process, Path(said.read_text())
     finally:
         process.kill()
