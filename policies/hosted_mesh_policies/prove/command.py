@@ -70,8 +70,9 @@ def prove(
     secret made up anew: keys, passwords, tokens, kubeconfigs, secret
     configuration, other stacks' outputs. What a data plane is then sent
     differently depends on a secret, whatever disguised it: base85, pieces, a
-    count of letters. No engine, no login, no cluster: nothing is created, no
-    credential of this machine is given to the program, and it has no network.
+    count of letters. It needs no engine, no login and no cluster: nothing is
+    created, no credential of this machine is given to the program, and it has
+    no network.
 
     A generated secret that the program keeps on the control plane is the
     control plane's; one that only a data plane gets is that one's own.

@@ -256,6 +256,8 @@ def calls_of(log: Iterable[str]) -> set[str]:
     """The functions and methods that a run asked providers for, from the engine's log of its own protocol."""
     found = set()
     for line in log:
+        if "/pulumirpc.ResourceMonitor/" not in line:
+            continue  # most of it is what plug-ins say, at length
         try:
             entry = json.loads(line)
         except ValueError:

@@ -25,7 +25,7 @@ from .credentials import environment, replaced
 from .made_up import Answers
 from .monitor import Surroundings
 from .process import MOST_SECONDS
-from .project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs
+from .project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from .sealed import Seal
 from .vault import Vault, World
 
@@ -199,7 +199,7 @@ class Previews:
 
     def _write(self, seat: Seat, answers: Answers) -> dict[str, str]:
         """Writes a world's secrets into the private folder. Returns the environment."""
-        redirected = _Redirected(seat.root / "files", answers)
+        redirected = _Redirected(seat.root / "files", self.project.folder, answers, self.keep)
         document = stack_files.Settings(self.project, answers, self.seal, self.keep, redirected).document()
         seat.settings.write_text(yaml.safe_dump(document), encoding="utf-8")
         for path, text in self.files.items():
@@ -249,7 +249,10 @@ class Previews:
         """What the engine says, without any text that was made up for it and without any credential that was kept."""
         for path, other in instead.items():
             text = text.replace(path, other)
-        kept = {os.environ[name] for name in self.keep if len(os.environ.get(name, "")) >= 6}
+        config = texts(self.project.config)
+        short = {key.removeprefix(f"{self.project.name}:"): value for key, value in config.items()}
+        given = {**short, **config, **os.environ}
+        kept = {given[name] for name in self.keep if len(given.get(name, "")) >= 6}
         hidden = any(one in text for one in self.vault.texts() | kept | {self.seal.passphrase})
         return "the preview fails: (what it says holds a secret)" if hidden else text
 
@@ -257,13 +260,19 @@ class Previews:
 class _Redirected:
     """A private copy for each file of credentials that the configuration names by its path."""
 
-    def __init__(self, folder: Path, answers: Answers) -> None:
-        self._folder, self._answers = folder, answers
+    def __init__(self, folder: Path, project: Path, answers: Answers, keep: Collection[str]) -> None:
+        self._folder, self._project, self._answers, self._keep = folder, project, answers, keep
 
     def __call__(self, text: str) -> str:
-        path = Path(os.path.expandvars(text)).expanduser() if "/" in text and "\n" not in text else None
-        found = private.credential(path) if path is not None and path.is_absolute() else None
-        if path is None or found is None:
+        if "\n" in text or text in self._keep or any(f"${name}" in text.replace("{", "") for name in self._keep):
+            return text
+        try:
+            path = (self._project / Path(os.path.expandvars(text)).expanduser()).resolve()
+        except (OSError, ValueError, RuntimeError):  # no path, or of a user that there is not
+            return text
+        # The copy of the project has the others already.
+        found = None if path.is_relative_to(self._project) else private.credential(path)
+        if found is None:
             return text
         self._folder.mkdir(exist_ok=True)
         copy = self._folder / str(path).strip("/").replace("/", "-")
@@ -337,7 +346,9 @@ def _previews(
     first.mkdir()
     seal = _stack(Seat(first, first), project, surroundings.stack, pulumi, run_command)
     copy = private.copied(project.folder, first / "project")
-    (copy / f"Pulumi.{surroundings.stack}.yaml").unlink(missing_ok=True)
+    for settings in (project.stacks / f"Pulumi.{surroundings.stack}.yaml", project.given.absolute()):
+        if settings.is_relative_to(project.folder):
+            (copy / settings.relative_to(project.folder)).unlink(missing_ok=True)
     seats = [Seat(first, copy)]
     for number in range(1, min(2, os.cpu_count() or 1)):
         other = root / f"seat-{number}"

@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
     made.mkdir(parents=True)
     (tmp_path / "tmp").mkdir()
     (made / "Pulumi.yaml").write_text("name: shop\nruntime: nodejs\n")
-    own = {"shop:token": {"secure": "v1:abc"}, "shop:public": "hello", "shop:plain": TOKEN}
+    own = {"shop:token": {"secure": "v1:abc"}, "shop:public": "hello", "shop:plain": TOKEN, "shop:odd": "~nobody/x"}
     (made / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"encryptionsalt": "v1:theirs", "config": own}))
     names = ("cp", "dp")
     (tmp_path / "kubeconfig").write_text(
@@ -190,12 +190,13 @@ def test_what_is_kept_is_said(folder: Path) -> None:
     assert TOKEN not in done.stdout
 
 
-def test_a_file_that_the_configuration_names_and_what_lies_beside_the_project(folder: Path) -> None:
+@pytest.mark.parametrize("named", ["{}/kubeconfig", "../../kubeconfig", "${{KUBECONFIG}}"])
+def test_a_file_that_the_configuration_names_and_what_lies_beside_the_project(folder: Path, named: str) -> None:
     elsewhere = folder.parents[1] / "kubeconfig"
     (folder.parent / ".git").mkdir()
     (folder.parent / "shared.txt").write_text("shared")
     settings = yaml.safe_load((folder / "Pulumi.dev.yaml").read_text())
-    settings["config"]["shop:cluster"] = {"kubeconfig": str(elsewhere)}
+    settings["config"]["shop:cluster"] = {"kubeconfig": named.format(folder.parents[1])}
     (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump(settings))
     program = """
 def plan(config, answer):
