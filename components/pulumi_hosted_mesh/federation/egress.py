@@ -82,7 +82,8 @@ def specs(federation: Federation, way: Way) -> Iterator[tuple[str, Manifest]]:
         "ServiceEntry",
         {
             "hosts": [host],
-            # With MESH_INTERNAL Istio would put a TLS of its own around the caller's.
+            # So that Istio puts no TLS of its own around the caller's (pilot/pkg/networking/core/cluster_tls.go,
+            # buildUpstreamTLSSettings).
             "location": "MESH_EXTERNAL",
             "resolution": "STATIC" if is_address(address) else "DNS",
             "ports": [{"number": port, "name": "tls", "protocol": "TLS"}],

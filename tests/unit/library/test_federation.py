@@ -301,7 +301,7 @@ def test_the_egress_gateway_passes_tls_on_unopened_for_what_is_imported_alone() 
     assert tls["match"] == [{"port": 15443, "sniHosts": [HOST]}]
     assert tls["route"] == [{"destination": {"host": entry["hosts"][0], "port": {"number": 15443}}}]
     assert entry["endpoints"] == [{"address": "eastwest.west.example.com", "ports": {"tls": 15443}}]
-    # Istio would put a TLS of its own around the caller's for what is in the mesh, and callers are not to be told.
+    # What is in the mesh may get a TLS of Istio's own around the caller's, and callers are not to be told.
     assert (entry["location"], entry["exportTo"]) == ("MESH_EXTERNAL", ["."])
     assert of_egress(out(), "north") == {}
 
