@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pulumi
 from pulumi_hosted_mesh import ExternalDNSBridge
 from pulumi_hosted_mesh.assembly.document import control_plane_cluster
 from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
@@ -44,19 +45,22 @@ async def build(settings: StackSettings) -> dict[str, Any]:
 
 async def _known(settings: StackSettings) -> list[Known]:
     """Names of other stacks' load balancers, and those of the configuration."""
+    read: dict[str, pulumi.StackReference] = {}
+
+    async def outputs(name: str, field: str, addresses: str) -> tuple[Any, Any]:
+        """The two public outputs. A stack `all-in-one` may be named twice, and the engine takes one reference to it."""
+        stack = read.get(name) or references.stack(name, field)
+        read[name] = stack
+        endpoints = await references.plain_output(stack, "endpoints", field)
+        return endpoints, await references.plain_output(stack, addresses, field)
+
     found = [Known(host, targets, f"records.{host}") for host, targets in settings.records.items()]
     for mesh, name in settings.references.control_planes.items():
-        endpoints, addresses = await _outputs(name, f"references.controlPlanes.{mesh}", "addresses")
+        endpoints, addresses = await outputs(name, f"references.controlPlanes.{mesh}", "addresses")
         found += of_control_plane(mesh, endpoints, addresses)
     if settings.references.data_planes:
         federation = configuration.document(Federation, "federation")
     for mesh, name in settings.references.data_planes.items():
-        endpoints, addresses = await _outputs(name, f"references.dataPlanes.{mesh}", "gateway_addresses")
+        endpoints, addresses = await outputs(name, f"references.dataPlanes.{mesh}", "gateway_addresses")
         found.append(of_gateway(federation, mesh, endpoints, addresses))
     return found
-
-
-async def _outputs(name: str, field: str, addresses: str) -> tuple[Any, Any]:
-    stack = references.stack(name, field)
-    endpoints = await references.plain_output(stack, "endpoints", field)
-    return endpoints, await references.plain_output(stack, addresses, field)

@@ -155,22 +155,31 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
             }
         )
     )
-    others = {
+    others: dict[str, dict[str, Any]] = {
         "edge": {"publisher_kubeconfig": "{}", "reader_kubeconfig": "{}"},
-        "east": {"endpoints": EAST, "addresses": {ISTIOD: ["192.0.2.7"]}},
-        "gateways": {"endpoints": EAST, "gateway_addresses": {"mesh-east/eastwest": ["192.0.2.9"]}},
+        "east": {
+            "endpoints": EAST,
+            "addresses": {ISTIOD: ["192.0.2.7"]},
+            "gateway_addresses": {"mesh-east/eastwest": ["192.0.2.9"]},
+        },
     }
     bridge = document(provider(controlPlaneZones=["mesh.example.com"], authentication="none"), edges=("north",))
     values = {
         "stack": "dns",
         "dns": json.dumps({"cluster": {"kubeconfig": str(tmp_path / "config"), "identity": "it"}, "bridge": bridge}),
         "references": json.dumps(
-            {"edges": {"north": "edge"}, "controlPlanes": {"east": "east"}, "dataPlanes": {"east": "gateways"}}
+            {"edges": {"north": "edge"}, "controlPlanes": {"east": "east"}, "dataPlanes": {"east": "east"}}
         ),
         "federation": federation().model_dump_json(by_alias=True, exclude_unset=True),
         "records": json.dumps({"status.mesh.example.com": ["lb.example.net"]}),
     }
-    monkeypatch.setattr(references, "stack", lambda name, _field: Outputs(others[name]))
+    referenced = []
+
+    def stack(name: str, _: str) -> Outputs:
+        referenced.append(name)
+        return Outputs(others[name])
+
+    monkeypatch.setattr(references, "stack", stack)
 
     async def program() -> None:
         pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
@@ -182,6 +191,7 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
         GATEWAY: ("A", ["192.0.2.9"]),
         "status.mesh.example.com": ("CNAME", ["lb.example.net"]),
     }
+    assert sorted(referenced) == ["east", "edge"]  # the engine refuses a second reference to one stack
     del others["east"]["addresses"]
     with pytest.raises(InvalidInputError, match=r"controlPlanes\.east: names a stack that has no public output"):
         run(program)
