@@ -66,7 +66,9 @@ def preview(arguments: list[str]) -> int:
     answer: dict[str, Any] = {}
     program = runpy.run_path("program.py")
     if "hangs" in program:
-        Path(program["hangs"]).write_text(str(Path.cwd()))
+        making = Path(f"{program['hangs']}.{os.getpid()}")  # another run does the same
+        making.write_text(str(Path.cwd()))
+        making.replace(program["hangs"])
         time.sleep(60)
     try:
         resources = program["plan"](config(given("--config-file")), answer)

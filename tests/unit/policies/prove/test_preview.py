@@ -283,7 +283,7 @@ def _hanging(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     said = folder.parents[1] / "hangs"
     process = _started(folder, f"hangs = {str(said)!r}")
     try:
-        eventually(lambda: said.exists() and said.read_text())
+        eventually(said.exists)
         yield process, Path(said.read_text())
     finally:
         process.kill()
