@@ -33,15 +33,15 @@ def bench(
     write: Annotated[
         bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
     ] = False,
-    changes: Annotated[int, typer.Option(min=1, help="Of `dns`: changes at each number of edges.")] = 200,
+    changes: Annotated[int, typer.Option(min=0, help="Of `dns`: changes at each number of edges. 0: none.")] = 200,
     edges: Annotated[
         list[int] | None,
         typer.Option(
             min=1, max=23, help="Of `dns`: a number of edges; may be repeated. Default: 1, 2.", show_default=False
         ),
     ] = None,
-    records: Annotated[int, typer.Option(min=1, help="Of `dns`: records at once.")] = 10_000,
-    rest: Annotated[float, typer.Option(min=1, help="Of `dns`: seconds at rest.")] = 300.0,
+    records: Annotated[int, typer.Option(min=0, help="Of `dns`: records at once. 0: none.")] = 10_000,
+    rest: Annotated[float, typer.Option(min=0, help="Of `dns`: seconds at rest. 0: none.")] = 300.0,
     state: State = None,
 ) -> None:
     """Measure, each on a sandbox of its own that is removed again.

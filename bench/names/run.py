@@ -23,7 +23,7 @@ from sandbox.progress import Progress
 from tests.live.dns_names import gateway
 
 PORTS = (world.BRIDGE_PORT, world.INSIDE_PORT)
-LONGEST_PAUSE_SECONDS = 6.0
+LONGEST_PAUSE_SECONDS, SETTLE_SECONDS = 6.0, 30.0
 HOSTS_OF_ONE = 100
 MANY_LIMIT_SECONDS = 3600.0
 
@@ -31,7 +31,7 @@ MANY_LIMIT_SECONDS = 3600.0
 @dataclass(frozen=True)
 class Size:
     """changes: at each number of edges. edges: numbers of them, of which the first is also measured with many records
-    and at rest. rest: seconds."""
+    and at rest. rest: seconds. Where it is 0, that is left out."""
 
     changes: int
     edges: Sequence[int]
@@ -47,15 +47,18 @@ def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
         with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
             try:
                 made = world.prepare(Path(folder), progress, edges)
-                if position == 0:
+                if position == 0 and size.rest:
                     console.print(figures.rest_grid(at_rest(made, progress, size.rest)).for_terminal())
+                if position == 0 and size.records:
                     console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
-                made.run_bridge(on=True)
-                made.run_inside(on=True)
-                found.append(with_changes(made, progress, size.changes))
+                if size.changes:
+                    made.run_bridge(on=True)
+                    made.run_inside(on=True)
+                    found.append(with_changes(made, progress, size.changes))
             finally:
                 clusters.down(Path(folder) / "state")
-    console.print(figures.changes_grid(found).for_terminal())
+    if found:
+        console.print(figures.changes_grid(found).for_terminal())
 
 
 def at_rest(made: World, progress: Progress, seconds: float) -> list[Rest]:
@@ -66,7 +69,7 @@ def at_rest(made: World, progress: Progress, seconds: float) -> list[Rest]:
             step.note(way)
             made.run_bridge(on=bridge)
             made.run_inside(on=inside)
-            time.sleep(world.INTERVAL_SECONDS)  # the lists with which each begins are not rest
+            time.sleep(SETTLE_SECONDS)  # the lists with which each begins are not rest
             before, began = figures.requests_in(made.requests(edge)), time.monotonic()
             time.sleep(seconds)
             after = figures.requests_in(made.requests(edge))
