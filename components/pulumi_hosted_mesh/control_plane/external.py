@@ -101,7 +101,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             shared.append(core.v1.Secret(f"{name}-{secret}", metadata=metadata, string_data=files, opts=within))
 
         root_certificate = pulumi.Output.from_input(args["root_certificate"])
-        addresses: dict[str, pulumi.Output[list[str]]] = {}
+        addresses: dict[str, Any] = {}
         for revision in mesh.revisions:
             addresses |= IstiodRevision(
                 suffixed(name, revision.name),

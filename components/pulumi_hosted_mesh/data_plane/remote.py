@@ -96,7 +96,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
         for one in wanted if managed else []:
             of = served if TAG_LABEL in one["metadata"]["labels"] else name
             installed.append(self._installed(of, cluster, one, webhooks_after))
-        addresses = {}
+        addresses: dict[str, Any] = {}
         for gateway in settings.gateways:
             namespace = gateway.namespace or endpoint.namespace
             made = istio_chart(

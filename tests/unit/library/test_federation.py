@@ -525,7 +525,7 @@ def test_a_gateway_knows_the_roots_of_those_who_may_call_and_of_nobody_else() ->
     given["peers"][1]["exports"] = [REVIEWS, tcp]
     found = validators(made(given, "west"))
     # A patch for each server: a second one of the same would take the place of the first.
-    assert [(match["listener"]["filterChain"]["sni"], bundles.keys()) for _, match, bundles in found] == [
+    assert [(match["listener"]["filterChain"]["sni"], set(bundles)) for _, match, bundles in found] == [
         (HOST, {"east.mesh.local"}),
         ("db.books.shops.example.com", {"north.mesh.local"}),
     ]
