@@ -33,9 +33,10 @@ def folder() -> Iterator[Path]:
     try:
         yield made
     finally:
+        at_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not leave the folder there
         for _ in range(3):  # a plug-in that is about to end may still write
             shutil.rmtree(made, ignore_errors=True)
-        for one, handler in before.items():
+        for one, handler in {**before, signal.SIGINT: at_interrupt}.items():
             signal.signal(one, handler)
         if made.exists():
             print(f"{made}: cannot be removed. Remove it: it holds made-up secrets", file=sys.stderr)

@@ -173,13 +173,17 @@ def test_a_disguised_secret_is_found_and_a_public_value_is_not(folder: Path, env
     assert [one["kind"] for one in found["findings"]] == ["leak"]
 
 
-def test_a_program_in_another_language(folder: Path, environment: Mapping[str, str], progress: Progress) -> None:
+def test_a_program_in_another_language_whose_plug_in_logs_in(
+    folder: Path, environment: Mapping[str, str], progress: Progress
+) -> None:
     tools = toolchain.ensure({"node", "pulumi-language-nodejs"}, progress=progress)
     (folder / "node_modules").symlink_to(tools["node"].parents[1] / "node_modules")
     with_node = {**environment, "PATH": f"{tools.bin_dir}{os.pathsep}{environment['PATH']}"}
     program = {"index.js": NODE, "package.json": '{"main": "index.js"}'}
-    found = prove(folder, with_node, "nodejs", program)
+    found = prove(folder, with_node, "nodejs", program, "--keep", "controlPlane", "--keep", "dataPlane")
     assert leaks(found) == [("ConfigMap app", "data.x", ["configuration shop:token"])]
+    kept = [text.partition(" ")[0] for text in found["remarks"] if "was kept as it is" in text]
+    assert kept == ["controlPlane", "dataPlane"]
 
 
 def test_what_only_an_update_knows_is_not_proven(folder: Path, environment: Mapping[str, str]) -> None:
