@@ -69,7 +69,7 @@ def preview(arguments: list[str]) -> int:
         making = Path(f"{program['hangs']}.{os.getpid()}")  # another run does the same
         making.write_text(str(Path.cwd()))
         making.replace(program["hangs"])
-        time.sleep(60)
+        time.sleep(600)
     try:
         resources = program["plan"](config(given("--config-file")), answer)
     except Exception as problem:

@@ -295,7 +295,7 @@ def test_an_interrupt_removes_the_folder_and_ends_the_engine(folder: Path, numbe
     with _hanging(folder) as (process, where):
         assert where.is_relative_to(folder.parents[1] / "tmp")
         process.send_signal(number)
-        output, error = process.communicate()
+        output, error = process.communicate(timeout=120)  # the engine would take far longer
         assert (process.returncode, output) == (code, ""), error
     assert list((folder.parents[1] / "tmp").iterdir()) == []
     assert not [one for one in Path("/proc").glob("[0-9]*/cwd") if _leads(one).is_relative_to(folder.parents[1])]
