@@ -1,8 +1,9 @@
 """An index of secret fingerprints, and the search for them: time grows with the bytes searched, not with the secrets.
 
 Every window of `WIDTH` bytes of every fingerprint goes into a hash table. A text is cut into back-to-back blocks of the
-same width, and each block is looked up once; any fragment of a fingerprint of at least `2 * WIDTH - 1` bytes contains a
-whole block at some offset. A hit is then checked byte by byte, so chance collisions are never reported.
+same width, from its beginning and again from half a block on, and each block is looked up once; any fragment of a
+fingerprint of at least `WIDTH * 3 / 2 - 1` bytes contains a whole block at some offset. A hit is then checked byte by
+byte, so chance collisions are never reported.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from .fingerprints import Whole
+from .leaves import is_random, is_scrambled
 
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
 LEAST_FRAGMENT: Final = 2 * WIDTH - 1
 """Fewest bytes in a row of a long fingerprint that count as that secret: 15."""
+LEAST_PIECE: Final = WIDTH + WIDTH // 2 - 1
+"""Fewest bytes of a piece that is found although it is no such fragment, if it stands alone or others do too: 11."""
+LEAST_SHARE: Final = 0.4
+"""Of a fingerprint, in such a piece."""
 LEAST_SHORT: Final = 8
 MOST_CANDIDATES: Final = 16
 """Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
@@ -82,32 +88,67 @@ class Index:
     def search(self, text: bytes) -> Iterator[Hit]:
         """Every fingerprint, or fragment of one, in the text; one hit per place."""
         for width, windows in self._windows.items():
-            if not windows or len(text) < width:
-                continue
-            blocks = _blocks(text, width)
-            if windows.keys().isdisjoint(blocks):
-                continue
-            end = 0
-            for number, block in enumerate(blocks):
-                if number * width >= end and block in windows and (hit := self._check(text, number * width, width)):
-                    end = hit.start + hit.length
-                    yield hit
+            pieces: dict[int, dict[int, Hit]] = {}
+            found: list[Hit] = []
+            for phase in _PHASES[width] if windows else ():
+                if len(text) < width + phase:
+                    continue
+                blocks = _blocks(text, phase, width)
+                if windows.keys().isdisjoint(blocks):
+                    continue
+                places = (phase + number * width for number, block in enumerate(blocks) if block in windows)
+                for place in _outside(places, found):
+                    if hit := self._check(text, place, width, pieces):
+                        found.append(hit)
+                        yield hit
+            for several in pieces.values():
+                if sum(hit.length for hit in several.values()) >= LEAST_FRAGMENT:
+                    yield from several.values()
 
-    def _check(self, text: bytes, position: int, width: int) -> Hit | None:
-        """The longest of the fingerprints that have this window and are here."""
+    def _check(self, text: bytes, position: int, width: int, pieces: dict[int, dict[int, Hit]]) -> Hit | None:
+        """The longest of the fingerprints that have this window and are here. A piece that is too short for a hit by
+        itself, and yet no chance, is kept in `pieces`, by its fingerprint and its place in that."""
         found: Hit | None = None
         for place, offset in self._windows[width][_number(text[position : position + width])]:
             fingerprint, origin = self._fingerprints[place]
             before = _common(text[max(0, position - offset) : position][::-1], fingerprint[:offset][::-1])
             after = _common(text[position : position + len(fingerprint) - offset], fingerprint[offset:])
-            length = before + after
+            hit = Hit(origin, position - before, before + after)
             whole = isinstance(fingerprint, Whole)
             needed = LEAST_FRAGMENT if width == WIDTH and not whole else len(fingerprint)
-            if length < needed or (whole and not _stands_alone(text, position - before, length)):
+            piece = hit.length < needed
+            if piece and (whole or not _is_piece(fingerprint[offset - before : offset + after], fingerprint)):
                 continue
-            if found is None or length > found.length:
-                found = Hit(origin, position - before, length)
+            if (piece or whole) and not _stands_alone(text, hit.start, hit.length):
+                if piece:
+                    pieces.setdefault(place, {})[offset - before] = hit
+                continue
+            if found is None or hit.length > found.length:
+                found = hit
         return found
+
+
+_PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
+"""Where a text's blocks begin."""
+
+
+def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:
+    """The places, in their order, where nothing was found yet. What is found meanwhile is added at the end."""
+    number, end = 0, 0
+    for place in places:
+        while number < len(found) and found[number].start <= place:
+            end = max(end, found[number].start + found[number].length)
+            number += 1
+        if place >= end:
+            yield place
+
+
+def _is_piece(piece: bytes, fingerprint: bytes) -> bool:
+    """True for the half of a password: long enough, compared with the whole too, and nothing that people write."""
+    if len(piece) < LEAST_PIECE or len(piece) < LEAST_SHARE * len(fingerprint):
+        return False
+    text = piece.decode("latin-1")
+    return not text.isascii() or is_random(text) or is_scrambled(text)
 
 
 def disguises(text: bytes) -> tuple[bytes, ...]:
@@ -131,9 +172,10 @@ def _stands_alone(text: bytes, start: int, length: int) -> bool:
     return not (after == b" " and before == b" " and text[max(0, start - 2) : start - 1].isalpha())
 
 
-def _blocks(text: bytes, width: int) -> list[int]:
-    """The text's whole blocks as numbers, made in one step in C."""
-    return memoryview(text[: len(text) // width * width]).cast(_FORMATS[width]).tolist()
+def _blocks(text: bytes, start: int, width: int) -> list[int]:
+    """The text's whole blocks from a place on as numbers, made in one step in C."""
+    end = start + (len(text) - start) // width * width
+    return memoryview(text)[start:end].cast(_FORMATS[width]).tolist()
 
 
 def _number(block: bytes) -> int:

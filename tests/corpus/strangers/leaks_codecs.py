@@ -6,7 +6,7 @@ Its value is known at the first preview. All but a few are undone by one command
 from __future__ import annotations
 
 from .codings import CODINGS
-from .recover import each
+from .recover import each, pieces
 from .scene import Scene
 from .stranger import leak
 
@@ -85,3 +85,61 @@ _chained("uuencode", "quoted-printable-in-json")
 _chained("base32-hex", "tar-gz", "quoted-printable-in-json")
 _chained("tar", "base85", "gzip-twice")
 _chained("percent-twice", "base64-of-base85-of-gzip")
+
+
+HALVES = "cut in halves"
+
+
+def _halves(scene: Scene) -> tuple[str, str]:
+    """Of a token that the provider's cluster holds; nothing marks them, and nothing depends on it."""
+    scene.held(value=scene.cp.opaque("halved", 24))
+    text = scene.cp.opaque("halved", 24)
+    return text[:12], text[12:]
+
+
+@leak(
+    HALVES,
+    "unmarked-halves-in-two-objects",
+    "Half of the provider's token is in one ConfigMap of the user's, half in another.",
+    CODECS,
+    recover=pieces("blue.data.value", "amber.data.value"),
+)
+def _(scene: Scene) -> None:
+    for name, half in zip(("blue", "amber"), _halves(scene), strict=True):
+        scene.config_map("dp", name, {"value": half})
+
+
+@leak(
+    HALVES,
+    "unmarked-halves-with-others-between",
+    "Between the halves of the provider's token stand other settings.",
+    CODECS,
+    recover=pieces("data.zebra", "data.apple"),
+)
+def _(scene: Scene) -> None:
+    first, second = _halves(scene)
+    scene.config_map("dp", "app", {"zebra": first, "apple": second, "host": "shop.example.com", "mode": "fast"})
+
+
+@leak(
+    HALVES,
+    "unmarked-halves-in-a-secret",
+    "The halves of the provider's token are two values of the user's Secret, among others.",
+    CODECS,
+    recover=pieces("ata.zebra", "ata.apple"),
+)
+def _(scene: Scene) -> None:
+    first, second = _halves(scene)
+    scene.secret("dp", "app", {"zebra": first, "apple": second, "host": "shop.example.com", "mode": "fast"})
+
+
+@leak(
+    HALVES,
+    "unmarked-halves-changed-round",
+    "The second half of the provider's token stands before the first.",
+    CODECS,
+    recover=each(lambda text: text[12:24] + text[:12]),
+)
+def _(scene: Scene) -> None:
+    first, second = _halves(scene)
+    scene.config_map("dp", "app", {"value": second + first})

@@ -32,8 +32,9 @@ def data_of(program: Program) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Class:
-    """Disagreements of one kind. where: per field of a program the values that it may have. rules: those of which the
-    pack may name any, and no other. reason: why they stand."""
+    """Disagreements of one kind. where: per field of a program the values that it may have; of its steps one, or
+    several that follow each other ("a then b"). rules: those of which the pack may name any, and no other. reason: why
+    they stand."""
 
     how: str
     where: Mapping[str, Sequence[str]]
@@ -50,7 +51,10 @@ class Class:
 
     @staticmethod
     def _is_one_of(value: str | tuple[str, ...], values: Sequence[str]) -> bool:
-        return bool(set(value) & set(values)) if isinstance(value, tuple) else value in values
+        if not isinstance(value, tuple):
+            return value in values
+        made = {" then ".join(value[at:end]) for at in range(len(value)) for end in range(at + 1, len(value) + 1)}
+        return bool(made & set(values))
 
 
 def known() -> list[Class]:
