@@ -16,7 +16,7 @@ from ..rules.settings import Settings
 from .fingerprints import fingerprints
 from .flow import CERTIFICATE_TYPES, Flow
 from .index import Index
-from .names import CREDENTIALS
+from .names import CREDENTIALS, is_secrets_name
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
 from .places import as_bytes, from_base64
 
@@ -68,6 +68,9 @@ def known_secrets(
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
+    for provider in {one.urn: one for one in _providers(stack)}.values():
+        if flow.owners.is_own_account(provider):
+            add_account(index, data_planes, provider)
     for resource in sorted(stack.resources, key=_origin_first):
         if resource.urn in flow.owned:
             add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
@@ -106,6 +109,23 @@ def add_provider(index: Index, data_planes: Set[bytes], shown: Shown, provider: 
         add(index, data_planes, as_bytes(at(provider.inputs, key)), origin, certain=False)
         if at(provider.inputs, key) is not None:
             index.add(shown.of(cluster), origin)
+
+
+def add_account(index: Index, data_planes: Set[bytes], provider: Provider) -> None:
+    """Adds by what a provider logs in to the deployer's own account: what is marked, or called so."""
+    for leaf in leaves(provider.inputs if provider.inputs is not None else {}):
+        name = str(leaf.path[-1]) if leaf.path else ""
+        if leaf.secret or is_secrets_name(name):
+            add(index, data_planes, as_bytes(leaf.value), f"{provider.urn} {show(leaf.path)}", certain=False, name=name)
+
+
+def _providers(stack: Stack) -> Iterator[Provider]:
+    """Those that resources go through, and those that are registered."""
+    for resource in stack.resources:
+        if resource.provider is not None:
+            yield resource.provider
+        elif resource.is_provider:
+            yield resource.as_provider
 
 
 def for_others(cluster: Cluster) -> frozenset[bytes]:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..detect.flow import Flow
 from ..detect.index import Index
-from ..detect.known import Shown, add_provider, add_secrets_of, for_others, known_secrets, own_kubeconfigs
+from ..detect.known import Shown, add_account, add_provider, add_secrets_of, for_others, known_secrets, own_kubeconfigs
 from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
@@ -42,6 +42,7 @@ class Session:
     _index: Index | None = None
     _data_planes: set[bytes] = field(default_factory=set)
     _shown: Shown = field(default_factory=Shown)
+    _remembered: set[str] = field(default_factory=set)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
         """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
@@ -52,7 +53,7 @@ class Session:
         if resource.provider is not None:
             self._remember(resource.provider)
         if resource.is_provider:
-            self._remember(Provider(resource.urn, resource.type, resource.name, resource.asked))
+            self._remember(resource.as_provider)
         context = Context(
             self._stack((resource,), partial=True),
             self.settings,
@@ -111,11 +112,14 @@ class Session:
         )
 
     def _remember(self, provider: Provider) -> None:
-        if provider.urn in self._known_clusters.providers:
+        if provider.urn in self._remembered:
             return
+        self._remembered.add(provider.urn)
         self._known_clusters.add(provider)
-        if provider.urn not in self._known_clusters.providers:
-            return  # it reaches no cluster
+        if provider.urn not in self._known_clusters.providers:  # it reaches no cluster
+            if Owners(self._stack((), partial=True), self._known_clusters).is_own_account(provider):
+                add_account(self._gathered(), self._data_planes, provider)
+            return
         role, cluster = self._known_clusters.role_of_provider(provider), self._known_clusters.clusters[provider.urn]
         if role is Role.DATA_PLANE:
             self._data_planes.update(own_kubeconfigs(provider, cluster))

@@ -201,7 +201,7 @@ class Clusters:
                 self.add(resource.provider)
         for resource in self.stack.resources:
             if resource.is_provider:
-                self.add(Provider(resource.urn, resource.type, resource.name, resource.asked))
+                self.add(resource.as_provider)
 
     def add(self, provider: Provider) -> None:
         """Takes in one more provider; one that is known already stays as it is. The work does not grow with those that

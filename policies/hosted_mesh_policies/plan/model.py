@@ -80,6 +80,11 @@ class Resource:
     def is_provider(self) -> bool:
         return self.type.startswith(PROVIDER_PREFIX)
 
+    @property
+    def as_provider(self) -> Provider:
+        """A provider's own resource, as others go through it."""
+        return Provider(self.urn, self.type, self.name, self.asked)
+
     @cached_property
     def kind(self) -> str:
         """The Kubernetes kind: from the object itself, else from the type token (`...:ConfigMap` or

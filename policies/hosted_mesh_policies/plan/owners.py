@@ -103,9 +103,12 @@ class Owners:
         return not resource.read_only and self.place(resource) not in {None, CONTROL_PLANE}
 
     def reaches_data_plane(self, resource: Resource) -> bool:
-        """True for a provider of a data plane: what it is given is shown to that cluster's API server."""
-        provider = self.clusters.providers.get(resource.urn)
-        return provider is not None and self.clusters.role_of_provider(provider) is Role.DATA_PLANE
+        """True for a provider of a data plane, a cluster's or one that is said to be: what it is given is shown to the
+        server at which it logs in."""
+        if provider := self.clusters.providers.get(resource.urn):
+            return self.clusters.role_of_provider(provider) is Role.DATA_PLANE
+        patterns = self.clusters.config.data_plane_providers
+        return resource.is_provider and matches(resource.as_provider, patterns)
 
     @staticmethod
     def _goes_nowhere(resource: Resource, provider: Provider) -> bool:
@@ -122,8 +125,21 @@ class Owners:
         return (
             resource.type.split(":")[0] in CLOUDS
             and not _STORES.search(resource.type)
-            and not any(at(provider.inputs, key) is not None for key in OTHER_ACCOUNT)
+            and not self._is_other_account(provider)
         )
+
+    def is_own_account(self, provider: Provider) -> bool:
+        """True for a provider by which the deployer logs in to an account of the control plane's: a cloud's, unless it
+        is said to be a data plane's, and any other that is said to be the control plane's."""
+        config = self.clusters.config
+        if provider.urn in self.clusters.providers or matches(provider, config.data_plane_providers):
+            return False
+        own_cloud = provider.type.removeprefix(PROVIDER_PREFIX) in CLOUDS and not self._is_other_account(provider)
+        return own_cloud or matches(provider, config.control_plane_providers)
+
+    @staticmethod
+    def _is_other_account(provider: Provider) -> bool:
+        return any(at(provider.inputs, key) is not None for key in OTHER_ACCOUNT)
 
     def maker(self, resource: Resource) -> str | None:
         """Who made the secrets that a resource has of its own. None where only their way can tell."""

@@ -117,6 +117,23 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     assert len(_said(FLOW, made, taker)) == said
 
 
+@pytest.mark.parametrize(("name", "said"), [("zones", ["data.token"]), ("users", ["apiToken"])])
+def test_by_what_a_clouds_provider_logs_in_is_its_owners(name: str, said: list[str]) -> None:
+    """The control plane's account, unless it is said to be a data plane's; that one must not see what the control plane
+    has."""
+    kind = "pulumi:providers:cloudflare"
+    inputs = {"apiToken": Secret(literals.opaque("zones", 40)), "accountName": "an account of this name"}
+    zones = Resource(f"urn:pulumi:s::p::{kind}::{name}", kind, name, inputs=inputs)
+    record = _object("cloudflare:index/dnsRecord:DnsRecord", "istiod", {"content": "192.0.2.1"}, zones.as_provider)
+    data = {"token": literals.opaque("zones", 40), "account": "an account of this name"}
+    theirs = _object("kubernetes:core/v1:Secret", "theirs", {"stringData": data}, USERS)
+    ours = _object("kubernetes:core/v1:Secret", "ours", {"stringData": {"token": data["token"]}})
+    given = [theirs] if name == "zones" else [ours]
+    found = _said(VALUE, zones, record, *given)
+    assert [message.split(":")[0].replace("stringData", "data") for message in found] == said
+    assert _said(VALUE, zones, record, theirs) == (found if name == "zones" else [])
+
+
 THEIRS = Provider(USERS.urn.replace("users", "theirs"), USERS.type, "theirs", {})
 
 
