@@ -26,7 +26,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_minted, keeps_status, secret_leaves
+from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
 
@@ -41,8 +41,6 @@ CHART_TYPES: Final = frozenset(
     {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
 )
 """Their values are kept in a Secret."""
-_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|(?<!public)keys?$|signed_?url", re.IGNORECASE)
-"""Types of a cloud whose main output is a secret."""
 
 
 class Hop(NamedTuple):
@@ -102,7 +100,7 @@ class Flow:
             outputs = resource.outputs if isinstance(resource.outputs, dict) else {}
             found = (
                 any(leaf.secret for leaf in leaves(outputs))
-                or (kind.split(":")[0] in CLOUDS and bool(_SECRETS_BY_NAME.search(kind.rpartition(":")[2])))
+                or is_clouds_secret(resource)
                 or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
             )
         self._sources[resource.urn] = found
@@ -175,7 +173,7 @@ class Flow:
         if source.type in PUBLIC_TOO:
             return False
         if source.type.split(":")[0] in CLOUDS:
-            return bool(_SECRETS_BY_NAME.search(source.type.rpartition(":")[2])) or self._is_store(source)
+            return is_clouds_secret(source) or self._is_store(source)
         return True
 
     @staticmethod

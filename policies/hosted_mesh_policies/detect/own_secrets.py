@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..plan.model import SECRET_DATA, Resource
+from ..plan.owners import CLOUDS
 from ..plan.tree import Path, Tree, at, leaves
-from .leaves import is_random
+from .leaves import is_public, is_random
 from .names import is_secrets_name
 from .places import as_bytes, from_base64
 
@@ -19,12 +20,23 @@ ALL_SECRET_TYPES: Final = frozenset(
 KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
 
 
+_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|(?<!public)keys?$|signed_?url", re.IGNORECASE)
+
+
+def is_clouds_secret(resource: Resource) -> bool:
+    """True for a type of a cloud whose main output is a secret."""
+    package, _, rest = resource.type.partition(":")
+    return package in CLOUDS and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
+
+
 def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
     """The secret values in a resource's inputs or outputs, with their places: marked ones, a Secret's data, a private
-    key, a password. Public halves and password hashes, which are there to be shown, are not among them, nor is what the
-    Kubernetes plug-in keeps for itself (`__inputs`): it repeats the inputs."""
+    key, a password, what a cloud's resource of secrets calls so. Public halves and password hashes, which are there to
+    be shown, are not among them, nor is what the Kubernetes plug-in keeps for itself (`__inputs`): it repeats the
+    inputs."""
     of_secret = resource.kind == "Secret"
     in_status = keeps_status(resource)
+    of_cloud = is_clouds_secret(resource)
     whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
     for leaf in leaves(tree if tree is not None else {}):
         first = str(leaf.path[0]) if leaf.path else ""
@@ -38,6 +50,7 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
             or (whole and first in {"result", "base64", "hex"})
             or first.startswith("privateKey")
             or (first == "status" and in_status and _is_secret_status(leaf.path, leaf.value))
+            or (of_cloud and is_secrets_name(first) and not is_public(as_bytes(leaf.value)))
         ):
             yield leaf.path, as_bytes(leaf.value)
 

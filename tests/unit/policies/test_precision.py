@@ -117,6 +117,27 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     assert len(_said(FLOW, made, taker)) == said
 
 
+ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/database-AbCdEf"
+
+
+@pytest.mark.parametrize(
+    ("output", "value", "said"),
+    [
+        ("secret", literals.opaque("cloud", 40), 1),
+        ("secretString", literals.opaque("cloud", 40), 1),
+        ("secretArn", ARN, 0),
+        ("secretId", "shop/database-AbCdEf", 0),
+        ("createdBy", literals.opaque("cloud", 40), 0),
+    ],
+)
+def test_an_unmarked_output_of_a_clouds_secret_is_one_by_its_name(output: str, value: str, said: int) -> None:
+    cloud = Provider("urn:pulumi:s::p::pulumi:providers:aws::x", "pulumi:providers:aws", "x", {})
+    kind = "aws:secretsmanager/secretVersion:SecretVersion"
+    made = Resource(f"urn:pulumi:s::p::{kind}::made", kind, "made", {}, {output: value}, provider=cloud)
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": value}}, USERS)
+    assert len(_said(VALUE, made, taker)) == said
+
+
 @pytest.mark.parametrize(("name", "said"), [("zones", ["data.token"]), ("users", ["apiToken"])])
 def test_by_what_a_clouds_provider_logs_in_is_its_owners(name: str, said: list[str]) -> None:
     """The control plane's account, unless it is said to be a data plane's; that one must not see what the control plane
