@@ -7,13 +7,16 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .api import EdgeApi
+from .api import ApiError, EdgeApi
 from .lease import Lease
 from .records import MADE, MADE_LABEL, endpoints_of, writes
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 LARGEST_BODY = 64 * 2**20  # bytes
 HOLD_SECONDS = 60.0
+CONFLICT = 409
+PASSES = 10
+"""Over a change of which others write some objects meanwhile. Then external-dns comes back, an interval later."""
 
 
 def serve(api: EdgeApi, namespace: str, port: int, lease: Lease, writing: threading.Lock) -> None:
@@ -82,9 +85,18 @@ def _records(api: EdgeApi, namespace: str, lease: Lease) -> tuple[int, Any]:
 
 
 def _apply(api: EdgeApi, namespace: str, changes: dict[str, Any], lease: Lease) -> tuple[int, Any]:
-    for write in writes(_made(api, namespace), changes, namespace):
-        if not lease.held():
-            return 503, {}
-        print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
-        getattr(api, write.verb)(write.item)
-    return 204, None
+    for _ in range(PASSES):
+        changed = False
+        for write in writes(_made(api, namespace), changes, namespace):
+            if not lease.held():
+                return 503, {}
+            print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
+            try:
+                getattr(api, write.verb)(write.item)
+            except ApiError as error:
+                if error.status != CONFLICT:
+                    raise
+                changed = True  # its conditions were written since it was read, for one: the next pass reads it again
+        if not changed:
+            return 204, None
+    return 503, {}
