@@ -354,21 +354,37 @@ _BASE85_DECODERS: Final = ((_BASE85, base64.b85decode), (_ASCII85, base64.a85dec
 
 
 def _base85(data: bytes) -> Iterator[bytes]:
-    if len(data) == len(data.translate(None, _NOT_IN_WORDS)):
+    """A short text of it may have no sign at all, or only such as words have too; letters of all sorts tell it then."""
+    if not _signs(data) and not _mixed(data):
         return
     for pattern, decode in _BASE85_DECODERS:
         for run in dict.fromkeys(pattern.findall(data)):
-            signs = len(run) - len(run.translate(None, _NOT_IN_WORDS))
-            if not signs or (len(run) > LONGEST_UNJUDGED and signs < LEAST_ODD * len(run)):
+            signs = _signs(run)
+            if len(run) > LONGEST_UNJUDGED and signs < LEAST_ODD * len(run):
+                continue
+            if not signs:
+                if pattern is _BASE85 and _mixed(run):
+                    yield from _of_85(decode, run)
                 continue
             for shift in range(5 if len(run) <= LONGEST_AT_ANY_START else 1):
-                whole = run[shift:].removeprefix(b"<~").removesuffix(b"~>")
-                for end in (len(whole), len(whole) - len(whole) % 5):
-                    try:
-                        yield decode(whole[:end])
-                        break
-                    except ValueError:  # not base85, or cut short
-                        continue
+                yield from _of_85(decode, run[shift:].removeprefix(b"<~").removesuffix(b"~>"))
+
+
+def _signs(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _NOT_IN_WORDS))
+
+
+def _mixed(data: bytes) -> bool:
+    return not data.islower() and not data.isupper() and len(data) != len(data.translate(None, b"0123456789"))
+
+
+def _of_85(decode: Callable[[bytes], bytes], whole: bytes) -> Iterator[bytes]:
+    for end in (len(whole), len(whole) - len(whole) % 5):
+        try:
+            yield decode(whole[:end])
+            return
+        except ValueError:  # not base85, or cut short
+            continue
 
 
 _UU = re.compile(rb"(?:^|(?<=[ :=\0\"']))(?=([!-M])([ -`]{4,60})[ \t]*\r?$)", re.MULTILINE)

@@ -89,3 +89,11 @@ def test_base32_at_each_alignment_is_what_the_standard_library_makes_of_it(lengt
         whole = run[shift : length - {1: 1, 3: 1, 6: 1}.get((length - shift) % 8, 0)]
         expected = base64.b32decode(whole + "=" * (-len(whole) % 8))
         assert any(expected in data for data in found)
+
+
+def test_base85_that_looks_like_a_word_is_read() -> None:
+    """One in some thousands has no other sign than words have."""
+    secret = b"yqgb2um2efa2gwzgsf5bjdyxeezx"
+    wrapped = base64.b85encode(secret)
+    assert wrapped.replace(b"-", b"").isalnum()
+    assert any(secret in view.data for view in views(b"x: " + wrapped))
