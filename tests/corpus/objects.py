@@ -165,15 +165,19 @@ def operator(world: World, side: str) -> Object:
 def definitions(world: World) -> None:
     """The definitions of the custom resources that clean programs write: the corpus's own, and Istio's."""
     istio = "networking.istio.io"
-    kinds = (("example.com", "Widget", "widgets"), (istio, "ServiceEntry", "serviceentries"))
-    for group, kind, plural in (*kinds, (istio, "DestinationRule", "destinationrules")):
+    for group, version, kind, plural in (
+        ("example.com", "v1", "Widget", "widgets"),
+        (istio, "v1", "ServiceEntry", "serviceentries"),
+        (istio, "v1", "DestinationRule", "destinationrules"),
+        (istio, "v1alpha3", "EnvoyFilter", "envoyfilters"),
+    ):
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
         spec = {
             "group": group,
             "names": {"kind": kind, "plural": plural},
             "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
         }
         body = {"spec": spec, "metadata": {"name": f"{plural}.{group}"}}
         world.object("dp", "apiextensions.k8s.io/v1:CustomResourceDefinition", plural, body)
