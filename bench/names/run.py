@@ -19,7 +19,7 @@ from bench.names.world import World
 from bench.samples import Samples
 from sandbox import clusters
 from sandbox.errors import SandboxError
-from sandbox.progress import Progress
+from sandbox.progress import Progress, Step
 from tests.live.dns_names import gateway
 
 PORTS = (world.BRIDGE_PORT, world.INSIDE_PORT)
@@ -89,21 +89,23 @@ def with_many(made: World, progress: Progress, records: int) -> list[Many]:
             keys = {"prefix": world.key_prefix(prefix, edge)}
             observer.ask(keys)  # so that it has started
             began = time.monotonic()
-            made.change(edge, *many)
             deadline = began + MANY_LIMIT_SECONDS
+            made.change(edge, *many)
             while (there := observer.ask(keys)) < records:
-                step.note(f"{way}: {there:,}")
-                if time.monotonic() > deadline:
-                    raise SandboxError(f"{way} published {there:,} of {records:,} records in an hour.")
-                time.sleep(0.2)
+                _again(step, f"{way}: {there:,}", deadline, f"{way} published {there:,} of {records:,} records")
             found.append(Many(way, records, time.monotonic() - began))
             made.take_away(edge, *many)
             while (there := observer.ask(keys)) > 0:
-                step.note(f"{way}: {there:,} are left")
-                if time.monotonic() > deadline:
-                    raise SandboxError(f"{way} left {there:,} of {records:,} records in an hour.")
-                time.sleep(0.2)
+                _again(step, f"{way}: {there:,} are left", deadline, f"{way} left {there:,} of {records:,} records")
     return found
+
+
+def _again(step: Step, note: str, deadline: float, so_far: str) -> None:
+    """Between two looks. Raises: SandboxError after the deadline."""
+    step.note(note)
+    if time.monotonic() > deadline:
+        raise SandboxError(f"{so_far} in an hour.")
+    time.sleep(0.2)
 
 
 def with_changes(made: World, progress: Progress, changes: int) -> Changes:
