@@ -133,7 +133,9 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
         for name, urns in resource.sources.items():
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
-                if source and _is_for_one(context, resource, source) and _is_in(context, resource, name, source):
+                if source is None or not _is_for_one(context, resource, source):
+                    continue
+                if context.flow.level(resource, name, source) is Level.SECRET:
                     takers.setdefault(urn, {}).setdefault(of[resource.urn], resource)
     for urn, by_mesh in takers.items():
         source = context.stack.by_urn[urn]
@@ -149,10 +151,6 @@ def _is_for_one(context: Context, resource: Resource, source: Resource) -> bool:
     """Whether a generated secret is to be in one mesh only. What the control plane keeps for several meshes, a registry
     login for instance, may be one; what is in two data planes has two owners."""
     return source.type == KEY_TYPE or (source.type in ALL_SECRET_TYPES and context.owners.is_given_away(resource))
-
-
-def _is_in(context: Context, resource: Resource, name: str, source: Resource) -> bool:
-    return context.flow.level(resource, name, source) is Level.SECRET
 
 
 TENANTS = Rule(
