@@ -42,6 +42,8 @@ PORTS = {"mongodb": ("tcp", 27017)}
 # Names of imported services lead somewhere, so that callers can look them up: their proxies decide where to.
 NAMES = {"west": (HOST,)}
 EGRESS_PORTS = (15443, 15444)
+# What a federation makes in a data plane, for kubectl; with trust `partial` also envoyfilters.
+KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
 # Istio's own probe looks every 15 seconds.
 PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 

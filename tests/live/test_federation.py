@@ -28,12 +28,11 @@ from tests.live.breaking import federation as broken
 from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import Breaking
 from tests.live.diagnosis import diagnosis
-from tests.live.federated import CALLER, HOST, NAMESPACE, PLACES, STRANGER, Meshes, answered, federation
+from tests.live.federated import CALLER, HOST, KINDS, NAMESPACE, PLACES, STRANGER, Meshes, answered, federation
 from tests.live.limited import EVERYWHERE, OF_THE_CONTROL_PLANE, THERE, limited
 from tests.support.authorities import Authority, pem
 
 LABEL = "hosted-mesh.io/federation"
-KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from tests.live.federated import (
     CALLED,
     CALLER,
     HOST,
+    KINDS,
     NAMESPACE,
     PLACES,
     PORT,
@@ -45,9 +46,6 @@ ROOTS = {
 }
 AUTHORITIES = {name: Authority(f"an intermediate of {name}", root) for name, root in ROOTS.items()}
 ASK = Path(__file__).parent / "federation_programs/ask_gateway.py"
-KINDS = (
-    "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies,envoyfilters"
-)
 PAGE = f"spiffe://east.mesh.local/ns/{NAMESPACE}/sa/{CALLER}"
 GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
 
@@ -181,8 +179,8 @@ def test_a_caller_does_not_believe_a_gateway_of_another_root_and_doctor_says_so(
 
 
 def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
+    selector, kinds = "--selector=hosted-mesh.io/federation", f"{KINDS},envoyfilters"
     for mesh in PLACES:
-        selector = "--selector=hosted-mesh.io/federation"
-        assert "envoyfilter" in kubectl(meshes, mesh, "get", KINDS, "--all-namespaces", selector, "--output=name")
+        assert "envoyfilter" in kubectl(meshes, mesh, "get", kinds, "--all-namespaces", selector, "--output=name")
         meshes.stack(mesh, document()).destroy()
-        assert kubectl(meshes, mesh, "get", KINDS, "--all-namespaces", selector, "--output=name") == ""
+        assert kubectl(meshes, mesh, "get", kinds, "--all-namespaces", selector, "--output=name") == ""

@@ -25,10 +25,9 @@ from tests.engine.library.engine import Project, Stack
 from tests.live import churn, three_meshes
 from tests.live.breaking.federation import kubectl
 from tests.live.diagnosis import diagnosis
-from tests.live.federated import CALLED, CALLER, DOMAIN, NAMESPACE, STRANGER, Meshes
+from tests.live.federated import CALLED, CALLER, DOMAIN, KINDS, NAMESPACE, STRANGER, Meshes
 from tests.live.three_meshes import MONGODB, MONGODB_PORT, PLACES, RATINGS, RENAMED, asking, bookinfo, reviewer
 
-KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
 UP = ("up", "--yes", "--skip-preview", "--policy-pack", str(POLICY_PACK))
 # In names, addresses and identities: not the end of "eastwest".
 OF_WEST = re.compile(r"(?<!east)west")
