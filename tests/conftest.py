@@ -15,12 +15,14 @@ from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.timings import kept, longest_first
 from sandbox.toolchain import Tools
+from tests.support import grouping
+from tests.support.grouping import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 SECONDS = "seconds_by_test"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of several processes one runs all of a group, in order (pytest-xdist's loadgroup); long groups begin first.
+    """Of several processes one runs all of a group, in order (tests/support/grouping.py); long groups begin first.
 
     A group is what shares something costly: one process deploys the mesh, a file's fixtures are made once.
     Tests of stacks and policies claim names of their own, so each goes to whichever process is free unless its file
@@ -35,25 +37,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif not path.startswith(("tests/engine/library/", "tests/engine/policies/")):
             item.add_marker(pytest.mark.xdist_group(path))
     if hasattr(config, "workerinput"):  # one of several
-        groups = {item.nodeid: _group(item) for item in items}
+        groups = {item.nodeid: grouping.group_of(item) for item in items}
         order = {test: place for place, test in enumerate(longest_first(groups, config.workerinput.get(SECONDS, {})))}
         items.sort(key=lambda item: order[item.nodeid])
+    grouping.write_groups(config, items)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Read once for all processes, which have to agree on the order while another run may write."""
     node.workerinput[SECONDS] = _kept()
+    grouping.pytest_configure_node(node)
 
 
 @cache
 def _kept() -> dict[str, float]:
     return kept()
-
-
-def _group(item: pytest.Item) -> str:
-    marker = item.get_closest_marker("xdist_group")
-    return str(marker.args[0]) if marker else item.nodeid
 
 
 @pytest.fixture(scope="session")
