@@ -16,9 +16,9 @@ from sandbox.progress import Progress
 from sandbox.timings import kept, longest_first
 from sandbox.toolchain import Tools
 from tests.support import grouping
-from tests.support.grouping import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 SECONDS = "seconds_by_test"
+pytest_xdist_make_scheduler = grouping.pytest_xdist_make_scheduler
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
