@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.clusters.addresses import API_PORT, ClusterAddresses, addresses_of
+from sandbox.clusters.addresses import API_PORT, ETCD_PORT, ClusterAddresses, addresses_of
 from sandbox.clusters.credentials import Credentials
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.namespaces import NETNS
@@ -156,7 +156,8 @@ class Cluster:
         credentials = self._credentials
         return [
             *self.sandbox.enter(self.name),
-            *(sys.executable, "-m", "sandbox.clusters.etcd_dump"),
+            # It needs the standard library alone.
+            *(sys.executable, "-I", "-S", Path(__file__).with_name("etcd_dump.py"), str(ETCD_PORT)),
             *(credentials.certificate(name) for name in ("etcd", "etcd-client")),
             credentials.key("etcd-client"),
             *options,

@@ -68,7 +68,7 @@ def test_nothing_is_written(mode: str, program: str, corpus_engine: Engine, engi
     if (mode, program) != UNDECIDED:
         assert run.code != 0, run.output
         assert run.refused, run.output
-    assert _written(engine_sandbox, _prefix(mode, program)) == []
+    assert _written(engine_sandbox, _prefix(mode, program), began) == []
     assert _leaked(engine_sandbox, corpus_engine, stack, began) == []
 
 
@@ -82,10 +82,10 @@ def _prefix(*words: str) -> str:
     return f"r{zlib.crc32(' '.join(words).encode()):08x}-"
 
 
-def _written(sandbox: Sandbox, prefix: str) -> list[str]:
+def _written(sandbox: Sandbox, prefix: str, since: int) -> list[str]:
     """The leak's own object, whatever is in it (a disguise hides a secret from any search)."""
     leak = f"/{prefix}leak".encode()
-    return [key.decode() for key, _ in sandbox.data_plane.etcd_items() if key.endswith(leak)]
+    return [key.decode() for key, _ in sandbox.data_plane.etcd_items(since) if key.endswith(leak)]
 
 
 @pytest.mark.parametrize("program", WITHOUT_MARK)
@@ -97,8 +97,9 @@ def test_without_a_mark_only_a_preview_can_tell(program: str, corpus_engine: Eng
         """What came of it, and which leak is written now. What else is written before the run is refused is by chance:
         so each has a prefix of its own."""
         stack, prefix = _stack(name, program), _prefix(name, program)
+        began = engine_sandbox.data_plane.etcd_revision()
         run = corpus_engine.run("up", case, stack=stack, prefix=prefix, more=options, settings=settings)
-        return run, _written(engine_sandbox, prefix)
+        return run, _written(engine_sandbox, prefix, began)
 
     previewed, written = up("previewed")
     assert previewed.refused, previewed.output
@@ -146,11 +147,12 @@ def test_without_a_preview_the_users_own_must_be_declared(corpus_engine: Engine)
 
 def test_a_second_update_that_starts_to_leak_is_stopped(corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
     """The secret is known by now; the user's object is new."""
+    began = engine_sandbox.data_plane.etcd_revision()
     _passes(corpus_engine.run("up", "mode:own", stack="later", prefix="later-"))
     skipped = ["--skip-preview"]
     run = corpus_engine.run("up", "mode:disguised", stack="later", prefix="later-", more=skipped)
     assert run.refused, run.output
-    assert _written(engine_sandbox, "later-") == []
+    assert _written(engine_sandbox, "later-", began) == []
 
 
 def _passes(run: Run) -> None:
