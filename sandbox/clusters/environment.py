@@ -9,7 +9,8 @@ from pathlib import Path
 from sandbox.bootstrap import CHECKOUT
 
 _SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE")
+_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+_OF_BYTECODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
 def program_environment(bin_dir: Path | None = None, outside: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -20,7 +21,7 @@ def program_environment(bin_dir: Path | None = None, outside: Mapping[str, str] 
     first = [str(bin_dir)] if bin_dir else []
     python_path = [str(CHECKOUT), *filter(None, [outside.get("PYTHONPATH")])]
     return {
-        **{name: outside[name] for name in _KEPT if name in outside},
+        **{name: outside[name] for name in (*_KEPT, *_OF_BYTECODE) if name in outside},
         # sbin: nft lives there and is not on every user's PATH.
         "PATH": ":".join([*first, *_SYSTEM_PATH]),
         "PYTHONPATH": ":".join(python_path),
