@@ -34,7 +34,7 @@ def quickened(environment: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def _collecting_seldom() -> Path:
-    """A folder for PYTHONPATH. By its usual limits Python looks for garbage for an eighth of a preview's CPU time."""
+    """A folder for PYTHONPATH. By its usual limits Python looks for garbage for 6 of 100 CPU seconds of previews."""
     folder = Path(tempfile.mkdtemp(prefix="hosted-mesh-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "sitecustomize.py").write_text("import gc\n\ngc.set_threshold(1_000_000)\n")
