@@ -807,7 +807,7 @@ class DnsBridgeArgs(TypedDict):
     providers: list[DnsProviderArgs]
     """DNS servers and services."""
     interval_seconds: NotRequired[int]
-    """Records are compared with the provider's so often; changes in an edge are published at once."""
+    """The provider's records are read anew so often, and put right. Changes in an edge do not wait for it."""
     replicas: NotRequired[int]
     """Pods of each publisher and reader; one acts, another takes over when it is gone."""
     lease_seconds: NotRequired[int]

@@ -23,6 +23,15 @@ GATE_PORT: Final = 8889
 # By default external-dns gives up after 15 s, and then it ends. A replica may wait a minute for its turn, and a large
 # change takes minutes.
 _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-write-timeout=10m")
+# After an event external-dns waits five seconds (v0.21, controller.go), and here are two in a row. A pass at each look at
+# its clock, once a second, goes round that: sources are informers, and the program beside it answers from memory, or
+# lets it wait. Each pass without changes would write a line at level info.
+_SOON: Final = (
+    "--interval=500ms",
+    f"--metrics-address=:{METRICS_PORT}",
+    "--log-format=json",
+    "--log-level=warning",
+)
 # These write names into etcd keys and zone-file text; the others hand them to an API that knows what a name is.
 _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
 
@@ -38,7 +47,7 @@ def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
     return [
         "--source=crd",
         *([f"--namespace={bridge.namespace}"] if pair.own else [_KUBECONFIG]),
-        *_common(bridge),
+        *_SOON,
         f"--policy={provider.policy}",
         *(f"--managed-record-types={one}" for one in provider.record_types),
         f"--min-ttl={provider.ttl}s",
@@ -65,7 +74,7 @@ def provider_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
     ]
 
 
-def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
+def reader_arguments(edge: Edge) -> list[str]:
     """Of the external-dns that finds an edge's names; the writer beside it makes DNSEndpoints of them.
 
     Names are not filtered here: one outside the edge's zones becomes a DNSEndpoint too, whose status says why it is not
@@ -74,7 +83,7 @@ def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
     return [
         *(f"--source={source}" for source in edge.sources),
         _KUBECONFIG,
-        *_common(bridge),
+        *_SOON,
         # Other types would need the right to read Pods and nodes.
         "--service-type-filter=LoadBalancer",
         "--policy=sync",
@@ -85,15 +94,6 @@ def reader_arguments(bridge: DnsBridge, edge: Edge) -> list[str]:
 
 def _webhook(port: int) -> list[str]:
     return ["--provider=webhook", f"--webhook-provider-url=http://127.0.0.1:{port}", *_PATIENCE]
-
-
-def _common(bridge: DnsBridge) -> list[str]:
-    return [
-        f"--interval={bridge.interval_seconds}s",
-        "--events",
-        f"--metrics-address=:{METRICS_PORT}",
-        "--log-format=json",
-    ]
 
 
 def _domains(pair: Pair) -> list[str]:

@@ -126,6 +126,7 @@ def publisher_pod(
     gate = [
         *("edge_writer.gate", f"--lease={publisher_name(pair)}", f"--seconds={bridge.lease_seconds}"),
         *(f"--account={ACCOUNT_FOLDER}", f"--port={GATE_PORT}", f"--upstream={PROVIDER_PORT}"),
+        f"--interval={bridge.interval_seconds}",
     ]
     gate += [f"--conditions={CONFIG_FOLDER}/{CONFIG}"] if keeps_conditions else []
     program = _program(bridge, "gate", gate)
@@ -137,7 +138,7 @@ def publisher_pod(
 
 def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
     """`spec` of the Pod that finds an edge's names, and writes DNSEndpoints there."""
-    finds = _external_dns(bridge, "external-dns", reader_arguments(bridge, edge), METRICS_PORT)
+    finds = _external_dns(bridge, "external-dns", reader_arguments(edge), METRICS_PORT)
     finds["volumeMounts"] = [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}]
     writer = _program(bridge, "edge-writer", ["edge_writer", f"{CONFIG_FOLDER}/{CONFIG}"])
     writer["volumeMounts"] += [

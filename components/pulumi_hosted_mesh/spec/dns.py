@@ -327,7 +327,7 @@ class DnsBridge(Model):
     providers: Annotated[tuple[DnsProvider, ...], NOT_EMPTY]
     """DNS servers and services."""
     interval_seconds: Annotated[int, Field(strict=True, ge=5, le=3600)] = 60
-    """Records are compared with the provider's so often; changes in an edge are published at once."""
+    """The provider's records are read anew so often, and put right. Changes in an edge do not wait for it."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=3)] = 2
     """Pods of each publisher and reader; one acts, another takes over when it is gone."""
     lease_seconds: Annotated[int, Field(strict=True, ge=5, le=120)] = 15

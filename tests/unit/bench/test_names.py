@@ -71,15 +71,15 @@ def test_the_names_of_many_gateways_are_as_many_as_asked_for() -> None:
 
 
 def test_both_ways_are_asked_for_the_same() -> None:
-    """The same sources, interval and zone; and a view each of one DNS server."""
+    """The same sources and zone; and a view each of one DNS server."""
     bridge = read(DnsBridge, {**world.DOCUMENT, "edges": [{"name": "data-plane"}]})
     (pair,) = pairs(bridge)
     manifests = world.inside("data-plane", "192.0.2.1")
     (deployment,) = (one for one in manifests if one["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"] == bridge.images.external_dns
-    for argument in reader_arguments(bridge, pair.edge):
-        if argument.startswith(("--source", "--interval", "--events", "--policy", "--service-type")):
+    for argument in reader_arguments(pair.edge):
+        if argument.startswith(("--source", "--policy", "--service-type")):
             assert argument in container["args"]
     assert f"--domain-filter={pair.include[0]}" in container["args"]
     parts = [*yaml.safe_load_all(world.SERVERS.read_text())]

@@ -10,24 +10,30 @@ from __future__ import annotations
 import json
 import socket
 import sys
-import threading
 from pathlib import Path
 
 from .api import EdgeApi, OwnApi
 from .gate import end_with, start
 from .lease import Lease
+from .made import Made
+from .pace import Pace
 from .status import StatusKeeper
-from .webhook import serve
+from .webhook import Webhook, serve
+
+LONGEST_PAUSE_SECONDS = 15.0
+"""Between two passes while the edge is out of reach."""
 
 
 def main() -> None:
     config = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     api, own = EdgeApi(Path(config["kubeconfig"])), OwnApi(Path(config["lease"]["account"]))
     lease = Lease(own, config["lease"]["name"], socket.gethostname(), config["lease"]["seconds"])
-    writing = threading.Lock()
+    made = Made(api, config["namespace"], lease)
+    webhook = Webhook(made, config["namespace"], lease, Pace(LONGEST_PAUSE_SECONDS))
     start(StatusKeeper.of(config, api, own, lease).run)
-    start(lambda: serve(api, config["namespace"], config["port"], lease, writing))
-    end_with(lease, writing)
+    start(made.run)
+    start(lambda: serve(webhook, config["port"]))
+    end_with(lease, webhook.writing)
 
 
 main()

@@ -7,6 +7,8 @@ import http.client
 import json
 import os
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,10 @@ LEASES = "/apis/coordination.k8s.io/v1"
 TIMEOUT_SECONDS = 20.0
 # A Lease that is not renewed in time is lost, so waiting long for an answer is of no use.
 OWN_TIMEOUT_SECONDS = 5.0
+# An API server sends a bookmark about every minute; a watch that is silent for longer has lost its connection.
+QUIET_SECONDS = 180.0
+# Shorter than what servers and what is between keep a connection without requests.
+IDLE_SECONDS = 20.0
 PAGE = 500
 Object = dict[str, Any]
 
@@ -34,22 +40,37 @@ class Api:
 
     timeout = TIMEOUT_SECONDS
 
+    def __init__(self) -> None:
+        self._threads = threading.local()
+
     def call(self, method: str, path: str, body: Object | None = None) -> Any:
-        """What it answers. Raises OSError: ApiError if it answered with an error."""
-        connection, headers = self._connection(self.timeout)
+        """What it answers. Raises OSError: ApiError if it answered with an error.
+
+        Each thread keeps its connection: with a new one for each of many objects, most of the time would be TLS'.
+        """
+        connection, used = getattr(self._threads, "kept", (None, 0.0))
+        if connection is None or time.monotonic() - used > IDLE_SECONDS:
+            connection = self._connection(self.timeout)
+        self._threads.kept = None, 0.0
         try:
             text = None if body is None else json.dumps(body)
-            connection.request(method, path, text, headers | {"Content-Type": "application/json"})
+            connection.request(method, path, text, self._headers() | {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            if answer.status >= http.client.MULTIPLE_CHOICES:
-                raise ApiError(answer.status, method, path)
-            return json.load(answer)
-        except (http.client.HTTPException, ValueError) as error:
-            raise OSError(f"{method} {path.partition('?')[0]}: {type(error).__name__}") from None
-        finally:
+            content = answer.read()
+            if answer.status < http.client.MULTIPLE_CHOICES:
+                found = json.loads(content)
+        except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
+            raise OSError(f"{method} {path.partition('?')[0]}: {type(error).__name__}") from None
+        self._threads.kept = connection, time.monotonic()
+        if answer.status >= http.client.MULTIPLE_CHOICES:
+            raise ApiError(answer.status, method, path)
+        return found
 
-    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
+    def _connection(self, timeout: float) -> http.client.HTTPSConnection:
+        raise NotImplementedError
+
+    def _headers(self) -> dict[str, str]:
         raise NotImplementedError
 
 
@@ -57,19 +78,21 @@ class InClusterApi(Api):
     """That of the cluster that this Pod runs in. account: where the ServiceAccount's token is mounted."""
 
     def __init__(self, account: Path) -> None:
+        super().__init__()
         self._account = account
 
     def namespace(self) -> str:
         """The Pod's."""
         return (self._account / "namespace").read_text(encoding="utf-8")
 
-    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
+    def _connection(self, timeout: float) -> http.client.HTTPSConnection:
         host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
         tls = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=tls)
+
+    def _headers(self) -> dict[str, str]:
         token = (self._account / "token").read_text(encoding="utf-8").strip()
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=tls), {
-            "Authorization": f"Bearer {token}"
-        }
+        return {"Authorization": f"Bearer {token}"}
 
 
 class OwnApi(InClusterApi):
@@ -96,10 +119,13 @@ class EndpointsApi(Api):
         """The one namespace whose DNSEndpoints there are; empty for all."""
         return ""
 
-    def list(self, namespace: str = "", selector: str = "") -> tuple[list[Object], str]:
-        """DNSEndpoints and the version of the list, page by page. Raises OSError: never half of a list."""
+    def list(self, namespace: str = "", **selectors: str) -> tuple[list[Object], str]:
+        """DNSEndpoints and the version of the list, page by page. Raises OSError: never half of a list.
+
+        selectors: `labelSelector`, `fieldSelector`.
+        """
         found: list[Object] = []
-        query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
+        query = {"limit": str(PAGE), **selectors}
         while True:
             page = self.call("GET", f"{path_of(namespace or self._within())}?{urlencode(query)}")
             found += page["items"]
@@ -107,26 +133,32 @@ class EndpointsApi(Api):
                 return found, page["metadata"]["resourceVersion"]
             query["continue"] = more
 
-    def watch(self, version: str, seconds: int) -> Iterator[Object]:
-        """Events of DNSEndpoints after a version, until the time is over. Raises OSError."""
-        query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
-        connection, headers = self._connection(timeout=seconds + TIMEOUT_SECONDS)
+    def watch(self, version: str, seconds: int, namespace: str = "", **selectors: str) -> Iterator[Object]:
+        """Events of DNSEndpoints after a version, bookmarks among them, until the time is over. Raises OSError."""
+        query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds), **selectors}
+        query["allowWatchBookmarks"] = "true"
+        connection = self._connection(timeout=min(seconds + TIMEOUT_SECONDS, QUIET_SECONDS))
         try:
-            path = f"{path_of(self._within())}?{urlencode(query)}"
-            connection.request("GET", path, headers=headers)
+            path = f"{path_of(namespace or self._within())}?{urlencode(query)}"
+            connection.request("GET", path, headers=self._headers())
             answer = connection.getresponse()
             if answer.status != http.client.OK:
                 raise ApiError(answer.status, "GET", path)
             while line := answer.readline():
                 yield json.loads(line)
+        except (http.client.HTTPException, ValueError) as error:
+            raise OSError(f"a watch ended: {type(error).__name__}") from None
         finally:
             connection.close()
 
-    def create(self, item: Object) -> None:
-        self.call("POST", path_of(item["metadata"]["namespace"]), item)
+    def create(self, item: Object) -> Object:
+        """What it became, as `replace`."""
+        made: Object = self.call("POST", path_of(item["metadata"]["namespace"]), item)
+        return made
 
-    def replace(self, item: Object) -> None:
-        self.call("PUT", path_to(item), item)
+    def replace(self, item: Object) -> Object:
+        made: Object = self.call("PUT", path_to(item), item)
+        return made
 
     def replace_status(self, item: Object) -> None:
         self.call("PUT", f"{path_to(item)}/status", item)
@@ -154,15 +186,20 @@ class EdgeApi(EndpointsApi):
     """Those of the cluster of a kubeconfig with a token."""
 
     def __init__(self, kubeconfig: Path) -> None:
+        super().__init__()
         self._kubeconfig = kubeconfig
 
-    def _connection(self, timeout: float) -> tuple[http.client.HTTPSConnection, dict[str, str]]:
-        content = json.loads(self._kubeconfig.read_text(encoding="utf-8"))
-        cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
+    def _connection(self, timeout: float) -> http.client.HTTPSConnection:
+        cluster = self._content()["clusters"][0]["cluster"]
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode("ascii", "ignore")
         server, tls = urlsplit(cluster["server"]), ssl.create_default_context(cadata=authority)
-        connection = http.client.HTTPSConnection(str(server.hostname), server.port, timeout=timeout, context=tls)
-        return connection, {"Authorization": f"Bearer {user['token']}"}
+        return http.client.HTTPSConnection(str(server.hostname), server.port, timeout=timeout, context=tls)
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._content()['users'][0]['user']['token']}"}
+
+    def _content(self) -> Any:
+        return json.loads(self._kubeconfig.read_text(encoding="utf-8"))
 
 
 def path_of(namespace: str) -> str:

@@ -4,6 +4,9 @@ The second is a webhook provider with the provider's credential; every request t
 not hold the Lease gets no answer to the first question of a round, so it plans nothing and writes nothing. A large
 change goes on in pieces, so that a Lease that is lost ends it soon.
 
+The first one begins a round each second, so that a change is published soon. The provider does not notice: what it said
+last is its answer until something is written, at most for an interval.
+
 With `--conditions` it also keeps the conditions of the DNSEndpoints of its namespace: those that the program wrote.
 """
 
@@ -24,6 +27,7 @@ from typing import Any
 
 from .api import OwnApi, OwnEndpointsApi
 from .lease import Lease
+from .pace import Clock, Pace
 from .status import StatusKeeper
 from .webhook import MEDIA_TYPE
 
@@ -31,6 +35,8 @@ Changes = dict[str, list[dict[str, Any]]]
 AT_ONCE = 500
 """Records in one piece."""
 HOLD_SECONDS, START_SECONDS, WRITE_SECONDS = 60.0, 30.0, 600.0
+READ_SECONDS = 5.0
+"""Between two questions for all of a provider's records: as external-dns asks by itself while changes come."""
 PARTS = ("create", "updateOld", "updateNew", "delete")
 OK, NO_CONTENT, ERROR, UNAVAILABLE = 200, 204, 300, 503
 
@@ -56,11 +62,20 @@ def pieces(changes: dict[str, Any], at_once: int = AT_ONCE) -> Iterator[Changes]
 
 
 class Gate:
-    """upstream: port on the loopback of the external-dns that has the provider's credential."""
+    """upstream: port on the loopback of the external-dns that has the provider's credential.
 
-    def __init__(self, lease: Lease, upstream: int) -> None:
-        self._lease, self._upstream = lease, upstream
+    interval: seconds for which the provider's records are taken to be as they were.
+    """
+
+    def __init__(self, lease: Lease, upstream: int, interval: float, clock: Clock = time) -> None:
+        self._lease, self._upstream, self._interval, self._clock = lease, upstream, interval, clock
+        self._pace = Pace(interval, clock)
         self._refused_changes = False
+        self._known: bytes | None = None
+        self._read_at = -READ_SECONDS
+        self._written: dict[str, list[str]] = {}
+        self._term = 0
+        """Of the Lease, in which `_known` was read and the round began."""
         self.writing = threading.Lock()
 
     def negotiate(self) -> tuple[int, bytes]:
@@ -76,32 +91,57 @@ class Gate:
 
     def records(self) -> tuple[int, bytes]:
         """The question that begins a round. Who does not hold the Lease waits here, and goes on when it does."""
+        self._pace.wait()
         if not self._lease.wait(HOLD_SECONDS):
             return UNAVAILABLE, b""
-        status, body = self._tried("GET", "/records")
+        status, body = self._read()
         if status >= ERROR:
             self._lease.note("its records cannot be read")
-        elif self._refused_changes:
+            self._pace.failed()
+            return status, body
+        if self._refused_changes:
             self._refused_changes = False  # said again if this round's are refused too
         else:
             self._lease.note("")
+        self._pace.begin()
         return status, body
 
     def adjust(self, body: bytes) -> tuple[int, bytes]:
-        return self._tried("POST", "/adjustendpoints", body)
+        status, adjusted = self._tried("POST", "/adjustendpoints", body)
+        (self._pace.failed if status >= ERROR else self._pace.planned)()
+        return status, adjusted
 
     def apply(self, body: bytes) -> tuple[int, bytes]:
+        changes = json.loads(body)
         with self.writing:
-            for piece in pieces(json.loads(body)):
-                if not self._lease.held():
+            self._known = None
+            for piece in pieces(changes):
+                if not self._lease.held() or self._lease.term != self._term:
                     return UNAVAILABLE, b""
                 status, _ = self._tried("POST", "/records", json.dumps(piece).encode())
                 if status >= ERROR:
                     self._refused_changes = True
                     self._lease.note("it does not take changes")
+                    self._pace.failed()
                     return status, b""
             self._lease.note("")
-            return NO_CONTENT, b""
+        written = {part: sorted(json.dumps(one, sort_keys=True) for one in changes.get(part) or []) for part in PARTS}
+        if written == self._written:
+            self._pace.failed()  # some providers store a record otherwise than asked: that is not tried at each look
+        self._written = written
+        return NO_CONTENT, b""
+
+    def _read(self) -> tuple[int, bytes]:
+        """The provider's records, as far as they are not known. Another replica may have written in another term."""
+        age = self._clock.monotonic() - self._read_at
+        if self._known is not None and self._term == self._lease.term and age < self._interval:
+            return OK, self._known
+        if self._term == self._lease.term:
+            self._clock.sleep(max(READ_SECONDS - age, 0.0))
+        self._term, self._read_at = self._lease.term, self._clock.monotonic()
+        status, body = self._tried("GET", "/records")
+        self._known = body if status < ERROR else None
+        return status, body
 
     def _tried(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         try:
@@ -184,13 +224,14 @@ def main() -> None:
     parser.add_argument("--lease", required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--account", type=Path, required=True)
+    parser.add_argument("--interval", type=float, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upstream", type=int, required=True)
     parser.add_argument("--conditions", type=Path, help="a JSON file with `zones` and `nameservers`")
     given = parser.parse_args()
     own = OwnApi(given.account)
     lease = Lease(own, given.lease, socket.gethostname(), given.seconds)
-    gate = Gate(lease, given.upstream)
+    gate = Gate(lease, given.upstream, given.interval)
     start(lambda: serve(gate, given.port))
     if given.conditions:
         config = json.loads(given.conditions.read_text(encoding="utf-8"))

@@ -28,6 +28,8 @@ class Lease:
         self._seen: tuple[Any, ...] = ()
         self._seen_at = self._until = 0.0
         self._note = ""
+        self.term = 0
+        """How often it was taken: what was read in an earlier term may have been changed by another holder."""
         self._changed, self._wake = threading.Condition(), threading.Event()
 
     def held(self) -> bool:
@@ -63,6 +65,7 @@ class Lease:
             was = self.held()
             self._api.replace_lease(self._taken(lease))
             with self._changed:
+                self.term += not was
                 self._until = asked + self._seconds * 2 / 3
                 self._changed.notify_all()
             if not was:

@@ -29,8 +29,16 @@ def endpoints_of(objects: Iterable[Object]) -> list[Endpoint]:
     return [endpoint for item in objects for endpoint in item.get("spec", {}).get("endpoints") or []]
 
 
+def touched(changes: Mapping[str, Any]) -> set[str]:
+    """Names of the objects that changes are about."""
+    parts = ("create", "updateOld", "updateNew", "delete")
+    return {object_name(one["dnsName"]) for part in parts for one in _part(changes, part)}
+
+
 def writes(objects: Iterable[Object], changes: Mapping[str, Any], namespace: str) -> list[Write]:
-    """What makes the changes true. Run twice, or after half of it was done, it comes to the same."""
+    """What makes the changes true. objects: those that are `touched`, or more.
+
+    Run twice, or after half of it was done, it comes to the same."""
     present = {item["metadata"]["name"]: item for item in objects}
     wanted = {name: {_key(one): one for one in endpoints_of([item])} for name, item in present.items()}
     for gone in (*_part(changes, "delete"), *_part(changes, "updateOld")):

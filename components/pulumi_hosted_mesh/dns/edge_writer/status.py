@@ -15,7 +15,7 @@ from .conditions import Zones, judge, status
 from .lease import NOTE_ANNOTATION, Lease
 from .resolver import Resolver
 
-PENDING_SECONDS, SETTLED_SECONDS = 5, 300
+PENDING_SECONDS, SETTLED_SECONDS = 5, 1800
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 CONFLICT = 409
 
@@ -84,6 +84,8 @@ class StatusKeeper:
                 return ""
             item = event["object"]
             version = item["metadata"]["resourceVersion"]
+            if event["type"] == "BOOKMARK":
+                continue
             self._pending.pop(item["metadata"]["uid"], None)
             if event["type"] != "DELETED":
                 self._keep(item)

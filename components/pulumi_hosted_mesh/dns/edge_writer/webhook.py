@@ -4,66 +4,111 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .api import ApiError, EdgeApi
 from .lease import Lease
-from .records import MADE, MADE_LABEL, endpoints_of, writes
+from .made import Made
+from .pace import Pace
+from .records import touched, writes
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 LARGEST_BODY = 64 * 2**20  # bytes
 HOLD_SECONDS = 60.0
-CONFLICT = 409
+OK, NO_CONTENT, UNAVAILABLE = 200, 204, 503
 PASSES = 10
-"""Over a change of which others write some objects meanwhile. Then external-dns comes back, an interval later."""
+"""Over a change of which others write some objects meanwhile. Then external-dns comes back."""
+Answer = tuple[int, bytes]
 
 
-def serve(api: EdgeApi, namespace: str, port: int, lease: Lease, writing: threading.Lock) -> None:
-    """Serves on the loopback, which the Pod's containers share, until the process ends.
+class Webhook:
+    """made: what there is. lease: without it nothing is answered or written; external-dns waits, and goes on as soon as
+    it is held."""
 
-    lease: without it nothing is answered or written; external-dns waits, and goes on as soon as it is held. writing:
-    held while something is written.
-    """
+    def __init__(self, made: Made, namespace: str, lease: Lease, pace: Pace) -> None:
+        self._made, self._namespace, self._lease, self._pace = made, namespace, lease, pace
+        self._term = 0
+        self.writing = threading.Lock()
+        """Held while something is written."""
+
+    def records(self) -> Answer:
+        """The question that begins a pass."""
+        self._pace.wait()
+        if not self._lease.wait(HOLD_SECONDS):
+            return UNAVAILABLE, b"{}"
+        self._term = self._lease.term
+        return self._tried(lambda: (OK, self._made.records()))
+
+    def adjust(self, body: bytes) -> Answer:
+        """The names that it found, which are taken as they are."""
+        self._pace.planned()
+        return OK, body if body.strip() not in (b"", b"null") else b"[]"
+
+    def apply(self, body: bytes) -> Answer:
+        changes = json.loads(body or b"null") or {}
+        with self.writing:
+            return self._tried(lambda: self._apply(changes))
+
+    def _apply(self, changes: dict[str, Any]) -> Answer:
+        names = touched(changes)
+        for _ in range(PASSES):
+            changed = False
+            for write in writes(self._made.named(names), changes, self._namespace):
+                if not self._lease.held() or self._lease.term != self._term:
+                    return UNAVAILABLE, b"{}"
+                print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
+                changed |= not self._made.write(write)
+            if not changed:
+                return NO_CONTENT, b""
+        print("records: others change the same objects all the time", flush=True)
+        return UNAVAILABLE, b"{}"
+
+    def _tried(self, act: Callable[[], Answer]) -> Answer:
+        try:
+            answer = act()
+        except OSError as error:
+            # external-dns takes it for passing, writes nothing and comes back.
+            print(f"records: {error}", flush=True)
+            answer = UNAVAILABLE, b"{}"
+        if answer[0] == UNAVAILABLE:
+            self._pace.failed()
+        elif answer[0] == OK:
+            self._pace.begin()
+        return answer
+
+
+def serve(webhook: Webhook, port: int) -> None:
+    """Serves on the loopback, which the Pod's containers share, until the process ends."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
             if self.path == "/":
-                self._answer(200, {})  # no domain filter
+                self._answer(OK, b"{}")  # no domain filter
             elif self.path == "/records":
-                self._try(lambda: _records(api, namespace, lease))
+                self._answer(*webhook.records())
             else:
-                self._answer(404, {})
+                self._answer(404, b"{}")
 
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             if length > LARGEST_BODY:
-                self._answer(413, {})
+                self._answer(413, b"{}")
                 return
-            given = json.loads(self.rfile.read(length) or b"null")
+            body = self.rfile.read(length)
             if self.path == "/adjustendpoints":
-                self._answer(200, given or [])
+                self._answer(*webhook.adjust(body))
             elif self.path == "/records":
-                with writing:
-                    self._try(lambda: _apply(api, namespace, given or {}, lease))
+                self._answer(*webhook.apply(body))
             else:
-                self._answer(404, {})
+                self._answer(404, b"{}")
 
-        def _try(self, act: Any) -> None:
-            try:
-                self._answer(*act())
-            except OSError as error:
-                # external-dns takes it for passing, writes nothing and comes back.
-                print(f"records: {error}", flush=True)
-                self._answer(503, {})
-
-        def _answer(self, status: int, document: Any) -> None:
-            body = b"" if status == 204 else json.dumps(document).encode()
+        def _answer(self, status: int, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", MEDIA_TYPE)
-            if status != 204:
+            if status != NO_CONTENT:
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -72,31 +117,3 @@ def serve(api: EdgeApi, namespace: str, port: int, lease: Lease, writing: thread
             """Not every request: what is written is logged."""
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
-
-
-def _made(api: EdgeApi, namespace: str) -> list[dict[str, Any]]:
-    return api.list(namespace, f"{MADE_LABEL}={MADE}")[0]
-
-
-def _records(api: EdgeApi, namespace: str, lease: Lease) -> tuple[int, Any]:
-    if not lease.wait(HOLD_SECONDS):
-        return 503, {}
-    return 200, endpoints_of(_made(api, namespace))
-
-
-def _apply(api: EdgeApi, namespace: str, changes: dict[str, Any], lease: Lease) -> tuple[int, Any]:
-    for _ in range(PASSES):
-        changed = False
-        for write in writes(_made(api, namespace), changes, namespace):
-            if not lease.held():
-                return 503, {}
-            print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
-            try:
-                getattr(api, write.verb)(write.item)
-            except ApiError as error:
-                if error.status != CONFLICT:
-                    raise
-                changed = True  # its conditions were written since it was read, for one: the next pass reads it again
-        if not changed:
-            return 204, None
-    return 503, {}

@@ -97,10 +97,10 @@ def test_arguments_of_a_publisher() -> None:
     assert publisher_arguments(bridge_of(provider(RFC2136)), both["north-outer"]) == [
         "--source=crd",
         "--kubeconfig=/etc/hosted-mesh/edge/kubeconfig",
-        "--interval=60s",
-        "--events",
+        "--interval=500ms",
         "--metrics-address=:7979",
         "--log-format=json",
+        "--log-level=warning",
         "--policy=upsert-only",
         "--managed-record-types=A",
         "--managed-record-types=AAAA",
@@ -183,8 +183,8 @@ def test_arguments_of_each_type(section: dict[str, Any], expected: list[str]) ->
 
 def test_a_reader_reads_and_hands_on() -> None:
     bridge = bridge_of()
-    assert reader_arguments(bridge, bridge.edges[0])[:2] == ["--source=istio-gateway", "--source=service"]
-    assert "--provider=webhook" in reader_arguments(bridge, bridge.edges[0])
+    assert reader_arguments(bridge.edges[0])[:2] == ["--source=istio-gateway", "--source=service"]
+    assert "--provider=webhook" in reader_arguments(bridge.edges[0])
 
 
 def test_rights_are_few() -> None:

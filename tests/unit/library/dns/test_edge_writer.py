@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, EdgeApi, EndpointsApi, OwnEndpointsApi
+from pulumi_hosted_mesh.dns.edge_writer.api import EndpointsApi, OwnEndpointsApi
 from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
 from pulumi_hosted_mesh.dns.edge_writer.resolver import Resolver
 from pulumi_hosted_mesh.dns.edge_writer.status import Refusals, StatusKeeper
-from pulumi_hosted_mesh.dns.edge_writer.webhook import _apply
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
 
@@ -164,6 +163,7 @@ class Watched:
             pytest.fail("the watch was followed although something is waited for")
         if self.echoes:
             yield {"type": "MODIFIED", "object": self.item}
+        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}
 
     def replace_status(self, item: dict[str, Any]) -> None:
         self.item = item
@@ -190,7 +190,7 @@ def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     keeper._follow(version)
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
     keeper._follow(version)
-    assert api.asked == [300, 5, 5, 5, 300]
+    assert api.asked == [1800, 5, 5, 5, 1800]
     lease.is_held = False
     assert keeper._follow(version) == ""
 
@@ -214,50 +214,3 @@ def test_own_records_are_those_of_the_pods_namespace(tmp_path: Path, monkeypatch
         f"{within}/hosted-mesh-dns/dnsendpoints?limit=500",
         f"{within}/dns/dnsendpoints/{item['metadata']['name']}/status",
     ]
-
-
-class Contended:
-    """An API server where others write the status of objects meanwhile: so often is each refused."""
-
-    def __init__(self, items: list[dict[str, Any]], refusals: dict[str, int], status: int = 409) -> None:
-        self.items = {item["metadata"]["name"]: item for item in items}
-        self.refusals, self.status, self.asked = refusals, status, list[str]()
-
-    def list(self, namespace: str, selector: str) -> tuple[list[dict[str, Any]], str]:
-        return [*self.items.values()], "1"
-
-    def delete(self, item: dict[str, Any]) -> None:
-        name = item["metadata"]["name"]
-        self.asked.append(name)
-        if self.refusals.get(name, 0) > 0:
-            self.refusals[name] -= 1
-            raise ApiError(self.status, "DELETE", "/dnsendpoints")
-        del self.items[name]
-
-
-def removed(api: Contended, lease: Any, gone: list[dict[str, Any]]) -> int:
-    return _apply(cast(EdgeApi, api), "dns", {"delete": gone}, cast(Lease, lease))[0]
-
-
-def test_an_object_whose_status_was_written_meanwhile_holds_up_no_other() -> None:
-    gone = [record(f"{name}.north.example.com", "192.0.2.1") for name in ("a", "b", "c")]
-    names = [object_name(one["dnsName"]) for one in gone]
-    api = Contended([stored(one) for one in gone], {names[0]: 2})
-    assert removed(api, Held(), gone) == 204
-    assert api.items == {}
-    assert api.asked == [*names, names[0], names[0]]
-
-
-def test_what_is_refused_for_ever_or_for_another_reason_is_left_to_the_next_round() -> None:
-    gone = [record(f"{name}.north.example.com", "192.0.2.1") for name in ("a", "b")]
-    first = object_name(gone[0]["dnsName"])
-    busy = Contended([stored(one) for one in gone], {first: 1000})
-    assert removed(busy, Held(), gone) == 503
-    assert [*busy.items] == [first]
-    with pytest.raises(ApiError, match="403"):
-        removed(Contended([stored(one) for one in gone], {first: 1}, status=403), Held(), gone)
-    lost = Contended([stored(one) for one in gone], {})
-    lease = Held()
-    lease.is_held = False
-    assert removed(lost, lease, gone) == 503
-    assert lost.asked == []

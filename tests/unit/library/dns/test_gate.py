@@ -114,12 +114,31 @@ def test_given_back_it_is_taken_at_once() -> None:
     assert api.kept["spec"]["holderIdentity"] == "second"
 
 
-def gate(held: bool = True, *statuses: int) -> tuple[Gate, Leases, Lease, list[tuple[str, str]]]:
+class Pauses:
+    """A clock that goes on when somebody waits, or looks at it: each look takes so many seconds."""
+
+    def __init__(self, look: float = 0.0) -> None:
+        self.now, self.look, self.waited = 1000.0, look, list[float]()
+
+    def monotonic(self) -> float:
+        self.now += self.look
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waited += [seconds] if seconds else []
+
+
+def gate(
+    held: bool = True, *statuses: int, clock: Pauses | None = None
+) -> tuple[Gate, Leases, Lease, list[tuple[str, str]]]:
+    """Unless a clock is given, a minute passes at each look, so that it waits for nothing and forgets."""
+    clock = clock or Pauses(look=60)
     api, asked, answers = Leases(), list[tuple[str, str]](), itertools.chain(statuses, itertools.repeat(200))
     lease = Lease(cast(OwnApi, api), "one", "first", 15)
     if held:
         lease.step()
-    made = Gate(lease, 0)
+    made = Gate(lease, 0, 60, clock)
 
     def ask(method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         asked.append((method, path))
@@ -143,9 +162,10 @@ def test_without_the_lease_nothing_is_asked_or_written(monkeypatch: pytest.Monke
 
 def test_a_lease_that_is_lost_ends_a_large_change() -> None:
     made, _, lease, asked = gate()
+    made.records()
     made._ask = lambda *given: (asked.append(given[:2]), setattr(lease, "_until", 0.0), (204, b""))[-1]  # type: ignore[method-assign,func-returns-value]
     assert made.apply(changes(1200))[0] == 503
-    assert asked == [("POST", "/records")]
+    assert asked == [("GET", "/records"), ("POST", "/records")]
 
 
 def test_what_the_provider_refuses_is_in_the_lease_until_it_no_longer_does() -> None:
@@ -165,6 +185,96 @@ def test_what_the_provider_refuses_is_in_the_lease_until_it_no_longer_does() -> 
     assert note() == "it does not take changes"
     made.apply(changes(1))
     assert note() == ""
+
+
+def test_at_rest_the_provider_is_asked_once_in_an_interval() -> None:
+    clock = Pauses()
+    made, _, _, asked = gate(clock=clock)
+    for _ in range(120):
+        assert made.records() == (200, b"[]")
+        clock.now += 1
+    assert asked == [("GET", "/records")] * 2
+
+
+def test_after_a_change_it_is_asked_again_but_not_all_the_time() -> None:
+    """While something changes each second: as often as external-dns would by itself."""
+    clock = Pauses()
+    made, _, _, asked = gate(True, *[200] * 100, clock=clock)
+    times = []
+    for number in range(10):
+        made.records()
+        times += [clock.now - 1000] if asked[-1][0] == "GET" else []
+        made.apply(changes(number + 1))
+        clock.now += 1
+    assert times == [5.0 * number for number in range(10)]
+
+
+def test_a_change_that_does_not_stick_is_tried_less_and_less_often() -> None:
+    clock = Pauses()
+    made, _, _, asked = gate(True, *[200] * 200, clock=clock)
+    while clock.now < 1000 + 3600:
+        made.records()
+        made.apply(changes(2))
+        clock.now += 1
+    assert 60 < len(asked) / 2 < 75
+
+
+def test_a_change_is_published_from_what_is_known() -> None:
+    clock = Pauses()
+    made, _, _, asked = gate(clock=clock)
+    made.records()
+    clock.now += 30
+    made.records()
+    assert made.apply(changes(1))[0] == 204
+    assert asked == [("GET", "/records"), ("POST", "/records")]
+    made.records()
+    assert asked[2:] == [("GET", "/records")]
+    assert clock.waited == []
+
+
+def test_what_was_read_in_an_earlier_term_is_neither_answered_nor_written() -> None:
+    """Another replica may have written in between: of one that was frozen, for instance."""
+    clock = Pauses()
+    made, api, lease, asked = gate(clock=clock)
+    made.records()
+    lease._until = 0.0
+    api.kept["spec"]["holderIdentity"] = ""
+    lease.step()
+    assert lease.held()
+    assert made.apply(changes(1))[0] == 503
+    made.records()
+    assert asked == [("GET", "/records")] * 2
+    assert made.apply(changes(1))[0] == 204
+
+
+def test_a_provider_that_refuses_is_asked_less_and_less_often() -> None:
+    clock = Pauses()
+    made, *_ = gate(True, *[500] * 7, *[200] * 8, 500, clock=clock)
+    for _ in range(8):
+        made.records()
+        clock.now += 5
+    assert clock.waited == [3, 11, 27, 55]
+    for _ in range(8):
+        made.records()
+        clock.now += 60
+    made.records()
+    assert clock.waited == [3, 11, 27, 55]
+    made.records()
+    assert clock.waited == [3, 11, 27, 55, 1, 4]  # refused anew: as long as between any two questions
+
+
+def test_many_records_take_a_tenth_of_the_time_and_few_wait_for_nothing() -> None:
+    clock = Pauses()
+    made, *_ = gate(clock=clock)
+    for took, wait in ((0.01, 0.0), (0.3, 2.0), (2.0, 4.0 - 1.0)):
+        before = sum(clock.waited)
+        made.records()
+        clock.now += took
+        made.adjust(b"[]")
+        clock.now += max(1.0 - took, 0)
+        made.records()
+        assert sum(clock.waited) - before == pytest.approx(wait)
+        clock.now += 10
 
 
 def test_a_change_is_cut_between_names() -> None:
