@@ -23,8 +23,8 @@ GATE_PORT: Final = 8889
 # By default external-dns gives up after 15 s, and then it ends. A replica may wait a minute for its turn, and a large
 # change takes minutes.
 _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-write-timeout=10m")
-# After an event external-dns waits five seconds (v0.21, controller.go), and here are two in a row. A pass at each look at
-# its clock, once a second, goes round that: sources are informers, and the program beside it answers from memory, or
+# After an event external-dns waits five seconds (v0.21, controller.go), and here are two in a row. A pass at each look
+# at its clock, once a second, goes round that: sources are informers, and the program beside it answers from memory or
 # lets it wait. Each pass without changes would write a line at level info.
 _SOON: Final = (
     "--interval=500ms",
