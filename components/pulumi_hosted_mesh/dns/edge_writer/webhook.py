@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from .lease import Lease
 from .made import Made
 from .pace import Pace
-from .records import touched, writes
+from .records import Write, touched, writes
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 LARGEST_BODY = 64 * 2**20  # bytes
 HOLD_SECONDS = 60.0
 OK, NO_CONTENT, UNAVAILABLE = 200, 204, 503
+AT_ONCE = 8
+"""Requests to an edge that may be far away: else many names would take as many round trips."""
 PASSES = 10
 """Over a change of which others write some objects meanwhile. Then external-dns comes back."""
 Answer = tuple[int, bytes]
@@ -26,9 +29,10 @@ class Webhook:
     """made: what there is. lease: without it nothing is answered or written; external-dns waits, and goes on as soon as
     it is held."""
 
-    def __init__(self, made: Made, namespace: str, lease: Lease, pace: Pace) -> None:
+    def __init__(self, made: Made, namespace: str, lease: Lease, pace: Pace, at_once: int = AT_ONCE) -> None:
         self._made, self._namespace, self._lease, self._pace = made, namespace, lease, pace
-        self._term = 0
+        self._writers = ThreadPoolExecutor(at_once)
+        self._term, self._refused = 0, False
         self.writing = threading.Lock()
         """Held while something is written."""
 
@@ -53,16 +57,28 @@ class Webhook:
     def _apply(self, changes: dict[str, Any]) -> Answer:
         names = touched(changes)
         for _ in range(PASSES):
-            changed = False
-            for write in writes(self._made.named(names), changes, self._namespace):
-                if not self._lease.held() or self._lease.term != self._term:
-                    return UNAVAILABLE, b"{}"
-                print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
-                changed |= not self._made.write(write)
-            if not changed:
+            todo = writes(self._made.named(names), changes, self._namespace)
+            self._refused = False
+            begun = [self._writers.submit(self._write, one) for one in todo]
+            wait(begun)
+            written = [one.result() for one in begun]
+            if all(written):
                 return NO_CONTENT, b""
         print("records: others change the same objects all the time", flush=True)
         return UNAVAILABLE, b"{}"
+
+    def _write(self, write: Write) -> bool:
+        """False if somebody else changed the object meanwhile, or another one was refused. Raises OSError."""
+        if self._refused:
+            return False
+        try:
+            if not self._lease.held() or self._lease.term != self._term:
+                raise OSError("the Lease was lost")
+            print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
+            return self._made.write(write)
+        except OSError:
+            self._refused = True
+            raise
 
     def _tried(self, act: Callable[[], Answer]) -> Answer:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -121,11 +122,11 @@ class Server:
 class Writer:
     """The program beside external-dns, without its threads: the watch is followed when a test says so."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, at_once: int = 1) -> None:
         self.clock, self.lease = Clock(), Held()
         self.server = Server(self.clock, *names)
         self.made = Made(cast(EdgeApi, self.server), "dns", cast(Lease, self.lease), self.clock)
-        self.webhook = Webhook(self.made, "dns", cast(Lease, self.lease), Pace(15, self.clock))
+        self.webhook = Webhook(self.made, "dns", cast(Lease, self.lease), Pace(15, self.clock), at_once)
 
     def names(self) -> list[str]:
         status, body = self.webhook.records()
@@ -227,6 +228,27 @@ def test_an_object_that_is_not_as_it_was_known_is_read_and_written_again() -> No
     assert writer.apply(create=[record("new")], **changed) == 204
     targets = {name: one["spec"]["endpoints"][0]["targets"] for name, one in writer.server.items.items()}
     assert targets == {object_name("a.example.com"): ["192.0.2.9"], new: ["192.0.2.1"]}
+
+
+def test_many_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, together = Writer(at_once=4), threading.Barrier(4, timeout=60)
+    writer.names()
+
+    def created(item: Object) -> Object:
+        together.wait()
+        return writer.server.put(item)
+
+    monkeypatch.setattr(writer.server, "create", created)
+    assert writer.apply(create=[record(f"n{number}") for number in range(12)]) == 204
+    assert len(writer.names()) == len(writer.server.items) == 12
+
+
+def test_an_edge_that_goes_away_ends_a_large_change() -> None:
+    writer = Writer(at_once=2)
+    writer.names()
+    writer.server.away = True
+    assert writer.apply(create=[record(f"n{number}") for number in range(2000)]) == 503
+    assert len(writer.server.asked) - 1 <= 2
 
 
 def test_what_is_refused_for_ever_or_for_another_reason_is_left_to_a_later_pass() -> None:
