@@ -55,7 +55,7 @@ DOCUMENT: Final[dict[str, Any]] = {
 def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
     """One external-dns in the edge's own cluster, as its users would run it. etcd: its address from there.
 
-    Sources, filter, policy and interval are those of the bridge.
+    Sources, filter and policy are those of the bridge. It acts after events, and looks at all records as often.
     """
     metadata = {"name": ASIDE, "namespace": ASIDE}
     rules = [
