@@ -535,6 +535,8 @@ class ImportArgs(TypedDict):
     retry: NotRequired[str]
     """With several meshes: `idempotent` sends GET, HEAD, OPTIONS, TRACE, PUT and DELETE again also where a gateway
     answered 503 or broke off, at most five times; `unsent` only what no gateway got, as Istio does."""
+    try_timeout_seconds: NotRequired[int]
+    """With several meshes, for HTTP: seconds in which the answer to each try has to begin; by default no limit."""
 
 
 class EgressArgs(TypedDict):

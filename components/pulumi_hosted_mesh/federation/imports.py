@@ -17,6 +17,7 @@ class Imported:
 
     host: its name here. offered: what it is there; one for all peers that serve it. peers: who serves it.
     namespaces: of its callers here, or none for all. retry: what is asked again of another of several peers.
+    try_timeout: seconds, or none for no limit.
     """
 
     host: str
@@ -24,6 +25,7 @@ class Imported:
     peers: tuple[Peer, ...]
     namespaces: tuple[str, ...] = ()
     retry: Retry = Retry.IDEMPOTENT
+    try_timeout: int | None = None
 
 
 def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Imported]:
@@ -74,7 +76,8 @@ def _wished(
             rule = f"has {host} from gateways of which some are IP addresses and some are names"
             raise _refused(field, rule, "Give all of their gateways names, or all addresses")
         serving_peers = tuple(sorted(peers, key=lambda one: one.mesh))
-        yield Imported(wish.host or host, offered, serving_peers, tuple(sorted({*wish.namespaces})), wish.retry)
+        namespaces = tuple(sorted({*wish.namespaces}))
+        yield Imported(wish.host or host, offered, serving_peers, namespaces, wish.retry, wish.try_timeout_seconds)
 
 
 def _fits(wish: Import, offered: OfferedService) -> bool:

@@ -24,6 +24,9 @@ from pulumi_hosted_mesh.vocabulary import DATA_PLANE, FEDERATION_LABEL, PEERS_AN
 Manifest = dict[str, Any]
 NETWORKING, SECURITY = "networking.istio.io/v1", "security.istio.io/v1"
 FILTERS = "networking.istio.io/v1alpha3"  # the only version of EnvoyFilter
+# Until TLS is established. Istio's own is 10 s, for each try at a gateway whose packets vanish. A lost first packet is
+# sent again after 1 s (RFC 6298), which leaves a second for the rest.
+CONNECT_TIMEOUT = "2s"
 
 
 def objects(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Manifest]:
@@ -192,7 +195,10 @@ def _entry(caller: Peer, one: Imported) -> Manifest:
 
 
 def _destination(one: Imported) -> Manifest:
-    policy: Manifest = {"tls": {"mode": "ISTIO_MUTUAL", "sni": one.offered.host}}
+    policy: Manifest = {
+        "tls": {"mode": "ISTIO_MUTUAL", "sni": one.offered.host},
+        "connectionPool": {"tcp": {"connectTimeout": CONNECT_TIMEOUT}},
+    }
     if len(one.peers) > 1:
         # A gateway that fails is left for a while. Where there is one alone there is nothing better than to try it.
         policy["outlierDetection"] = {

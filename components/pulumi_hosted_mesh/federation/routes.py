@@ -29,12 +29,14 @@ def http_routes(one: Imported) -> list[Manifest]:
         route = {"rewrite": {"authority": one.offered.host}, **route}
     if len(one.peers) == 1:
         return [route] if "rewrite" in route else []
-    always = {**route, "retries": _retries(UNSENT)}
+    always = {**route, "retries": _retries(UNSENT, one.try_timeout)}
     if one.retry is Retry.UNSENT:
         return [always]
     match = [{"method": {"regex": IDEMPOTENT}}]
-    return [{"match": match, **route, "retries": _retries(PERHAPS_SENT)}, always]
+    return [{"match": match, **route, "retries": _retries(PERHAPS_SENT, one.try_timeout)}, always]
 
 
-def _retries(on: str) -> Manifest:
-    return {"attempts": ATTEMPTS, "retryOn": on, "retryRemoteLocalities": True}
+def _retries(on: str, seconds: int | None) -> Manifest:
+    # Envoy counts a try that takes longer as one that was reset, until its answer begins.
+    limit = {} if seconds is None else {"perTryTimeout": f"{seconds}s"}
+    return {"attempts": ATTEMPTS, "retryOn": on, "retryRemoteLocalities": True, **limit}

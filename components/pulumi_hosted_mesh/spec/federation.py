@@ -200,6 +200,8 @@ class Import(Model):
     retry: Retry = Retry.IDEMPOTENT
     """With several meshes: `idempotent` sends GET, HEAD, OPTIONS, TRACE, PUT and DELETE again also where a gateway
     answered 503 or broke off, at most five times; `unsent` only what no gateway got, as Istio does."""
+    try_timeout_seconds: Annotated[int, Field(strict=True, ge=1, le=3600)] | None = None
+    """With several meshes, for HTTP: seconds in which the answer to each try has to begin; by default no limit."""
 
     @model_validator(mode="after")
     def _one_is_named(self) -> Self:
@@ -209,6 +211,9 @@ class Import(Model):
             raise RuleBrokenError("host is one Service's, and none is named", "Give service, or leave host out")
         if "retry" in self.model_fields_set and len(self.meshes) == 1:
             raise RuleBrokenError("retry is between meshes, and one is named", "Name another mesh, or leave retry out")
+        if self.try_timeout_seconds is not None and len(self.meshes) == 1:
+            rule = "tryTimeoutSeconds is of each try between meshes, and one is named"
+            raise RuleBrokenError(rule, "Name another mesh, or leave tryTimeoutSeconds out")
         return self
 
 

@@ -237,6 +237,17 @@ def test_what_may_have_been_done_is_asked_again_only_where_that_does_no_harm() -
     assert by_kind(made(document(), "east"), "VirtualService") == []
 
 
+def test_a_gateway_whose_packets_vanish_takes_seconds_of_each_try_and_no_longer() -> None:
+    """Istio's own limits are 10 s for a connection, and none for an answer on one that was there before."""
+    policies = [rule["trafficPolicy"] for rule in by_kind(made(document(), "east"), "DestinationRule")]
+    assert [one["connectionPool"]["tcp"] for one in policies] == [{"connectTimeout": "2s"}]
+    assert not [route for route in calls() if "perTryTimeout" in route["retries"]]
+    for retry in ("idempotent", "unsent"):
+        routes = calls(retry=retry, tryTimeoutSeconds=3)
+        assert {route["retries"].pop("perTryTimeout") for route in routes} == {"3s"}
+        assert routes == calls(retry=retry)
+
+
 def test_a_host_of_several_meshes_that_is_renamed_is_rewritten_in_each_route() -> None:
     assert [one["rewrite"] for one in calls(host="r.example.com")] == [{"authority": HOST}] * 2
 
@@ -416,6 +427,10 @@ def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
         (
             document(peer("north", imports=[{**WISH, "retry": "unsent"}])),
             "imports[0]: retry is between meshes, and one is named",
+        ),
+        (
+            document(peer("north", imports=[{**WISH, "tryTimeoutSeconds": 3}])),
+            "imports[0]: tryTimeoutSeconds is of each try between meshes, and one is named",
         ),
         (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster knows"),
         (document(peer("north", kubeconfig="~/.kube/config")), "kubeconfig: is not a field"),
