@@ -25,6 +25,8 @@ def diagnosis(
     soon: timedelta = timedelta(days=30),
     clock_is_ahead: timedelta = timedelta(0),
     of_the_control_plane: bool = True,
+    of_the_webhooks: bool = True,
+    ask_proxies: bool = True,
     configs: Sequence[Kubeconfig] = (),
 ) -> dict[str, str]:
     """What doctor finds wrong, by check. given: the document, by default the federation's.
@@ -32,7 +34,7 @@ def diagnosis(
     configs: of the data plane and of the control plane; by default the administrators'.
     """
     document = read(Federation, given or federation(f"{NAMESPACE}/{CALLER}"))
-    offers, endpoint = with_declared(document, []), meshes.endpoint(mesh)
+    offers, endpoint = with_declared(document, []), meshes.endpoint(mesh) if of_the_webhooks else None
     clusters = [meshes.cluster(mesh), *([meshes.sandbox.control_plane] if of_the_control_plane else [])]
     own = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
     data_plane, control_plane = [*(configs or own), None][:2]
@@ -46,6 +48,7 @@ def diagnosis(
         endpoint,
         meshes.between.here(),
         lambda: datetime.now(UTC) + clock_is_ahead,
+        ask_proxies=ask_proxies,
     )
     found = verdicts(document, mesh, offers, observed, endpoint, soon)
     return {one.check: str(one.cause) for one in found if not one.ok}

@@ -33,6 +33,7 @@ EVERYWHERE: Rights = {
         *((WEBHOOKS, f"{kind}webhookconfigurations") for kind in ("mutating", "validating")),
     ]
 }
+OF_PROXIES: Rights = {"get": [("", "pods/proxy"), ("", "pods/log")]}
 THERE: Rights = {
     "get": [("", "services"), ("", "configmaps"), ("apps", "deployments")],
     "list": [POLICY],

@@ -29,7 +29,7 @@ from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import Breaking
 from tests.live.diagnosis import diagnosis
 from tests.live.federated import CALLER, HOST, KINDS, NAMESPACE, PLACES, STRANGER, Meshes, answered, federation
-from tests.live.limited import EVERYWHERE, OF_THE_CONTROL_PLANE, THERE, limited
+from tests.live.limited import EVERYWHERE, OF_PROXIES, OF_THE_CONTROL_PLANE, THERE, limited
 from tests.support.authorities import Authority, pem
 
 LABEL = "hosted-mesh.io/federation"
@@ -139,7 +139,7 @@ def test_doctor_names_exactly_what_is_broken(meshes: Meshes, breaking: Breaking,
 
 def test_the_rights_that_doctors_page_says_suffice(meshes: Meshes) -> None:
     with (
-        limited(meshes, "east", "mesh-east", EVERYWHERE, THERE) as data_plane,
+        limited(meshes, "east", "mesh-east", {**EVERYWHERE, **OF_PROXIES}, THERE) as data_plane,
         limited(meshes, None, "mesh-east", {}, OF_THE_CONTROL_PLANE) as control_plane,
     ):
         assert diagnosis(meshes, "east", configs=[data_plane, control_plane]) == {}
@@ -148,6 +148,10 @@ def test_the_rights_that_doctors_page_says_suffice(meshes: Meshes) -> None:
         pytest.raises(UnreachableError, match=r"networkpolicies\S* is forbidden"),
     ):
         diagnosis(meshes, "east", configs=[less])
+    with limited(meshes, "east", "mesh-east", EVERYWHERE, THERE) as less:
+        assert diagnosis(meshes, "east", configs=[less], ask_proxies=False) == {}
+        with pytest.raises(UnreachableError, match=r"pods/proxy\S* in API group \S* in the namespace"):
+            diagnosis(meshes, "east", configs=[less])
 
 
 def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **options: Any) -> None:
@@ -164,7 +168,16 @@ def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **o
 def test_doctor_names_an_istiod_that_is_away_or_what_a_data_planes_user_sees_of_it(meshes: Meshes) -> None:
     with diagnosed.no_istiod(meshes):
         names_only(meshes, "istiod istiod in", "not-ready")
-        names_only(meshes, "a Pod with", "unreachable", "time-out", of_the_control_plane=False)
+        names_only(meshes, "a Pod with", "unreachable", "time-out", of_the_control_plane=False, ask_proxies=False)
+        apart = "connection of proxies of revision default to istiod"
+        names_only(meshes, apart, "not-connected", of_the_control_plane=False, of_the_webhooks=False)
+    eventually(lambda: connected(meshes), seconds=120)
+
+
+def connected(meshes: Meshes) -> None:
+    """A proxy asks again half a minute later at most."""
+    if found := diagnosis(meshes, "east"):
+        raise NotObserved(f"{found}")
 
 
 def test_doctor_names_a_network_policy_in_the_way_and_the_peer_sees_it_too(meshes: Meshes) -> None:

@@ -36,6 +36,9 @@ def doctor(
     endpoint: Annotated[
         Path | None, typer.Option(help="The endpoint that its data plane was handed, to try the webhooks too.")
     ] = None,
+    ask_proxies: Annotated[
+        bool, typer.Option("--ask-proxies", help="Also ask each proxy whether it has what istiod sent it.")
+    ] = False,
     days: Annotated[int, typer.Option(min=0, help="How many days before its end a certificate is named.")] = 30,
     output: OutputOption = Output.TEXT,
 ) -> None:
@@ -53,7 +56,7 @@ def doctor(
         control_plane = None
         if control_plane_kubeconfig is not None:
             control_plane = cluster_of(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
-        observed = observe(federation, mesh, given, data_plane, control_plane, told)
+        observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
     print_report(found, output, federation=federation.name, mesh=mesh)
 

@@ -107,6 +107,14 @@ class ApiServer:
                 return
             following = f"&continue={quote(str(token), safe='')}"
 
+    def text(self, path: str, seconds: float = TIMEOUT_SECONDS) -> str | None:
+        """What is at a path that does not answer with an object: a Pod's log, or what a Pod itself says.
+
+        seconds: how long to wait for each part of it.
+        """
+        content = _content_of(self._ask("GET", path, seconds=seconds, plain=True))
+        return None if content is None else str(content)
+
     def post(self, path: str, body: Any) -> Any | None:
         """What the API server answers to an object that is sent to a path; None if the path is not there."""
         return self._call("POST", path, json.dumps(body))
@@ -132,15 +140,7 @@ class ApiServer:
     def _call(
         self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
     ) -> Any | None:
-        answer = self._ask(method, path, body, headers)
-        if answer.status == NOT_FOUND:
-            return None
-        if not answer.is_ok:
-            said = f"the API server answered {answer.status}"
-            if answer.status in REFUSALS:  # and which right it is that lacks
-                raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
-            raise UnreachableError(said)
-        return answer.content
+        return _content_of(self._ask(method, path, body, headers))
 
     def _ask(
         self,
@@ -149,13 +149,19 @@ class ApiServer:
         body: str | None = None,
         headers: dict[str, str] | None = None,
         seconds: float = TIMEOUT_SECONDS,
+        *,
+        plain: bool = False,
     ) -> Answer:
         connection = _Connection(self._server, self._name, self._tls, seconds)
         try:
             kind = {"Content-Type": "application/json"} if body else {}
             connection.request(method, self._server.path + path, body, {**self._headers, **kind, **(headers or {})})
             answer = connection.getresponse()
-            content = json.load(answer) if answer.status < FIRST_FAILURE else _status(answer.read())
+            read = answer.read()
+            if answer.status >= FIRST_FAILURE:
+                content = _status(read)
+            else:
+                content = read.decode(errors="replace") if plain else json.loads(read)
             return Answer(answer.status, content, answer.getheader("Date"))
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
@@ -191,6 +197,18 @@ def kube_system_uid(config: Kubeconfig) -> str | None:
     except UnreachableError:
         return None
     return str(namespace["metadata"]["uid"]) if namespace else None
+
+
+def _content_of(answer: Answer) -> Any | None:
+    """None for what is not there. Raises: RefusedError, UnreachableError."""
+    if answer.status == NOT_FOUND:
+        return None
+    if not answer.is_ok:
+        said = f"the API server answered {answer.status}"
+        if answer.status in REFUSALS:  # and which right it is that lacks
+            raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
+        raise UnreachableError(said)
+    return answer.content
 
 
 def _status(body: bytes) -> Any:

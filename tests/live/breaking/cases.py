@@ -32,5 +32,6 @@ CASES: list[tuple[Breaking, str, str]] = [
     (diagnosed.another_bundle, "webhooks of revision default", "wrong-ca-bundle"),
     (diagnosed.west_lets_nobody_in, "port 15443 of the gateway of west", "time-out"),
     (diagnosed.proxy_of_a_revision_that_is_gone, "proxies in namespace default", "unknown-revision"),
+    (diagnosed.filter_that_a_proxy_refuses, f"configuration of proxies in namespace {NAMESPACE}", "update-rejected"),
     (diagnosed.proxy_that_does_not_find_istiod, f"proxies in namespace {NAMESPACE}", "not-ready"),
 ]

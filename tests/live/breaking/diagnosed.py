@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.live.breaking.federation import Breaking, kubectl, patched, stored
-from tests.live.federated import NAMESPACE, Meshes, cacerts, programs
+from tests.live.federated import NAMESPACE, STRANGER, Meshes, cacerts, programs
 from tests.support.authorities import Authority, pem
 from tests.support.waiting import eventually
 
@@ -166,3 +166,23 @@ def proxy_of_a_revision_that_is_gone(meshes: Meshes) -> AbstractContextManager[N
     }
     spec = {"containers": [{"name": "app", "image": "registry.test/old:1"}], "nodeSelector": {"nowhere": "at-all"}}
     return created(meshes, "east", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def filter_that_a_proxy_refuses(meshes: Meshes) -> AbstractContextManager[None]:
+    """An EnvoyFilter that istiod takes and Envoy does not: one program's proxy is to read a file that is not there."""
+    file = {"filename": "/nowhere.pem"}
+    tls = {
+        "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+        "common_tls_context": {"tls_certificates": [{"certificate_chain": file, "private_key": file}]},
+    }
+    cluster = {
+        "name": "refused",
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "transport_socket": {"name": "tls", "typed_config": tls},
+    }
+    patch = {"applyTo": "CLUSTER", "match": {"context": "ANY"}, "patch": {"operation": "ADD", "value": cluster}}
+    spec = {"workloadSelector": {"labels": {"app": STRANGER}}, "configPatches": [patch]}
+    metadata = {"name": "refused", "namespace": NAMESPACE}
+    api = "networking.istio.io/v1alpha3"
+    return created(meshes, "east", {"apiVersion": api, "kind": "EnvoyFilter", "metadata": metadata, "spec": spec})

@@ -18,6 +18,7 @@ from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.access import Access
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
+from pulumi_hosted_mesh.operations.doctor.configuration import Configured
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy
@@ -30,6 +31,7 @@ from tests.unit.library.test_webhook_check import ENDPOINT, PLAIN, VALIDATION, r
 
 ROOT = Authority("root", ends=NOW + 1000 * DAY)
 OTHER = Authority("other root", ends=NOW + 1000 * DAY)
+PAGE = Proxy("books", "page-1", "page", "default", True)
 
 
 def files(authority: Authority, root: Authority = ROOT) -> dict[str, str]:
@@ -82,7 +84,7 @@ def well(what: Manifest | None = None) -> Observed:
             f"eastwest.{mesh}.example.com": Reached(None, "192.0.2.7:15443", known.peer(mesh).gateway_identity)
             for mesh in ("east", "west")
         },
-        proxies=(Proxy("books", "page-1", "page", "default", True), Proxy("books", "new-1", "new", "canary", None)),
+        proxies=(PAGE, Proxy("books", "new-1", "new", "canary", None)),
         revisions=frozenset({"default", "canary"}),
         clocks={"data plane": timedelta(seconds=0.3), "control plane": timedelta(seconds=-20)},
         now=datetime.now(UTC),
@@ -92,6 +94,7 @@ def well(what: Manifest | None = None) -> Observed:
             policies=(OWN_POLICY,),
             access=Access(None, "https://192.0.2.20:6443", "https://192.0.2.20:6443"),
         ),
+        configured=(Configured(PAGE),),
     )
 
 
@@ -273,6 +276,21 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
             "proxies in namespace books",
             "not-ready",
         ),
+        (
+            replaced(configured=(Configured(PAGE, connected=False),)),
+            "connection of proxies of revision default to istiod",
+            "not-connected",
+        ),
+        (
+            replaced(configured=(Configured(PAGE), Configured(PAGE, refused="Cluster: no such file"))),
+            "configuration of proxies in namespace books",
+            "update-rejected",
+        ),
+        (
+            replaced(configured=(Configured(PAGE, answered=False, connected=False),)),
+            "numbers of proxies in namespace books",
+            "no-answer",
+        ),
         (clocks(data_plane=0, control_plane=90), "clock of the API server of the control plane", "clock-skew"),
         (clocks(data_plane=-90, control_plane=0), "clock of the API server of the data plane", "clock-skew"),
         (clocks(data_plane=300, control_plane=301), "clock of this machine", "clock-skew"),
@@ -307,6 +325,11 @@ def test_roots_that_differ_from_the_documents_are_named() -> None:
         peer["rootCertificate"] = pem(OTHER.certificate).decode()
     observed = dataclasses.replace(well(what), control_plane=None)
     assert judged(observed, what) == [(ROOT_OF, "roots-differ")]
+
+
+def test_proxies_without_an_istiod_that_is_away_are_not_named_beside_it() -> None:
+    apart = replaced(configured=(Configured(PAGE, connected=False),))(well())
+    assert judged(centre(istiods=())(apart)) == [("istiod of east", "no-istiod")]
 
 
 def test_the_authority_is_only_looked_at_where_it_was_read() -> None:

@@ -13,19 +13,21 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import ahead
+from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured, refusal
 from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
-from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
 from pulumi_hosted_mesh.spec.features import Features, Rule
 
 from sandbox.clusters.certificates import issue, new_authority
@@ -183,10 +185,13 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"status": {"resourceRules": self.server.rules}})
 
     def do_GET(self) -> None:
-        self._answer({"items": self.server.items})
+        path = unquote(self.path)
+        self.server.paths.append(path)
+        said = next((text for part, text in self.server.texts.items() if part in path), None)
+        self._answer({"items": self.server.items} if said is None else said)
 
     def _answer(self, content: Any) -> None:
-        body = json.dumps(content).encode()
+        body = (content if isinstance(content, str) else json.dumps(content)).encode()
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -207,6 +212,8 @@ class Server(ThreadingHTTPServer):
         self.rules: list[dict[str, Any]] = []
         self.tokens: list[str] = []
         self.items: list[Any] = []
+        self.texts: dict[str, str] = {}
+        self.paths: list[str] = []
         pair = issue(COMPANY, "apiserver", names=["127.0.0.1"])
         file = directory / "server.pem"
         file.write_bytes(pair.certificate + pair.key)
@@ -315,3 +322,76 @@ def test_proxies_are_ready_by_what_their_node_says_of_them(server: Server) -> No
     server.items[-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     found = {one.pod: one.ready for one in proxies_of(ApiServer(operators(server)))}
     assert found == {"waiting": False, "ready": True, "new": None}
+
+
+# As Envoy and its agent say and log it; 1795421420.105 is 08:10:20.105.
+NUMBERS = """# TYPE envoy_cluster_manager_cds_update_rejected counter
+envoy_cluster_manager_cds_update_rejected{{}} {rejected}
+envoy_listener_manager_lds_update_rejected{{}} 0
+envoy_cluster_upstream_rq_active{{cluster_name="xds-grpc"}} {streams}
+envoy_cluster_manager_cds_update_time{{}} 1795421420105
+envoy_listener_manager_lds_update_time{{}} 1795421426389
+"""
+REFUSED = (
+    "{at}Z 2026-11-23T08:10:26.380135Z\twarning\tenvoy config source/grpc_subscription_impl.cc:160\tgRPC config for "
+    "type.googleapis.com/envoy.config.{kind} rejected: {reason}\tthread=9\n"
+)
+PAGE = Proxy("books", "page-1", "page", "default", True)
+
+
+def logged(at: str, reason: str = "no such file", kind: str = "cluster.v3.Cluster") -> str:
+    return REFUSED.format(at=f"2026-11-23T{at}", reason=reason, kind=kind)
+
+
+def says(server: Server, log: str = "", **numbers: int) -> Configured:
+    """What is made of what a proxy says."""
+    server.texts = {":15090/proxy/": NUMBERS.format(**{"rejected": 0, "streams": 1, **numbers}), "/log?": log}
+    (found,) = configured(ApiServer(operators(server)), [PAGE])
+    return found
+
+
+def test_a_proxy_says_whether_it_is_connected_and_took_what_it_was_sent(server: Server) -> None:
+    assert says(server) == Configured(PAGE)
+    (path,) = server.paths  # its log is not read where it refused nothing
+    assert path.startswith("/api/v1/namespaces/books/pods/page-1:15090/proxy/stats/prometheus?filter=")
+    assert says(server, streams=0) == Configured(PAGE, connected=False)
+    found = says(server, logged("08:10:26.380216789"), rejected=1)
+    assert found == Configured(PAGE, refused="Cluster: no such file")
+    assert "container=istio-proxy" in server.paths[-1]
+    assert "sinceTime=2026-11-23T08:10:20Z" in server.paths[-1]
+
+
+@pytest.mark.parametrize(
+    ("log", "refused"),
+    [
+        ("", None),
+        (logged("08:10:20.104"), None),
+        (logged("08:10:20.106"), "Cluster: no such file"),
+        (logged("08:10:21") + logged("08:10:22", "newest"), "Cluster: newest"),
+        (logged("08:10:26.4", kind="listener.v3.Listener"), None),
+        (logged("08:10:21", "x" * 1000), f"Cluster: {'x' * 160}..."),
+        (logged("08:10:21").replace("rejected", "accepted"), None),
+        (logged("08:10:21").replace("\tthread=9", '","thread":"9"}'), "Cluster: no such file"),
+        ("nonsense gRPC config for type.googleapis.com/a.Cluster rejected: b\n", None),
+    ],
+    ids=["empty", "before", "after", "two", "of-another-kind", "long", "another-line", "json", "no-time"],
+)
+def test_what_was_refused_counts_until_some_of_its_kind_is_taken(log: str, refused: str | None) -> None:
+    """The number of refusals never falls, so the log says whether the last was before or after."""
+    assert refusal(log, {"Cluster": 1795421420.105}) == refused
+
+
+def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server: Server) -> None:
+    for text in ("", NUMBERS.format(rejected=0, streams=1).replace("xds-grpc", "other")):
+        server.texts = {":15090/proxy/": text}
+        assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+    server.status = 503
+    assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+    server.status = 403
+    with pytest.raises(RefusedError):
+        configured(ApiServer(operators(server)), [PAGE])
+
+
+def test_proxies_that_are_not_ready_are_not_asked(server: Server) -> None:
+    waiting = [Proxy("books", "page-1", "page", "default", one) for one in (False, None)]
+    assert (configured(ApiServer(operators(server)), waiting), server.paths) == ([], [])

@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, roots
 from pulumi_hosted_mesh.operations.doctor.clocks import clocks
+from pulumi_hosted_mesh.operations.doctor.configuration import configuration
 from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, istiods
 from pulumi_hosted_mesh.operations.doctor.gateways import gateways
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
@@ -48,6 +49,8 @@ def verdicts(
         own = list(istiods(mesh, centre))
         istiod_is_there = all(one.ok for one in own)
         found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
+    if observed.configured is not None:
+        found += configuration(observed.configured, istiod_is_there=istiod_is_there)
     if endpoint is not None and observed.webhooks is not None:
         found += _webhooks(webhook_verdicts(endpoint, observed.webhooks), istiod_is_there=istiod_is_there)
     return found

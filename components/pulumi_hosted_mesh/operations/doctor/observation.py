@@ -15,6 +15,7 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.imports import imported
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
+from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of, revisions_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
@@ -64,7 +65,7 @@ class Observed:
     root: PEM, as its proxies have it. resolved: addresses of each gateway's name, as this machine resolves it; empty
     where it does not. reached: by the same names, where something is exported. proxies, revisions: of the data plane's
     cluster. clocks: by how much API servers' are ahead. now: UTC. control_plane: None where no credential of it was
-    given, webhooks where no endpoint was.
+    given, webhooks where no endpoint was. configured: what proxies say themselves; None where they were not asked.
     """
 
     objects: tuple[Manifest, ...]
@@ -82,6 +83,7 @@ class Observed:
     webhooks: webhooks.Observed | None = None
     egress_service: Manifest | None = None
     egress_deployment: Manifest | None = None
+    configured: tuple[Configured, ...] | None = None
 
 
 def observe(
@@ -93,10 +95,12 @@ def observe(
     endpoint: EndpointDocument | None = None,
     here: Here | None = None,
     clock: Clock = now_here,
+    *,
+    ask_proxies: bool = False,
 ) -> Observed:
     """Reads one mesh. offers: as its stack has them. control_plane: where its istiod runs. endpoint: for its webhooks.
 
-    Raises: UnreachableError; InvalidInputError as `imported`.
+    ask_proxies: also whether each has what istiod sent. Raises: UnreachableError; InvalidInputError as `imported`.
     """
     peer, api, here = federation.peer(mesh), ApiServer(data_plane), here or Here()
     centre = ApiServer(control_plane) if control_plane else None
@@ -108,6 +112,7 @@ def observe(
     root = ((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem")
     hosts = _hosts(federation, mesh, list(offers))
     resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
+    proxies = tuple(proxies_of(api))
     return Observed(
         objects=tuple(_objects(federation.name, mesh, api)),
         service=service,
@@ -122,7 +127,7 @@ def observe(
             and one.mesh in hosts
             and resolved[one.gateway.address]
         },
-        proxies=tuple(proxies_of(api)),
+        proxies=proxies,
         revisions=revisions_of(api),
         clocks={
             place: ahead(one, clock)
@@ -134,6 +139,7 @@ def observe(
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
         egress_service=egress[0],
         egress_deployment=egress[1],
+        configured=tuple(configured(api, proxies)) if ask_proxies else None,
     )
 
 
