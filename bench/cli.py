@@ -51,8 +51,8 @@ def bench(
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 
-    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; and what
-    its istiod then sends to a proxy. Some ten minutes.
+    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; what `pulumi up` of
+    it takes; and what its istiod then sends to a proxy. Some fifteen minutes.
 
     `dns`: from a Gateway's change to the DNS server's answer, by the DNS bridge and by an external-dns inside the same
     edge; many records at once; requests to the edge's API server at rest. Some two hours; ten minutes with
@@ -61,7 +61,7 @@ def bench(
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
     it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
     """
-    from bench import clusters, federation, proxies, report
+    from bench import clusters, federation, federation_up, proxies, report
     from bench.names import run as names
     from bench.policies import run as policies
 
@@ -71,6 +71,7 @@ def bench(
         clusters.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.FEDERATION):
         federation.run(Console())
+        federation_up.run(state_dir(state), Progress(), Console())
         proxies.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.DNS):
         names.run(state_dir(state), Progress(), Console(), names.Size(changes, edges or (1, 2), records, rest))

@@ -1,0 +1,129 @@
+"""What `pulumi up` of one mesh's part of a federation takes as others join: part of `make bench ARGS=federation`.
+
+An API server that has Istio's definitions is real, and so is the engine. No istiod, node or proxy runs: what these do
+with the objects is measured by `bench.proxies`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pulumi_hosted_mesh.federation.exports import offer
+from pulumi_hosted_mesh.spec.federation import Federation
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.vocabulary import namespace_of
+from rich.console import Console
+
+from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SIZES, document, services
+from bench.grid import Grid
+from bench.stack import Stack, seconds
+from sandbox import clusters, toolchain
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+
+FIRST: Final = "mesh-00"
+WAYS: Final = (("one other", 1), ("all others", EVERY_OTHER))
+
+
+@dataclass(frozen=True)
+class Took:
+    """Of one mesh among `meshes`. imports: from whom. Seconds of its first `up`, of a preview without changes after it,
+    and of its `destroy`."""
+
+    meshes: int
+    imports: str
+    objects: int
+    up: float
+    preview: float
+    destroy: float
+
+
+def run(state: Path, progress: Progress, console: Console) -> None:
+    """Measures on a sandbox of its own beside `state`. Some minutes. Raises SandboxError."""
+    tools = toolchain.ensure(progress=progress)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
+        own = Path(folder) / "state"
+        try:
+            sandbox = clusters.up(own, tools, progress, nodes=False)
+            _prepare(sandbox, tools)
+            with progress.step("pulumi up of one mesh's part") as step:
+                found = []
+                for one in _taken(sandbox, tools):
+                    step.note(f"{one.meshes} meshes, imports from {one.imports}: {one.up:.1f} s")
+                    found.append(one)
+            console.print(grid(found).for_terminal())
+        finally:
+            clusters.down(own)
+
+
+def configuration(size: int, neighbours: int, kubeconfig: Path, context: str) -> dict[str, Any]:
+    """Of the first mesh's stack, with the offers that it needs: its own, and of those that it imports from."""
+    given = document(size, neighbours or size - 1)
+    federation = read(Federation, given, "the federation")
+    others = [mesh for wish in federation.peers[0].imports for mesh in wish.meshes]
+    offers = [offer(federation, mesh, services(mesh)) for mesh in (FIRST, *others)]
+    return {
+        "stack": "federation",
+        "federation": given,
+        "member": {"mesh": FIRST, "cluster": {"kubeconfig": str(kubeconfig), "context": context}},
+        "offers": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in offers],
+    }
+
+
+def _prepare(sandbox: Sandbox, tools: Tools) -> None:
+    """Istio's definitions, and the mesh's namespace."""
+    kubectl = [str(tools["kubectl"]), f"--kubeconfig={sandbox.data_plane.kubeconfig}"]
+    definitions = str(tools.charts / "base/files/crd-all.gen.yaml")
+    for words in (
+        ("create", "--filename", definitions),
+        ("wait", "--for=condition=Established", "--filename", definitions, "--timeout=60s"),
+        ("create", "namespace", namespace_of(FIRST)),
+    ):
+        subprocess.run([*kubectl, *words], check=True, capture_output=True, timeout=120)
+
+
+def _taken(sandbox: Sandbox, tools: Tools) -> Iterator[Took]:
+    """The first `up` of all also starts what later ones find in memory, so it is done once before."""
+    cluster = sandbox.data_plane
+    first = True
+    for imports, neighbours in WAYS:
+        for size in SIZES:
+            config = configuration(size, neighbours, cluster.kubeconfig, cluster.name)
+            stack = Stack(sandbox, tools, "bench-federation", config)
+            if first:
+                stack.pulumi("up", "--yes", "--skip-preview")
+                stack.pulumi("destroy", "--yes", "--skip-preview")
+                first = False
+            up = seconds(lambda: stack.pulumi("up", "--yes", "--skip-preview"))  # noqa: B023
+            preview = stack.preview_without_changes()
+            objects = sum(one["type"].startswith("kubernetes:") for one in stack.resources())
+            destroy = seconds(lambda: stack.pulumi("destroy", "--yes", "--skip-preview"))  # noqa: B023
+            yield Took(size, imports, objects, up, preview, destroy)
+
+
+def grid(found: Iterable[Took]) -> Grid:
+    """One row for each number of meshes and each way to import."""
+    given = list(found)
+    fewest: dict[str, Took] = {}
+    for one in given:
+        fewest.setdefault(one.imports, one)
+    rows = [
+        [
+            str(one.meshes),
+            one.imports,
+            str(one.objects),
+            *(f"{value:.1f} s" for value in (one.up, one.preview, one.destroy)),
+            f"{one.up / fewest[one.imports].up:.2f}",
+        ]
+        for one in given
+    ]
+    title = f"one mesh's stack federation, where each of N meshes exports {EXPORTED} of {SERVICES} services"
+    columns = ["meshes", "imports from", "objects", "up", "preview, no change", "destroy", "up, to two meshes"]
+    return Grid(title, columns, rows)
