@@ -51,8 +51,8 @@ def bench(
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 
-    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; what `pulumi up` of
-    it takes; and what its istiod then sends to a proxy. Some fifteen minutes.
+    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; what
+    `pulumi up` of it takes; and what its istiod then sends to a proxy. Some fifteen minutes.
 
     `dns`: from a Gateway's change to the DNS server's answer, by the DNS bridge and by an external-dns inside the same
     edge; many records at once; requests to the edge's API server at rest. Some two hours; ten minutes with

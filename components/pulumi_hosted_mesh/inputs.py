@@ -596,7 +596,8 @@ class FederationArgs(TypedDict):
     """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
     trust: NotRequired[str]
     """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`). `partial`: each mesh has a root
-    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone."""
+    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone.
+    `changing`: on the way from one to the other, as `partial`, but peers may have roots in common."""
     peers: list[PeerArgs]
     """The meshes. Their order says nothing."""
     groups: NotRequired[list[GroupArgs]]

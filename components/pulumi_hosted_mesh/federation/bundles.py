@@ -1,4 +1,4 @@
-"""With trust `partial`: how proxies verify a peer by its own roots, and by no other's. Pure.
+"""With trust `partial`, and on the way there: how proxies verify a peer by its own roots, and by no other's. Pure.
 
 Istio gives a proxy one bundle of roots for all that it meets. Envoy's SPIFFE validator takes one for each trust
 domain, and chooses by the certificate that is shown. It is added where peers meet, and nowhere else: to what an import

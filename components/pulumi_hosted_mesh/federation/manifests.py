@@ -2,7 +2,7 @@
 
 Exports: one Gateway whose servers end mutual TLS, a VirtualService for each host, and one AuthorizationPolicy, which
 also refuses everything where nothing is exported. Imports: a ServiceEntry and a DestinationRule for each host, and a
-VirtualService where it is renamed or several meshes serve it. With trust `partial` EnvoyFilters on both sides. Of a
+VirtualService where it is renamed or several meshes serve it. With bundles of roots EnvoyFilters on both sides. Of a
 mesh with an egress gateway also what that one is told (`egress`), and a ServiceEntry leads there.
 """
 
@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.federation.exports import allowed
 from pulumi_hosted_mesh.federation.imports import Imported, imported
 from pulumi_hosted_mesh.federation.routes import http_routes
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol, TrustType
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import DATA_PLANE, FEDERATION_LABEL, PEERS_ANNOTATION, namespace_of
 
@@ -55,7 +55,7 @@ def exporting(federation: Federation, peer: Peer, offer: Offer) -> Iterator[Mani
     yield _object(
         federation, peer, SECURITY, "AuthorizationPolicy", federation.name, _authorization(federation, peer, offer)
     )
-    if federation.trust is TrustType.PARTIAL and (callers := _callers(federation, peer, offer.services)):
+    if federation.has_bundles and (callers := _callers(federation, peer, offer.services)):
         spec = bundles.of_callers(peer, callers)
         yield _object(federation, peer, FILTERS, "EnvoyFilter", federation.name, spec, namespace=peer.gateway_namespace)
     for one in offer.services:
@@ -88,7 +88,7 @@ def importing(federation: Federation, peer: Peer, one: Imported) -> Iterator[Man
     for kind, called, spec in made:
         scope = {"exportTo": list(one.namespaces)} if one.namespaces else {}
         yield _object(federation, peer, NETWORKING, kind, called, {**spec, **scope}, annotations)
-    if federation.trust is TrustType.PARTIAL:
+    if federation.has_bundles:
         spec = bundles.of_gateways(one.host, one.peers)
         # Without a field like exportTo it is for the proxies of its namespace; in the mesh's own, for all.
         for namespace in one.namespaces or (namespace_of(peer.mesh),):
@@ -101,7 +101,8 @@ def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:
     AUTO_PASSTHROUGH would leave it closed: Istio builds those filter chains without any authorization
     (pilot/pkg/networking/core/gateway.go, builtAutoPassthroughFilterChains).
     """
-    tls = {"mode": "ISTIO_MUTUAL", "minProtocolVersion": "TLSV1_3"}
+    # Without minProtocolVersion, which Istio reads where a server has its own certificate (isSimpleOrMutual there).
+    tls = {"mode": "ISTIO_MUTUAL"}
     port = peer.gateway.port
     servers: list[Manifest] = []
     for name, of_server in _by_server(services).items():

@@ -94,6 +94,7 @@ class TrustType(StrEnum):
 
     COMPLETE = "complete"
     PARTIAL = "partial"
+    CHANGING = "changing"
 
 
 class Protocol(StrEnum):
@@ -296,7 +297,8 @@ class Federation(Model):
     """DNS suffix of exported services, `<service>.<namespace>.<domain>`. Nobody has to resolve it."""
     trust: TrustType = TrustType.COMPLETE
     """`complete`: one root signs each mesh's intermediate (stacks `root` and `trust`). `partial`: each mesh has a root
-    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone."""
+    of its own, and verifies each peer by that peer's `rootCertificate` and for that peer's trust domain alone.
+    `changing`: on the way from one to the other, as `partial`, but peers may have roots in common."""
     peers: Annotated[tuple[Peer, ...], AfterValidator(at_least_two)]
     """The meshes. Their order says nothing."""
     groups: tuple[Group, ...] = ()
@@ -305,6 +307,11 @@ class Federation(Model):
     def peer(self, mesh: str) -> Peer:
         """A peer by its name. Raises: KeyError."""
         return {one.mesh: one for one in self.peers}[mesh]
+
+    @property
+    def has_bundles(self) -> bool:
+        """Whether each peer is verified by its own `rootCertificate`, and not by the root of the mesh that does so."""
+        return self.trust is not TrustType.COMPLETE
 
     def may_serve(self, one: str, other: str) -> bool:
         """Whether two meshes are in one group."""
@@ -360,8 +367,10 @@ class Federation(Model):
     @model_validator(mode="after")
     def _roots_fit_the_trust(self) -> Self:
         roots = {one.mesh: root_certificates(one.root_certificate) for one in self.peers if one.root_certificate}
-        if self.trust is TrustType.PARTIAL:
-            self._refuse_unknown_or_common(roots)
+        if self.has_bundles:
+            self._refuse_unknown(roots)
+            if self.trust is TrustType.PARTIAL:
+                self._refuse_common(roots)
         elif roots and not set.intersection(*roots.values()):
             # Some root is everybody's. While meshes move from one root to another, each has both.
             first, *others = sorted(roots)
@@ -371,23 +380,26 @@ class Federation(Model):
             fix = (
                 "Move one to the other's root first: give both a root certificate that holds both roots, renew the "
                 "intermediate of one under the other root, then drop the old root; traffic goes on all the while. "
-                "Or leave each its root, with trust: partial"
+                "Or leave each its root, with trust: partial; from complete to partial the way is trust: changing"
             )
             raise RuleBrokenError(rule, fix)
         return self
 
-    def _refuse_unknown_or_common(self, roots: dict[str, set[str]]) -> None:
+    def _refuse_unknown(self, roots: dict[str, set[str]]) -> None:
         if missing := [one.mesh for one in self.peers if one.mesh not in roots]:
-            rule = f"trust is partial, and nothing is there to verify {', '.join(missing)} by"
+            rule = f"trust is {self.trust}, and nothing is there to verify {', '.join(missing)} by"
             raise RuleBrokenError(rule, "Give each peer's rootCertificate, as root-cert.pem of its cacerts has it")
         for one in self.peers:
             if one.root_certificate and not _are_roots(one.root_certificate):
-                rule = f"trust is partial, and rootCertificate of {one.mesh} holds a certificate that is no root"
+                rule = f"trust is {self.trust}, and rootCertificate of {one.mesh} holds a certificate that is no root"
                 raise RuleBrokenError(rule, "Give root-cert.pem of its cacerts: proxies accept no intermediate for it")
+
+    def _refuse_common(self, roots: dict[str, set[str]]) -> None:
         for mesh, other in combinations(sorted(roots), 2):
             if roots[mesh] & roots[other]:
                 rule = f"trust is partial, but {mesh} and {other} have a root in common, which could sign for both"
-                raise RuleBrokenError(rule, "Leave trust out if they share it, else give each its own roots alone")
+                fix = "Leave trust out if they share it, else give each its own roots alone; between the two: changing"
+                raise RuleBrokenError(rule, fix)
 
 
 class FederationMember(Model):

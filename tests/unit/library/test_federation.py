@@ -52,7 +52,7 @@ def test_the_exporter_lets_in_the_identity_that_is_named_for_what_is_exported() 
         by_kind(west, kind) for kind in ("Gateway", "VirtualService", "AuthorizationPolicy")
     )
     (server,) = gateway["servers"]
-    assert server["tls"]["mode"] == "ISTIO_MUTUAL"  # the gateway sees who calls
+    assert server["tls"] == {"mode": "ISTIO_MUTUAL"}  # the gateway sees who calls; Istio reads nothing else of it
     assert (server["port"]["number"], server["hosts"]) == (15443, [HOST])
     assert route["http"][0]["route"][0]["destination"] == {
         "host": "reviews.books.svc.cluster.local",
@@ -404,6 +404,7 @@ def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
         (document(peer("north"), groups=[{"name": "g", "meshes": ["east", "north"]}]), "and no group has both"),
         (document(groups=[{"name": "g", "meshes": ["east", "gone"]}]), "group g names gone, which is no peer"),
         (document(trust="partial"), "trust is partial, and nothing is there to verify east, west by"),
+        (document(trust="changing"), "trust is changing, and nothing is there to verify east, west by"),
         (document(trust="some"), "trust: must be"),
         (document(peer("north", exports=[{**REVIEWS, "to": []}])), "exports[0].to"),
         (document(peer("north", exports=[{**REVIEWS, "port": None}])), "port is required with service"),
@@ -531,6 +532,17 @@ def test_with_roots_of_their_own_each_verifies_the_other_by_its_root_and_for_its
         filters = [one for one in manifests if one["kind"] == "EnvoyFilter"]
         # All else is as with one root: who may call what, and where it goes.
         assert [one for one in manifests if one not in filters] == made(document(), mesh)
+
+
+def test_on_the_way_roots_are_exchanged_that_all_have_in_common() -> None:
+    """So that who verifies by the shared root and who verifies by bundles believe each other."""
+    given = partial()
+    given["trust"] = "changing"
+    assert made(given, "east") == made(partial(), "east")
+    given["peers"][0]["rootCertificate"] = given["peers"][1]["rootCertificate"] = ROOTS["new"]
+    for mesh, other in (("east", "west"), ("west", "east")):
+        ((_, _, bundles),) = validators(made(given, mesh))
+        assert bundles == {f"{other}.mesh.local": ROOTS["new"]}
 
 
 def test_a_gateway_knows_the_roots_of_those_who_may_call_and_of_nobody_else() -> None:

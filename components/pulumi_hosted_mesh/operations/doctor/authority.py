@@ -11,7 +11,7 @@ from typing import Any
 
 from pulumi_hosted_mesh.operations.doctor.observation import Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Federation, TrustType, root_certificates
+from pulumi_hosted_mesh.spec.federation import Federation, root_certificates
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, namespace_of
 
 SOON = timedelta(days=30)
@@ -46,7 +46,7 @@ def roots(federation: Federation, mesh: str, observed: Observed, soon: timedelta
 
 def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | None:
     """What is seen and what to do, where the root of a mesh's proxies is not the one of the document."""
-    if federation.trust is TrustType.PARTIAL:
+    if federation.has_bundles:
         given = root_certificates(federation.peer(mesh).root_certificate or "")
         if root_certificates(root) <= given:
             return None

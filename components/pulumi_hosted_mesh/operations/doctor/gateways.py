@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
-from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer, TrustType
+from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer
 
 SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
 OWN_ROOT = (
@@ -55,7 +55,7 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
         reached = observed.reached.get(one.gateway.address)
         if not name.ok or reached is None or (mine and not own.ok):
             continue
-        own_roots = federation.trust is TrustType.PARTIAL and not mine
+        own_roots = federation.has_bundles and not mine
         yield _port(one, mine, reached, {**FIXES, "another-root": OWN_ROOT} if own_roots else FIXES)
 
 

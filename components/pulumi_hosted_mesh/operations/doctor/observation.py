@@ -21,7 +21,7 @@ from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of, revi
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
-from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer, TrustType
+from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
@@ -174,7 +174,7 @@ def _hosts(federation: Federation, mesh: str, offers: Iterable[Offer]) -> dict[s
 
 def verified_by(federation: Federation, mesh: str, peer: Peer, root: str | None) -> str | None:
     """The roots that a caller in a mesh verifies a gateway by. root: as the mesh's proxies have it."""
-    foreign = federation.trust is TrustType.PARTIAL and peer.mesh != mesh
+    foreign = federation.has_bundles and peer.mesh != mesh
     return peer.root_certificate if foreign else root
 
 
