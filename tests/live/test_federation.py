@@ -214,7 +214,7 @@ def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> Non
     endpoint = tmp_path / "endpoint.yaml"
     endpoint.write_text(meshes.endpoint("west").model_dump_json(by_alias=True, exclude_none=True))
     centre = f"--control-plane-kubeconfig={meshes.sandbox.control_plane.kubeconfig}"
-    options += [centre, f"--endpoint={endpoint}", "--output=json"]
+    options += [centre, f"--endpoint={endpoint}", "--ask-proxies", "--output=json"]
     machines = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
     said = json.loads(machines.stdout)
     assert (said["mesh"], said["ok"]) == ("west", False)
