@@ -332,6 +332,15 @@ def test_proxies_without_an_istiod_that_is_away_are_not_named_beside_it() -> Non
     assert judged(centre(istiods=())(apart)) == [("istiod of east", "no-istiod")]
 
 
+def test_a_gateway_that_policies_close_is_not_named_for_its_silence_too() -> None:
+    silent = Configured(Proxy("mesh-east", "eastwest-1", "eastwest", "default", True), answered=False)
+    closed = replaced(configured=(silent,), policies=(policy({}, ingress=[]),))(well())
+    assert judged(closed) == [(GATEWAY, "network-policy")]
+    assert judged(replaced(configured=(silent,))(well())) == [
+        ("numbers of proxies in namespace mesh-east", "no-answer")
+    ]
+
+
 def test_the_authority_is_only_looked_at_where_it_was_read() -> None:
     observed = dataclasses.replace(well(), control_plane=None)
     assert judged(observed) == []

@@ -37,9 +37,11 @@ def verdicts(
     soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
     """
     peer = federation.peer(mesh)
+    own_gateway, *others = gateways(federation, peer, observed)
     found = [
         *_objects(mesh, objects(federation, mesh, offers), observed.objects),
-        *gateways(federation, peer, observed),
+        own_gateway,
+        *others,
         *roots(federation, mesh, observed, soon),
         *clocks(observed.clocks),
         *proxies(observed.proxies, observed.revisions, peer),
@@ -50,7 +52,8 @@ def verdicts(
         istiod_is_there = all(one.ok for one in own)
         found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
     if observed.configured is not None:
-        found += configuration(observed.configured, istiod_is_there=istiod_is_there)
+        closed = {(peer.gateway_namespace, peer.gateway.name)} if own_gateway.cause == "network-policy" else ()
+        found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
     if endpoint is not None and observed.webhooks is not None:
         found += _webhooks(webhook_verdicts(endpoint, observed.webhooks), istiod_is_there=istiod_is_there)
     return found

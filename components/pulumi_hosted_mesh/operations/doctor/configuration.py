@@ -118,13 +118,18 @@ def _seconds(stamp: str) -> float:
         return 0.0
 
 
-def configuration(found: Collection[Configured], *, istiod_is_there: bool) -> Iterator[Verdict]:
+def configuration(
+    found: Collection[Configured], *, istiod_is_there: bool = True, kept_out_of: Collection[tuple[str, str]] = ()
+) -> Iterator[Verdict]:
     """Each proxy is connected to istiod, and took what it was sent.
 
-    istiod_is_there: False where it is known to be away, so that nobody can be connected to it.
+    istiod_is_there: False where it is known to be away, so that nobody can be connected to it. kept_out_of: namespaces
+    and apps of Pods that NetworkPolicies are known to close, to the API server too.
     """
     silent, apart, refused = (defaultdict[str, list[Configured]](list) for _ in range(3))
     for one in found:
+        if not one.answered and (one.proxy.namespace, one.proxy.app) in kept_out_of:
+            continue
         if not one.answered:
             silent[one.proxy.namespace].append(one)
         elif not one.connected and istiod_is_there:
