@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ PORTS = {"mongodb": ("tcp", 27017)}
 # Names of imported services lead somewhere, so that callers can look them up: their proxies decide where to.
 NAMES = {"west": (HOST,)}
 EGRESS_PORTS = (15443, 15444)
+LOG = '"%REQ(:METHOD)% %REQ(:PATH)%" %RESPONSE_CODE% %RESPONSE_FLAGS% %REQUESTED_SERVER_NAME% %DOWNSTREAM_TLS_VERSION%'
 # What a federation makes in a data plane, for kubectl; with trust `partial` also envoyfilters.
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
 # Istio's own probe looks every 15 seconds.
@@ -63,7 +65,7 @@ def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str, egress
     document["controlPlane"]["cluster"]["kubeconfig"] = kubeconfig
     revision["host"] = f"istiod.{mesh}.sandbox.test"
     revision["exposure"] = {"sourceRanges": [f"{cluster.addresses.wan_address}/32"]}
-    revision["proxies"] = {"accessLog": {}}
+    revision["proxies"] = {"accessLog": {"format": LOG}}
     revision["charts"] = {**revision["charts"], "path": str(tools.charts)}
     membership["cluster"] = {"kubeconfig": kubeconfig, "context": cluster.name}
     membership["access"] = {"apiServer": cluster.wan_server}
@@ -210,6 +212,19 @@ class Meshes:
             self.client(mesh).apply(workloads.parse(manifest), force=True)
         except ApiError as error:
             raise NotObserved(str(error.status.message)) from None
+
+
+def logged(meshes: Meshes, mesh: str, gateway: str, *words: str) -> None:
+    """Waits until one line of a gateway's access log has all of these."""
+    command = [str(meshes.tools["kubectl"]), f"--kubeconfig={meshes.cluster(mesh).kubeconfig}", "logs"]
+    command += [f"deployment/{gateway}", f"--namespace=mesh-{mesh}", "--tail=500"]
+
+    def look() -> None:
+        lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+        if not any(all(word in line for word in words) for line in lines):
+            raise NotObserved(f"no line with {words}: {lines[-5:]}")
+
+    eventually(look, seconds=120)
 
 
 def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:

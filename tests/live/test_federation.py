@@ -24,12 +24,24 @@ from sandbox.proof.traffic import arrived_from
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
 from tests.live.breaking import diagnosed
-from tests.live.breaking import federation as broken
 from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import Breaking
 from tests.live.diagnosis import diagnosis
-from tests.live.federated import CALLER, HOST, KINDS, NAMESPACE, PLACES, STRANGER, Meshes, answered, federation
+from tests.live.federated import (
+    CALLED,
+    CALLER,
+    HOST,
+    KINDS,
+    NAMESPACE,
+    PLACES,
+    STRANGER,
+    Meshes,
+    answered,
+    federation,
+    logged,
+)
 from tests.live.limited import EVERYWHERE, OF_PROXIES, OF_THE_CONTROL_PLANE, THERE, limited
+from tests.live.three_meshes import asking, configuration
 from tests.support.authorities import Authority, pem
 
 LABEL = "hosted-mesh.io/federation"
@@ -87,17 +99,36 @@ def test_who_is_not_named_is_refused_at_the_gateway_until_named(meshes: Meshes) 
 
 
 def test_the_gateway_logs_who_got_through_and_who_did_not(meshes: Meshes) -> None:
-    """By the one setting of the mesh's document, `accessLog`."""
+    """By the one setting of the mesh's document, `accessLog`. And callers speak TLS 1.3, which nothing asks of them."""
     answered(meshes, CALLER, 200)
     answered(meshes, STRANGER, 403)
+    for answer in ('" 200 ', '" 403 '):
+        logged(meshes, "west", "eastwest", answer, HOST, "TLSv1.3")
 
-    def logged() -> None:
-        lines = broken.kubectl(meshes, "west", "logs", "deployment/eastwest", "-n=mesh-west", "--tail=500").splitlines()
-        for answer in ('" 200 ', '" 403 '):
-            if not any(answer in line and HOST in line for line in lines):
-                raise NotObserved(f"no line of {answer.strip()}: {lines[-5:]}")
 
-    eventually(logged, seconds=120)
+def test_trust_changes_under_the_shared_root_and_no_request_fails(meshes: Meshes) -> None:
+    """The step between `complete` and `partial`, there and back, in no particular order of the meshes."""
+
+    def up(mesh: str, trust: str) -> None:
+        given = federation(f"{NAMESPACE}/{CALLER}") | {"trust": trust}
+        for peer in given["peers"]:
+            peer["rootCertificate"] = pem(meshes.root.certificate).decode()
+        meshes.stack(mesh, given).succeed("up", "--yes", "--skip-preview")
+
+    def bundles(wanted: bool) -> None:
+        for mesh, name, namespace in (("east", CALLER, NAMESPACE), ("west", "eastwest", "mesh-west")):
+            if ("SPIFFECertValidatorConfig" in configuration(meshes, mesh, name, namespace)) is not wanted:
+                raise NotObserved(f"{name} has bundles, or has none: not {wanted}")
+
+    answered(meshes, CALLER, 200)
+    with asking(meshes) as answers:
+        for mesh in PLACES:
+            up(mesh, "changing")
+        eventually(lambda: bundles(True), seconds=120)
+        for mesh in PLACES:
+            up(mesh, "complete")
+        eventually(lambda: bundles(False), seconds=120)
+    assert answers.keys() == {f"200 {meshes.pod('west', CALLED).metadata.name}"}, answers
 
 
 def test_discovery_shows_both_and_who_imports_from_whom(meshes: Meshes) -> None:

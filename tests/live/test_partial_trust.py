@@ -34,6 +34,7 @@ from tests.live.federated import (
     answered,
     federation,
     gateway_address,
+    logged,
 )
 from tests.live.three_meshes import asking, configuration
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -56,7 +57,7 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
     try:
         sandbox: Sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
         project = Project.make(tmp_path_factory.mktemp("project"), sandbox, tools)
-        made = Meshes(sandbox, tools, project, roots=ROOTS)
+        made = Meshes(sandbox, tools, project, roots=ROOTS, with_egress=("east",))
         made.deploy()
         made.run_programs()
         for mesh in PLACES:
@@ -67,18 +68,20 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
         clusters.down(state)
 
 
-def document(**bundles: tuple[str, ...]) -> dict[str, Any]:
-    """bundles: names of roots, by mesh; by default each mesh's own."""
+def document(egress: bool = False, **bundles: tuple[str, ...]) -> dict[str, Any]:
+    """egress: east's calls leave through a gateway. bundles: names of roots, by mesh; by default each mesh's own."""
     given = federation(f"{NAMESPACE}/{CALLER}")
+    if egress:
+        given["peers"][0]["egress"] = {"gateway": "egress"}
     for one in given["peers"]:
         names = bundles.get(one["mesh"], (one["mesh"],))
         one["rootCertificate"] = "".join(pem(ROOTS[name].certificate).decode() for name in names)
     return {**given, "trust": "partial"}
 
 
-def federate(meshes: Meshes, mesh: str, **bundles: tuple[str, ...]) -> None:
+def federate(meshes: Meshes, mesh: str, egress: bool = False, **bundles: tuple[str, ...]) -> None:
     """One mesh's stack, with the policies on."""
-    stack = meshes.stack(mesh, document(**bundles))
+    stack = meshes.stack(mesh, document(egress, **bundles))
     stack.succeed("up", "--yes", "--skip-preview", "--policy-pack", str(POLICY_PACK))
 
 
@@ -160,21 +163,32 @@ def test_a_mesh_moves_to_another_root_while_both_are_in_its_bundle(meshes: Meshe
         eventually(known, seconds=120)
         assert got(meshes, tmp_path, "east", PAGE) == "200"
         for mesh in PLACES:
-            federate(meshes, mesh)
+            federate(meshes, mesh, egress=True)
     assert answers.keys() == {f"200 {meshes.pod('west', CALLED).metadata.name}"}, answers
 
 
+def test_through_an_egress_gateway_both_verify_each_other_as_before(meshes: Meshes) -> None:
+    """East's calls have left through it since the bundles shrank. It passes TLS on, so no chain of it has a peer's
+    root: as a proxy of the mesh it may itself call what is imported, and that is all."""
+    headers = answered(meshes, CALLER, 200)
+    assert headers["x-forwarded-client-cert"].split(",")[0].endswith(f"URI={PAGE}")
+    answered(meshes, STRANGER, 403)
+    logged(meshes, "east", "egress", HOST)
+    assert validators(meshes, "east", "egress", "mesh-east") == {f"outbound|{PORT}||{HOST}": {"west.mesh.local"}}
+
+
 def test_a_caller_does_not_believe_a_gateway_of_another_root_and_doctor_says_so(meshes: Meshes) -> None:
-    """East is told another root of west. Within east nothing changes."""
+    """East is told another root of west, whose gateway it reaches through its egress gateway. Within east nothing
+    changes."""
     answered(meshes, CALLER, 200)
-    assert {mesh: diagnosis(meshes, mesh, given=document()) for mesh in PLACES} == {"east": {}, "west": {}}
-    federate(meshes, "east", west=("nobody",))
+    assert {mesh: diagnosis(meshes, mesh, given=document(egress=True)) for mesh in PLACES} == {"east": {}, "west": {}}
+    federate(meshes, "east", egress=True, west=("nobody",))
     answered(meshes, CALLER, 503)
     own = meshes.call(CALLER, host=f"{STRANGER}.{NAMESPACE}")
     assert own[0] == 200
-    found = diagnosis(meshes, "east", given=document(west=("nobody",)))
+    found = diagnosis(meshes, "east", given=document(egress=True, west=("nobody",)))
     assert found == {"port 15443 of the gateway of west": "another-root"}
-    federate(meshes, "east")
+    federate(meshes, "east", egress=True)
     answered(meshes, CALLER, 200)
 
 
@@ -182,5 +196,5 @@ def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
     selector, kinds = "--selector=hosted-mesh.io/federation", f"{KINDS},envoyfilters"
     for mesh in PLACES:
         assert "envoyfilter" in kubectl(meshes, mesh, "get", kinds, "--all-namespaces", selector, "--output=name")
-        meshes.stack(mesh, document()).destroy()
+        meshes.stack(mesh, document(egress=True)).destroy()
         assert kubectl(meshes, mesh, "get", kinds, "--all-namespaces", selector, "--output=name") == ""

@@ -148,6 +148,41 @@ def fails_over(meshes: Meshes, what: str, namespace: str) -> None:
     assert {answer.partition(" ")[0] for answer in answers} == {"200"}, answers
 
 
+@contextmanager
+def packets_vanish(meshes: Meshes, mesh: str) -> Iterator[None]:
+    """To and from a mesh's gateway, between the clusters. Nobody is told: not by a refusal, and not by DNS."""
+    path = "-o=jsonpath={.status.loadBalancer.ingress[0].ip}"
+    address = kubectl(meshes, mesh, "get", "service", "eastwest", f"-n=mesh-{mesh}", path)
+
+    def filtered(rules: str) -> None:
+        meshes.sandbox.run("wan", [meshes.tools["nft"], "-f", "-"], input=rules, text=True, check=True, timeout=60)
+
+    filtered(
+        f"""table inet vanishing {{
+            chain to_and_from {{
+                type filter hook prerouting priority raw;
+                ip daddr {address} drop
+                ip saddr {address} drop
+            }}
+        }}
+        """
+    )
+    try:
+        yield
+    finally:
+        filtered("delete table inet vanishing\n")
+
+
+def test_a_gateway_whose_packets_vanish_is_left_and_no_request_fails(meshes: Meshes) -> None:
+    """Nor does one that was sent on a connection of before: its answer does not begin in time."""
+    seen(lambda: reviewer(meshes), "west")
+    with asking(meshes) as answers:
+        with packets_vanish(meshes, "west"):
+            seen(lambda: reviewers(meshes), {"north"})
+        seen(lambda: reviewers(meshes), {"west"})
+    assert {answer.partition(" ")[0] for answer in answers} == {"200"}, answers
+
+
 def test_a_gateway_that_is_gone_hurts_only_those_who_need_it(meshes: Meshes) -> None:
     def rated() -> bool:
         try:
@@ -311,6 +346,6 @@ def test_a_peers_churn_is_told_to_its_importers_alone_and_holds_up_no_other_peer
         seen(lambda: churn.hosts(meshes, *aside, rf"\S+\.{churn.ASIDE}\.{re.escape(DOMAIN)}"), {churn.LATE})
         assert goes_on()
     churn.remove(meshes, late)
-    # Of what came and went without a pause Istio was once seen to leave five clusters in the proxy that calls them: what
-    # is deleted between a push's events and its look at the store is lost (docs/components/federation.md, limits).
+    # Of what came and went without a pause Istio was once seen to leave five clusters in the proxy that calls them:
+    # what is deleted between a push's events and its look at the store is lost (docs/components/federation.md, limits).
     seen(lambda: churn.hosts(meshes, *aside, re.escape(churn.LATE)), set())

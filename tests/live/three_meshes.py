@@ -36,6 +36,8 @@ LOCALITIES = {"east": ("eu", "a"), "west": ("eu", "b"), "north": ("us", "a")}
 RATINGS, RENAMED = f"ratings.{NAMESPACE}.{DOMAIN}", "stars.partner.sandbox.test"
 MONGODB, MONGODB_PORT = f"mongodb.{NAMESPACE}.{DOMAIN}", PORTS["mongodb"][1]
 NAMES = {"west": (HOST,), "north": (RATINGS, RENAMED, MONGODB)}
+TRY = 3
+"""Seconds in which an answer of reviews has to begin."""
 ASKING = Path(__file__).parent / "federation_programs/keep_asking.py"
 
 
@@ -54,6 +56,7 @@ def bookinfo(*meshes: str, egress: bool = False) -> dict[str, Any]:
     page = {"mesh": "east", "identities": [f"{NAMESPACE}/{CALLER}"]}
     review = {"mesh": "west", "identities": [f"{NAMESPACE}/{CALLED}"]}
     others = [mesh for mesh in meshes if mesh != "east"]
+    between = {"tryTimeoutSeconds": TRY} if len(others) > 1 else {}
     reviews = {"namespace": NAMESPACE, "service": CALLED, "port": PORT, "to": [page]}
     ratings = {**reviews, "service": "ratings", "to": [page, review] if "west" in meshes else [page]}
     mongodb = {**reviews, "service": "mongodb", "port": MONGODB_PORT, "protocol": "TCP"}
@@ -61,7 +64,7 @@ def bookinfo(*meshes: str, egress: bool = False) -> dict[str, Any]:
     parts: dict[str, dict[str, Any]] = {
         "east": {
             "imports": [
-                {"meshes": others, "namespace": NAMESPACE, "service": CALLED},
+                {"meshes": others, "namespace": NAMESPACE, "service": CALLED, **between},
                 {**ratings_of_north, "host": RENAMED},
                 {**ratings_of_north, "service": "mongodb"},
             ]
