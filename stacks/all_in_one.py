@@ -1,16 +1,19 @@
-"""Stack `all-in-one`: one mesh, all sides, as the sandbox uses it."""
+"""Stack `all-in-one`: one mesh, all sides, as the sandbox uses it. With a document `dns` also its names."""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from pulumi_hosted_mesh import HostedMesh
 from pulumi_hosted_mesh.assembly.document import arguments_of
+from pulumi_hosted_mesh.control_plane.manifests import exposed_services
 from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
+from pulumi_hosted_mesh.spec.dns import DnsCentre
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
-from stacks import configuration
+from stacks import configuration, dns
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
@@ -32,4 +35,9 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     }
     if any(one.webhooks.management is WebhookManagement.UNMANAGED for one in mesh.memberships):
         facts["webhook_manifests"] = made.webhook_manifests
+    if names := configuration.optional_document(DnsCentre, "dns"):
+        hosts = [service.host for revision in mesh.revisions for service in exposed_services(mesh, revision)]
+        records: dict[str, Any] = {host: [*targets] for host, targets in settings.records.items()}
+        records |= {host: made.addresses.apply(itemgetter(host)) for host in hosts}
+        dns.publish(settings, names.bridge, arguments["control_plane"]["cluster"], records)
     return facts

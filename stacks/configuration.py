@@ -30,6 +30,11 @@ def document(model: type[M], key: str) -> M:
     return read_value(model, _value(key), f"the document under {key}")
 
 
+def optional_document(model: type[M], key: str) -> M | None:
+    """The same; None where the key is not set. Raises: InvalidInputError."""
+    return None if _value(key, required=False) is None else document(model, key)
+
+
 def documents(model: type[M], key: str) -> list[M]:
     """A list of documents, each as above; empty where the key is not set. Raises: InvalidInputError."""
     value = _value(key, required=False)

@@ -5,14 +5,16 @@ It also publishes what other stacks know: istiod's hosts and those of east-west 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 from pulumi_hosted_mesh import ExternalDNSBridge
 from pulumi_hosted_mesh.assembly.document import control_plane_cluster
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
 from pulumi_hosted_mesh.dns.plan import own_pairs
-from pulumi_hosted_mesh.spec.dns import DnsCentre
+from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
@@ -22,25 +24,33 @@ from stacks import configuration, references
 async def build(settings: StackSettings) -> dict[str, Any]:
     """Outputs: `namespace`, and `zones` in which each edge may publish (public)."""
     document = configuration.document(DnsCentre, "dns")
+    records = own_records(await _known(settings), own_pairs(document.bridge))
+    cluster = control_plane_cluster(document.cluster)
+    made = publish(settings, document.bridge, cluster, {host: [*targets] for host, targets in records.items()})
+    return {"namespace": made.namespace, "zones": made.zones}
+
+
+def publish(
+    settings: StackSettings, bridge: DnsBridge, cluster: ControlPlaneCluster, records: Mapping[str, Any]
+) -> ExternalDNSBridge:
+    """The bridge, with the kubeconfigs of its edges' stacks. records: targets of what the program knows, by host."""
     named = settings.references.edges or {}
     edges = {
         edge.name: references.stack(named.get(edge.name), f"references.edges.{edge.name}")
-        for edge in document.bridge.edges
+        for edge in bridge.edges
         if edge.publishes
     }
-    records = own_records(await _known(settings), own_pairs(document.bridge))
-    made = ExternalDNSBridge(
+    return ExternalDNSBridge(
         "names",
         {
-            "bridge": document.bridge.arguments(),
-            "cluster": control_plane_cluster(document.cluster),
+            "bridge": bridge.arguments(),
+            "cluster": cluster,
             "publisher_kubeconfigs": {name: one.require_output("publisher_kubeconfig") for name, one in edges.items()},
             "reader_kubeconfigs": {name: one.require_output("reader_kubeconfig") for name, one in edges.items()},
-            "records": {host: [*targets] for host, targets in records.items()},
+            "records": dict(records),
             "credentials": {name: dict(keys) for name, keys in (settings.dns_credentials or {}).items()},
         },
     )
-    return {"namespace": made.namespace, "zones": made.zones}
 
 
 async def _known(settings: StackSettings) -> list[Known]:

@@ -755,8 +755,8 @@ class DnsProviderArgs(TypedDict):
     """Annotations by which the cloud knows the ServiceAccount, with `workload-identity`."""
     owned_domains: NotRequired[list[str]]
     """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
-    zones: list[ZoneArgs]
-    """Where its edges may publish."""
+    zones: NotRequired[list[ZoneArgs]]
+    """Where its edges may publish; none for a provider of the program's own records alone."""
     control_plane_zones: NotRequired[list[str]]
     """Where the program itself publishes, its `records`. No edge may: a zone of an edge that lies in one is refused."""
     selector: NotRequired[dict[str, str]]
@@ -805,8 +805,8 @@ class DnsBridgeArgs(TypedDict):
     """Of all that runs, on the control plane."""
     owner: NotRequired[str]
     """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
-    edges: list[EdgeArgs]
-    """Clusters that publish."""
+    edges: NotRequired[list[EdgeArgs]]
+    """Clusters that publish; none where the program alone does."""
     providers: list[DnsProviderArgs]
     """DNS servers and services."""
     interval_seconds: NotRequired[int]

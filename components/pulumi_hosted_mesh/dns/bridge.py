@@ -44,7 +44,7 @@ class ExternalDNSBridgeArgs(TypedDict):
     """By name of the edge: `DnsEdge.reader_kubeconfig`. Secret."""
     credentials: NotRequired[dict[str, dict[str, pulumi.Input[str]]]]
     """By id of the provider, then by key, as docs/components/dns.md lists them. Secret."""
-    records: NotRequired[dict[str, list[pulumi.Input[str]]]]
+    records: NotRequired[dict[str, pulumi.Input[list[pulumi.Input[str]]]]]
     """What the program itself knows, such as istiod's host: addresses, or one host name, by host. Each host lies in one
     of the providers' `controlPlaneZones`."""
     install_crd: NotRequired[bool]

@@ -88,7 +88,7 @@ def warnings(bridge: DnsBridge) -> list[str]:
     found = []
     publishing = [edge for edge in bridge.edges if edge.publishes]
     for position, provider in enumerate(bridge.providers):
-        if not any(selects(provider.selector, edge.labels) for edge in publishing):
+        if provider.zones and not any(selects(provider.selector, edge.labels) for edge in publishing):
             found.append(f"providers[{position}].selector: matches no edge, so {provider.id} publishes nothing")
     for position, edge in enumerate(bridge.edges):
         if edge.publishes and not any(selects(one.selector, edge.labels) for one in bridge.providers):

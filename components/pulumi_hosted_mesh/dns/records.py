@@ -21,7 +21,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenEr
 from pulumi_hosted_mesh.spec.fields import host_name
 
 SOURCE: Final = "the DNS bridge's records"
-Records = Mapping[str, Sequence[pulumi.Input[str]]]
+Records = Mapping[str, pulumi.Input[Sequence[pulumi.Input[str]]]]
 
 
 def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] | None = None) -> list[Problem]:
@@ -42,6 +42,8 @@ def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] 
             rule = f"lies in none of the control plane's zones ({', '.join(zones) or 'there are none'})"
             rule = rule if where.endswith(host) else f"has {host}, which {rule}"
             found.append(Problem(where, rule, "Add its domain to a provider's controlPlaneZones, or correct the host"))
+        if isinstance(targets, pulumi.Output):
+            continue  # as `endpoints` finds them, when they are known
         if isinstance(targets, str) or not targets:
             found.append(Problem(where, "needs a list of one address or more", "Give its Service's address"))
         elif any(not isinstance(one, str | pulumi.Output) for one in targets):
@@ -55,6 +57,9 @@ def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] 
 
 def endpoints(host: str, targets: Sequence[str]) -> list[dict[str, Any]]:
     """`spec.endpoints` of a host's DNSEndpoint. Raises: InvalidInputError."""
+    if not targets:
+        rule = "has no address yet"
+        raise InvalidInputError([Problem(f"records.{host}", rule, "Run `pulumi up` again once it has one")], SOURCE)
     if wrong := _wrong_targets(host, targets, f"records.{host}"):
         raise InvalidInputError(wrong, SOURCE)
     by_type: dict[str, list[str]] = {}
@@ -112,7 +117,7 @@ def make(
             api_version=f"{DNS_GROUP}/v1alpha1",
             kind="DNSEndpoint",
             metadata=metadata(host, None),
-            spec={"endpoints": pulumi.Output.all(*targets).apply(partial(endpoints, host))},
+            spec={"endpoints": pulumi.Output.from_input(targets).apply(partial(endpoints, host))},
             opts=opts(needed),
         )
     return [*needed, account, binding]

@@ -207,8 +207,8 @@ class DnsProvider(Model):
     """Annotations by which the cloud knows the ServiceAccount, with `workload-identity`."""
     owned_domains: tuple[Domain, ...] = ()
     """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
-    zones: Annotated[tuple[Zone, ...], NOT_EMPTY]
-    """Where its edges may publish."""
+    zones: tuple[Zone, ...] = ()
+    """Where its edges may publish; none for a provider of the program's own records alone."""
     control_plane_zones: tuple[Domain, ...] = ()
     """Where the program itself publishes, its `records`. No edge may: a zone of an edge that lies in one is refused."""
     selector: dict[QualifiedName, LabelValue] = {}
@@ -281,6 +281,13 @@ class DnsProvider(Model):
         return self
 
     @model_validator(mode="after")
+    def _has_a_zone(self) -> Self:
+        if not self.zones and not self.control_plane_zones:
+            rule = "has neither zones nor controlPlaneZones, so nothing could be published by it"
+            raise RuleBrokenError(rule, "Give zones for edges, or controlPlaneZones for the program's own records")
+        return self
+
+    @model_validator(mode="after")
     def _zones_are_its_own(self) -> Self:
         domains = self.rfc2136.server_zones if self.rfc2136 else self.owned_domains
         for name in (*(zone.name for zone in self.zones), *self.control_plane_zones):
@@ -322,8 +329,8 @@ class DnsBridge(Model):
     """Of all that runs, on the control plane."""
     owner: DnsLabel = "hosted-mesh"
     """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
-    edges: Annotated[tuple[Edge, ...], NOT_EMPTY]
-    """Clusters that publish."""
+    edges: tuple[Edge, ...] = ()
+    """Clusters that publish; none where the program alone does."""
     providers: Annotated[tuple[DnsProvider, ...], NOT_EMPTY]
     """DNS servers and services."""
     interval_seconds: Annotated[int, Field(strict=True, ge=5, le=3600)] = 60
@@ -352,10 +359,10 @@ class DnsBridge(Model):
 
 
 class DnsCentre(Model):
-    """The DNS bridge on the control plane: the stack `dns`."""
+    """The DNS bridge on the control plane: the stack `dns`, or a part of the stack `all-in-one`."""
 
-    cluster: ClusterReference
-    """The control plane's cluster."""
+    cluster: ClusterReference | None = None
+    """The control plane's cluster: for `dns`. In `all-in-one` it is the mesh's."""
     bridge: DnsBridge
     """Edges and providers."""
 

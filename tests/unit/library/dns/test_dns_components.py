@@ -9,6 +9,7 @@ from typing import Any
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
+from pulumi_hosted_mesh.dns.plan import pairs, warnings
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.load import read
@@ -63,7 +64,7 @@ def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Regis
                 "outer": {"tsig-secret": "tsig-secret-value"},
             },
         }
-        arguments |= fields
+        arguments |= {name: value() if callable(value) else value for name, value in fields.items()}
         hosted_mesh.ExternalDNSBridge("names", arguments)
 
     answers = {
@@ -195,6 +196,32 @@ def test_records_that_the_program_knows_are_objects_of_the_control_plane() -> No
     ]
     (alias,) = records["ew.mesh.example.com"].inputs["spec"]["endpoints"]
     assert (alias["recordType"], alias["targets"]) == ("CNAME", ["lb.example.net"])
+
+
+def test_the_targets_of_a_record_may_be_an_output_as_a_whole() -> None:
+    """As `addresses` of a mesh in the same program: how many there are is known later."""
+
+    def published(*targets: str) -> list[Registered]:
+        given = document(provider(controlPlaneZones=["mesh.example.com"]), provider(RFC2136))
+        return registered(given, records=lambda: {"a.mesh.example.com": pulumi.Output.from_input([*targets])})
+
+    (made,) = (one for one in published("192.0.2.9", "192.0.2.8") if one.type.endswith(":DNSEndpoint"))
+    (record,) = made.inputs["spec"]["endpoints"]
+    assert record["targets"] == ["192.0.2.8", "192.0.2.9"]
+    # Not a record without targets, which would take the name out of the DNS.
+    with pytest.raises(Exception, match="has no address yet"):
+        published()
+
+
+def test_a_bridge_needs_no_edge_for_the_programs_own_records() -> None:
+    given = {"providers": [provider(zones=[], controlPlaneZones=["mesh.example.com"])]}
+    bridge = read(DnsBridge, given)
+    assert (pairs(bridge), warnings(bridge)) == ([], [])
+    found = registered(
+        given, records={"a.mesh.example.com": ["192.0.2.7"]}, credentials={"inner": {"username": "bridge"}}
+    )
+    (made,) = (one for one in found if one.type.endswith(":Deployment"))
+    assert made.inputs["metadata"]["name"] == "dns-publisher-control-plane-inner"
 
 
 def test_own_records_are_published_with_rights_of_one_namespace_and_no_edges_kubeconfig() -> None:

@@ -74,7 +74,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         provider(RFC2136 | {"rfc2136": {"host": "ns1", "serverZones": ["example.com"]}}),
         "providers[0]: has no rfc2136.tsigKeyName. Name the key, or set authentication: none.",
     ),
-    "no zones": (provider(zones=[]), "providers[0].zones: is an empty list. Give one entry or more."),
+    "no zones": (provider(zones=[]), "providers[0]: has neither zones nor controlPlaneZones"),
     "unknown": (provider(policy="delete"), "providers[0].policy: must be one of 'sync' or 'upsert-only'"),
 }
 
