@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import yaml
 
+from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.engine_events import Changes, EventLog, Story
@@ -42,12 +43,15 @@ _SALT = "encryptionsalt"
 def up(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool = False) -> Changes:
     """Makes the clusters what the stack says. The policies see the preview first, and stop it before any write.
 
+    Makes the DNS server first that the stack publishes istiod's host by, and waits at last until that is answered.
+
     refresh: reads every object from its cluster first, and so makes what somebody else deleted or changed as it was;
     otherwise the engine takes the clusters to be as it left them.
     Returns what changed; nothing the second time. Raises SandboxError with the engine's own first words.
     """
+    name_server.serve(sandbox)
     if refresh:
-        return _run("up", sandbox, tools, progress, "--refresh")
+        return _published(sandbox, progress, _run("up", sandbox, tools, progress, "--refresh"))
     deployed = backend(sandbox.state) / "deployed"
     # `pulumi up` takes the time of a preview and of an update even if nothing changes. The preview is not the one that
     # the update then builds on: the policies want both from one process.
@@ -55,6 +59,16 @@ def up(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool = Fa
         return unchanged
     changes = _run("up", sandbox, tools, progress)
     deployed.touch()
+    return _published(sandbox, progress, changes)
+
+
+def _published(sandbox: Sandbox, progress: Progress, changes: Changes) -> Changes:
+    """Waits until istiod's hosts are answered: nothing in a data plane gets a sidecar before. Raises SandboxError."""
+    if changes.total:
+        began = time.monotonic()
+        mesh: Mapping[str, Any] = yaml.safe_load(config_file(sandbox.state).read_text())["config"]["hosted-mesh:mesh"]
+        name_server.wait(sandbox, [revision["host"] for revision in mesh["revisions"]], progress.note)
+        changes = dataclasses.replace(changes, seconds=changes.seconds + time.monotonic() - began)
     return changes
 
 

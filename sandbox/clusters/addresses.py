@@ -24,6 +24,7 @@ KUBELET_PORT = 10250
 ETCD_PORT = 2379
 CLUSTER_DOMAIN = "cluster.local"
 ZONE = "sandbox.test"  # "test" is reserved (RFC 6761), so no real name is ever shadowed
+MESH_ZONE = f"demo.{ZONE}"  # of the mesh of `make up`: answered by a DNS server in the control plane's cluster
 
 WAN = "wan"  # the network between the clusters: the supervisor's own namespace
 WAN_LINK = "wan0"  # a cluster's leg on it
@@ -79,6 +80,11 @@ class ClusterAddresses:
     def api_host(self) -> str:
         """The API server's name in the sandbox's zone."""
         return f"api.{self.name}.{ZONE}"
+
+    @property
+    def name_server(self) -> str:
+        """The load-balancer address that is the mesh's DNS server's, where one runs: the last that others get."""
+        return self.pool[1]
 
     @property
     def first_service_address(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from sandbox.clusters.addresses import CLUSTER_DOMAIN, WAN_DNS, ZONE, ClusterAddresses
+from sandbox.clusters.addresses import CLUSTER_DOMAIN, MESH_ZONE, WAN_DNS, ZONE, ClusterAddresses
 from sandbox.clusters.state import write
 from sandbox.lock import locked
 
@@ -19,22 +19,32 @@ _HOSTS, _ZONE_FILE = "hosts", "empty.zone"
 _TTL = 5  # seconds
 
 
-def wan_corefile(directory: Path) -> str:
+def wan_corefile(directory: Path, name_server: str) -> str:
     """The wan's server: names of the sandbox's zone from records, nothing else exists (there is no way out).
 
-    A name that has no record falls through to the empty zone, because `hosts` alone would answer SERVFAIL, which
+    name_server: answers for the mesh's zone, unless the control plane's cluster has a record there itself. In the other
+    zone a name that has no record falls through to the empty zone, because `hosts` alone would answer SERVFAIL, which
     resolvers take for a fault that may pass.
     """
-    return f"""{ZONE} {{
-    bind {WAN_DNS}
-    errors
-    ready 127.0.0.1:{READY_PORT}
-    hosts {directory / _HOSTS} {{
+    hosts = f"""hosts {directory / _HOSTS} {{
         ttl {_TTL}
         reload 200ms
         no_reverse
         fallthrough
+    }}"""
+    return f"""{MESH_ZONE} {{
+    bind {WAN_DNS}
+    errors
+    {hosts}
+    forward . {name_server} {{
+        max_fails 0
     }}
+}}
+{ZONE} {{
+    bind {WAN_DNS}
+    errors
+    ready 127.0.0.1:{READY_PORT}
+    {hosts}
     file {directory / _ZONE_FILE}
 }}
 . {{
@@ -68,7 +78,8 @@ def write_configuration(
 ) -> None:
     """Files of all name servers, and the names that are there from the start. kubeconfig: of a cluster."""
     write(directory / _ZONE_FILE, f"{ZONE}. {_TTL} IN SOA dns.{ZONE}. nobody.{ZONE}. 1 60 60 60 {_TTL}\n")
-    write(wan_corefile_path(directory), wan_corefile(directory))
+    (name_server,) = (one.name_server for one in clusters if one.role == "control-plane")
+    write(wan_corefile_path(directory), wan_corefile(directory, name_server))
     for cluster in clusters:
         write(corefile_path(directory, cluster), cluster_corefile(cluster, kubeconfig(cluster)))
     publish(directory, SANDBOX, base_records(clusters), precedence(clusters))
@@ -95,6 +106,17 @@ def precedence(clusters: Iterable[ClusterAddresses]) -> list[str]:
 def in_zone(name: str) -> bool:
     """Whether the wan's server answers for this name."""
     return name.endswith(f".{ZONE}")
+
+
+def allowed(records: Mapping[str, str], cluster: ClusterAddresses) -> dict[str, str]:
+    """Of a cluster's records those that it may publish: a data plane none in the mesh's zone, which is not its own."""
+    ours = cluster.role == "control-plane"
+    return {name: address for name, address in records.items() if ours or not name.endswith(f".{MESH_ZONE}")}
+
+
+def recorded(directory: Path) -> dict[str, str]:
+    """What the wan's server answers from records: addresses by name."""
+    return _parsed(directory / _HOSTS)
 
 
 def publish(directory: Path, publisher: str, records: Mapping[str, str], precedence: Iterable[str]) -> None:

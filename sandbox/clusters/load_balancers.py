@@ -23,7 +23,7 @@ from pyroute2 import IPRoute  # type: ignore[import-untyped]
 from sandbox.clusters.addons import client
 from sandbox.clusters.addresses import WAN_LINK, ClusterAddresses, addresses_of
 from sandbox.clusters.credentials import Credentials
-from sandbox.clusters.dns import in_zone, precedence, publish
+from sandbox.clusters.dns import allowed, in_zone, precedence, publish
 from sandbox.clusters.pool import Balanced, Key, assign, records
 from sandbox.clusters.state import Layout, settings
 
@@ -123,7 +123,9 @@ def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoRe
     while True:
         try:
             Controller(
-                api, [*cluster.pool_addresses()], lambda names: publish(layout.dns, cluster.name, names, order)
+                api,
+                [*cluster.pool_addresses()],
+                lambda names: publish(layout.dns, cluster.name, allowed(names, cluster), order),
             ).run()
         except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
             print(f"{cluster.name}: listing again: {error}", file=sys.stderr, flush=True)

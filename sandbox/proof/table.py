@@ -11,7 +11,7 @@ from lightkube import ApiError
 from rich.table import Table
 from rich.text import Text
 
-from sandbox.proof import boundary, identity, istiod, leftovers, limits, stored_secrets, traffic, webhooks
+from sandbox.proof import boundary, identity, istiod, leftovers, limits, names, stored_secrets, traffic, webhooks
 from sandbox.proof.scene import NotObserved, Scene
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     Check("injection", "the data plane's API server gets sidecars from the control plane, by URL", webhooks.injection),
     Check("validation", "a bad Istio object is refused by the control plane's webhook", webhooks.validation),
     Check("identity", "workloads got certificates and configuration over mTLS", identity.observe),
+    Check("names", "istiod's name is in the DNS because the bridge publishes it", names.observe),
     Check("traffic", "a request answers 200 with the caller's identity, 403 once denied", traffic.observe),
     Check("boundary", "from the data plane's network only istiod's exposed ports answer", boundary.observe),
     Check("limits", "the mesh's own objects refuse the rest, without the sandbox's firewall too", limits.observe),

@@ -172,7 +172,7 @@ NAMES: tuple[str, ...] = tuple(name for source in SOURCES for name in source.pro
 # Nothing that `make up` starts runs these, so they are not waited for: `make shell` makes all but Node.js and
 # what goes with it, tests of DNS and of TypeScript theirs.
 FOR_TYPESCRIPT = frozenset({"node", "pulumi-language-nodejs", "pulumi-sdk-nodejs"})
-WHEN_WANTED = frozenset({"external-dns", "istioctl", "knotd"}) | FOR_TYPESCRIPT
+WHEN_WANTED = frozenset({"istioctl", "knotd"}) | FOR_TYPESCRIPT
 
 _KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
 _ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))

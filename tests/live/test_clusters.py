@@ -334,7 +334,7 @@ def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sand
 
 
 def test_a_data_plane_cannot_take_over_a_name_of_the_control_plane(sandbox: Sandbox) -> None:
-    host = "istiod.demo.sandbox.test"
+    host = "istiod.shop.sandbox.test"
     everyone = ["0.0.0.0/0"]
     control_plane, data_plane = client_of(sandbox, "control-plane"), client_of(sandbox, "data-plane")
 

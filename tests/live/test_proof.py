@@ -18,7 +18,7 @@ from sandbox import proof, up
 from sandbox.proof import workloads
 from sandbox.proof.scene import NotObserved, Scene, eventually
 from sandbox.proof.table import CHECKS, observe
-from tests.live.breaking import mesh, networks, webhooks
+from tests.live.breaking import mesh, names, networks, webhooks
 
 CHECK = {check.name: check for check in CHECKS}
 
@@ -83,6 +83,10 @@ BREAKS: list[tuple[str, str, Break, str | list[str]]] = [
     ("identity", "istiod gone", mesh.no_istiod, "istiod"),
     ("identity", "a foreign root", mesh.foreign_root, "does not lead to the mesh's root"),
     ("identity", "another name", mesh.another_trust_domain, "is not for spiffe://other.local"),
+    ("injection", "istiod's name taken away", names.record_deleted_and_istiod_new, "no such host"),
+    ("names", "record deleted", names.record_deleted, "is not answered for the data plane's node"),
+    ("names", "bridge stopped", names.bridge_stopped, "nobody publishes"),
+    ("names", "published by the sandbox", names.published_by_the_sandbox, "the sandbox itself answers"),
     ("traffic", "denied for good", mesh.another_policy, "answered 403"),
     ("traffic", "no mutual TLS", mesh.plaintext, "answered 503"),
     ("traffic", "200 in plain text", mesh.permissive_plaintext, "without the identity"),

@@ -22,7 +22,7 @@ from lightkube.models.authentication_v1 import TokenRequestSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Secret, Service, ServiceAccount, ServiceAccountToken
 
-from sandbox import clusters
+from sandbox import clusters, name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.deployment import POLICY_PACK
@@ -31,7 +31,7 @@ from sandbox.proof.scene import MeshFacts, Scene, client_of
 from sandbox.proof.table import CHECKS, observe
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
-from tests.support.split import split_configs
+from tests.support.split import HERE, split_configs
 
 pytestmark = pytest.mark.usefixtures("deployed")
 # Where a stack's configuration names its runner's cluster, and which that is. `trust` reads the same document as
@@ -42,6 +42,7 @@ PLACES: dict[str, tuple[tuple[str, ...], str | None]] = {
     "access": (("dataPlane",), "data-plane"),
     "control-plane": (("mesh", "controlPlane"), "control-plane"),
     "data-plane": (("dataPlane",), "data-plane"),
+    "dns": (("dns",), "control-plane"),
 }
 
 
@@ -62,7 +63,15 @@ def stacks(sandbox: Sandbox, tools: Tools, tmp_path_factory: pytest.TempPathFact
     mesh: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
     mesh["revisions"][0]["charts"] = {**mesh["revisions"][0]["charts"], "path": str(tools.charts)}
     mesh["memberships"][0]["crds"] = {"install": False}
-    configs = {"cluster": {"cluster": {"cluster": {}, "charts": mesh["revisions"][0]["charts"]}}, **split_configs(mesh)}
+    configs = {
+        "cluster": {"cluster": {"cluster": {}, "charts": mesh["revisions"][0]["charts"]}},
+        **split_configs(mesh),
+        # istiod's address is the stack control-plane's output.
+        "dns": {
+            "dns": committed["config"]["hosted-mesh:dns"],
+            "references": {"controlPlanes": {mesh["name"]: f"{HERE}/control-plane"}},
+        },
+    }
     project = Project.make(folder, sandbox, tools)
     made = {}
     for name, config in configs.items():
@@ -108,10 +117,12 @@ def runner(cluster: Cluster, stack: str, path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def deployed(stacks: dict[str, Stack]) -> None:
+def deployed(sandbox: Sandbox, stacks: dict[str, Stack]) -> None:
     """Each with its preview and the policies, as its runner would."""
+    name_server.serve(sandbox)
     for stack in stacks.values():
         stack.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
+    name_server.wait(sandbox, stacks["control-plane"].outputs()["addresses"], print)
 
 
 def test_every_claim_holds_of_a_mesh_over_separate_stacks(

@@ -33,10 +33,15 @@ LABELS = {"istio.io/rev": TAG}
 
 
 def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str) -> dict[str, Any]:
-    """The sandbox's own document with a cluster more, a revision more, and a tag that names one of the two."""
+    """The sandbox's own document with a cluster more, a revision more, and a tag that names one of the two.
+
+    Without the DNS bridge: the sandbox publishes the hosts.
+    """
     config = copy.deepcopy(dict(committed))
+    del config["config"]["hosted-mesh:dns"]
     mesh = config["config"]["hosted-mesh:mesh"]
     (revision,), (first,) = mesh["revisions"], mesh["memberships"]
+    revision["exposure"]["publishName"] = True
     revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
     canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
     second = copy.deepcopy(first) | {"name": SECOND}

@@ -97,9 +97,10 @@ def dependencies(resources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def webhook_calls(resources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A dotted arrow from each webhook configuration to the Service that publishes the host of its URL."""
+    """A dotted arrow from each webhook configuration to the Service whose annotation publishes the host of its URL, or
+    whose address the DNS bridge's own record of that host is."""
     known = list(resources)
-    services = {
+    services = _recorded(known) | {
         host: box_of(resource)
         for resource in known
         if (resource["inputs"].get("kind")) == "Service"
@@ -115,6 +116,18 @@ def webhook_calls(resources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             source, target = box_of(resource), services.get(url.hostname) if url and url.hostname else None
             if url and source and target:
                 yield f"{source.id} -.->|{url.scheme}://{url.netloc}| {target.id}"
+
+
+def _recorded(resources: Iterable[Mapping[str, Any]]) -> dict[str, Box | None]:
+    """By host, the Services whose addresses the DNS bridge's own records are; their objects are named after hosts."""
+    by_urn = {str(resource["urn"]): resource for resource in resources}
+    return {
+        name_of(resource): box_of(by_urn[urn])
+        for resource in by_urn.values()
+        if resource["inputs"].get("kind") == "DNSEndpoint"
+        for urn in (resource.get("propertyDependencies") or {}).get("spec") or ()
+        if urn in by_urn and by_urn[urn]["inputs"].get("kind") == "Service"
+    }
 
 
 def _annotations(resource: Mapping[str, Any]) -> Mapping[str, Any]:

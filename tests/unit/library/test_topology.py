@@ -54,6 +54,14 @@ def test_arrows_are_what_crosses_and_what_webhooks_call():
     assert f"data_plane_MutatingWebhookConfiguration {called}" in drawn
 
 
+def test_a_host_that_the_dns_bridge_publishes_leads_to_the_service_whose_address_it_is():
+    exposure = resource("Service", "istiod-demo", "control-plane")
+    record = resource("DNSEndpoint", "istiod.demo.test", "control-plane", needs={"spec": [KEY["urn"], exposure["urn"]]})
+    called = "-.->|https://istiod.demo.test:15017| control_plane_mesh_demo_Service"
+    assert called not in topology([KEY, exposure, WEBHOOK])
+    assert called in topology([KEY, exposure, record, WEBHOOK])
+
+
 @pytest.mark.parametrize("before", ["", "shop-", "control-plane-cluster-"], ids=["alone", "component", "confusing"])
 @pytest.mark.parametrize("after", ["", "-adopting"])
 def test_a_component_s_providers_are_known_too(before, after):

@@ -1,0 +1,65 @@
+"""The provider's DNS server in the control plane's cluster: real CoreDNS with etcd, which answers for the mesh's zone.
+
+Nothing of the sandbox writes a name there: the DNS bridge of the deployed stack does, by external-dns. The sandbox's
+own name server, which all nodes and API servers ask, sends the zone's questions on to it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from lightkube import Client, KubeConfig
+from lightkube.codecs import load_all_yaml
+
+from sandbox.clusters import Sandbox
+from sandbox.clusters.addresses import MESH_ZONE, WAN_DNS, WAN_ROUTER
+from sandbox.errors import SandboxError
+
+NAMESPACE = "name-server"
+_MANIFESTS = Path(__file__).with_name("name_server.yaml")
+_ASK = Path(__file__).parent / "proof" / "programs" / "ask_addresses.py"
+_PATIENCE, _LOOK = 90.0, 0.2  # seconds
+
+
+def serve(sandbox: Sandbox) -> None:
+    """Writes its objects; does not wait until it answers. The second time nothing changes."""
+    cluster = sandbox.control_plane
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    api = Client(config=config, field_manager="hosted-mesh-name-server", trust_env=False)
+    for one in load_all_yaml(manifests(cluster.addresses.name_server)):
+        api.apply(one, force=True)
+
+
+def manifests(address: str) -> str:
+    """Its objects. address: of its load balancer. Pure, but for the file."""
+    values = {"ZONE": MESH_ZONE, "ADDRESS": address, "RESOLVER": WAN_ROUTER}
+    text = _MANIFESTS.read_text()
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def addresses(sandbox: Sandbox, network: str, host: str, server: str = WAN_DNS) -> list[str]:
+    """A name's addresses as a server answers in a network, by a cluster's name; none while there is no answer."""
+    asked = sandbox.run(network, [sys.executable, "-I", _ASK, server, host], capture_output=True, text=True, timeout=60)
+    found: list[list[str]] = json.loads(asked.stdout) if asked.returncode == 0 else [[]]
+    return found[0]
+
+
+def wait(sandbox: Sandbox, hosts: Iterable[str], note: Callable[[str], None]) -> None:
+    """Returns when every host is answered in the data plane's network. Raises SandboxError."""
+    deadline = time.monotonic() + _PATIENCE
+    for host in hosts:
+        while not addresses(sandbox, sandbox.data_plane.name, host):
+            if time.monotonic() > deadline:
+                raise SandboxError(
+                    f"{host} is not answered after {_PATIENCE:.0f} s.",
+                    why="the DNS bridge has not published it",
+                    fix="look at DNSEndpoints, Leases and Pods in namespace hosted-mesh-dns (`make shell`).",
+                )
+            note(f"waiting until {host} is published")
+            time.sleep(_LOOK)
