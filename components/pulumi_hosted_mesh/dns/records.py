@@ -59,7 +59,9 @@ def endpoints(host: str, targets: Sequence[str]) -> list[dict[str, Any]]:
     """`spec.endpoints` of a host's DNSEndpoint. Raises: InvalidInputError."""
     if not targets:
         rule = "has no address yet"
-        raise InvalidInputError([Problem(f"records.{host}", rule, "Run `pulumi up` again once it has one")], SOURCE)
+        raise InvalidInputError(
+            [Problem(f"records.{host}", rule, "Run `pulumi up --refresh` once its load balancer has one")], SOURCE
+        )
     if wrong := _wrong_targets(host, targets, f"records.{host}"):
         raise InvalidInputError(wrong, SOURCE)
     by_type: dict[str, list[str]] = {}

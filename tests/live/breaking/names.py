@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Service
 
@@ -24,8 +25,9 @@ def record_deleted(scene: Scene) -> Iterator[None]:
     try:
         yield
     finally:
-        saved.metadata.resourceVersion = saved.metadata.uid = saved.metadata.managedFields = None
-        scene.control_plane.create(saved)
+        kept = {"name": scene.mesh.host, "namespace": NAMESPACE}
+        kept |= {"labels": saved.metadata.labels, "annotations": saved.metadata.annotations}
+        scene.control_plane.create(DNSEndpoint(metadata=ObjectMeta.from_dict(kept), spec=saved["spec"]))
 
 
 @contextmanager
