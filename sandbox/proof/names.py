@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.coordination_v1 import Lease as LeaseModel
 from lightkube.resources.coordination_v1 import Lease
 from lightkube.resources.core_v1 import Pod
 
@@ -34,44 +36,52 @@ def observe(scene: Scene) -> str:
         "the data plane's node": scene.in_network(data_plane.name, "ask_addresses.py", WAN_DNS, host),
         "a Pod there": scene.in_network_of(caller, "ask_addresses.py", data_plane.addresses.dns_address, host),
     }
-    for who, (found,) in answers.items():
-        if sorted(found) != addresses:
-            raise NotObserved(f"{host} is {', '.join(found) or 'not answered'} for {who}, not {', '.join(addresses)}")
-    name = eventually(lambda: _published(scene, host, addresses), seconds=30)
+    for who, (told,) in answers.items():
+        if sorted(told) != addresses:
+            raise NotObserved(f"{host} is {', '.join(told) or 'not answered'} for {who}, not {', '.join(addresses)}")
+
+    def found() -> str:
+        return published(scene.control_plane.list(DNSEndpoint, namespace=NAMESPACE), host, addresses)
+
+    name = eventually(found, seconds=30)
     return (
         f"{host} is {', '.join(addresses)} for {' and '.join(answers)}; DNSEndpoint {name} is published; "
         f"{_publisher(scene)} runs {PROGRAM}"
     )
 
 
-def _published(scene: Scene, host: str, addresses: list[str]) -> str:
-    """Name of the object that has the host, with these targets."""
-    for one in scene.control_plane.list(DNSEndpoint, namespace=NAMESPACE):
-        spec: dict[str, Any] = one.get("spec") or {}
-        for record in spec.get("endpoints") or []:
+def published(endpoints: Iterable[Mapping[str, Any]], host: str, addresses: list[str]) -> str:
+    """Name of the DNSEndpoint that has the host, with these targets. Raises NotObserved unless it says it is there."""
+    for one in endpoints:
+        for record in one.get("spec", {}).get("endpoints") or []:
             if record["dnsName"] == host and sorted(record["targets"]) == addresses:
-                conditions = (one.get("status") or {}).get("conditions") or []
+                conditions = one.get("status", {}).get("conditions") or []
                 ready = next((each for each in conditions if each["type"] == "Ready"), {"reason": "nothing"})
                 if ready["reason"] != "Programmed":
                     raise NotObserved(f"the DNSEndpoint of {host} says {ready['reason']}: {ready.get('message', '')}")
-                return f"{NAMESPACE}/{one.metadata.name}"
+                return f"{NAMESPACE}/{one['metadata']['name']}"
     raise NotObserved(f"no DNSEndpoint in {NAMESPACE} has {host} with {', '.join(addresses)}")
 
 
-def _publisher(scene: Scene) -> str:
-    """The Pod that writes to the DNS server: it holds its Lease now, and both its programs run."""
-    for lease in scene.control_plane.list(Lease, namespace=NAMESPACE):
-        holder = lease.spec.holderIdentity if lease.spec else None
-        if not lease.spec or not holder or not lease.spec.renewTime:
-            continue
-        age = (datetime.now(UTC) - lease.spec.renewTime).total_seconds()
-        if age > (lease.spec.leaseDurationSeconds or 0):
-            raise NotObserved(f"nobody publishes: {holder} has not renewed its Lease for {age:.0f} s")
-        pods = {one.metadata.name for one in scene.control_plane.list(Pod, namespace=NAMESPACE) if one.metadata}
-        running = find(PROGRAM, {"HOSTNAME": holder}, scene.read)
-        if holder not in pods or not running:
-            raise NotObserved(f"nobody publishes: {holder} holds the Lease, and no {PROGRAM} of it runs")
-        if not all(scene.is_program(one, PROGRAM) for one in running):
-            raise NotObserved(f"what runs in {holder} is called {PROGRAM} and is not")
-        return f"Pod {holder}, which holds the Lease,"
+def holder(leases: Iterable[LeaseModel], now: datetime) -> str:
+    """The Pod that holds the publisher's Lease at this time. Raises NotObserved."""
+    for lease in leases:
+        spec = lease.spec
+        if spec and spec.holderIdentity and spec.renewTime:
+            age = (now - spec.renewTime).total_seconds()
+            if age > (spec.leaseDurationSeconds or 0):
+                raise NotObserved(f"nobody publishes: {spec.holderIdentity} has not renewed its Lease for {age:.0f} s")
+            return spec.holderIdentity
     raise NotObserved(f"nobody publishes: no Lease in {NAMESPACE} is held")
+
+
+def _publisher(scene: Scene) -> str:
+    """The Pod that writes to the DNS server: it holds its Lease now, and its programs run."""
+    found = holder(scene.control_plane.list(Lease, namespace=NAMESPACE), datetime.now(UTC))
+    pods = {one.metadata.name for one in scene.control_plane.list(Pod, namespace=NAMESPACE) if one.metadata}
+    running = find(PROGRAM, {"HOSTNAME": found}, scene.read)
+    if found not in pods or not running:
+        raise NotObserved(f"nobody publishes: {found} holds the Lease, and no {PROGRAM} of it runs")
+    if not all(scene.is_program(one, PROGRAM) for one in running):
+        raise NotObserved(f"what runs in {found} is called {PROGRAM} and is not")
+    return f"Pod {found}, which holds the Lease,"
