@@ -6,7 +6,7 @@ They are in the control plane's cluster, where no user's cluster can change them
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] 
             rule = f"lies in none of the control plane's zones ({', '.join(zones) or 'there are none'})"
             rule = rule if where.endswith(host) else f"has {host}, which {rule}"
             found.append(Problem(where, rule, "Add its domain to a provider's controlPlaneZones, or correct the host"))
-        if isinstance(targets, pulumi.Output):
+        if isinstance(targets, pulumi.Output | Awaitable):
             continue  # as `endpoints` finds them, when they are known
         if isinstance(targets, str) or not targets:
             found.append(Problem(where, "needs a list of one address or more", "Give its Service's address"))

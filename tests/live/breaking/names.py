@@ -25,9 +25,12 @@ def record_deleted(scene: Scene) -> Iterator[None]:
     try:
         yield
     finally:
-        kept = {"name": scene.mesh.host, "namespace": NAMESPACE}
-        kept |= {"labels": saved.metadata.labels, "annotations": saved.metadata.annotations}
-        scene.control_plane.create(DNSEndpoint(metadata=ObjectMeta.from_dict(kept), spec=saved["spec"]))
+        kept = saved.metadata
+        assert kept is not None
+        metadata = ObjectMeta(
+            name=scene.mesh.host, namespace=NAMESPACE, labels=kept.labels, annotations=kept.annotations
+        )
+        scene.control_plane.create(DNSEndpoint(metadata=metadata, spec=saved["spec"]))
 
 
 @contextmanager
