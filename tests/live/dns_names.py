@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +23,7 @@ from sandbox import clusters, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox, Topology
 from sandbox.progress import Progress
+from sandbox.proof.scene import PROGRAMS
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api, Project
 from tests.support.waiting import eventually
@@ -73,7 +76,7 @@ class Names:
         return self.ask_all([name], server)[0]
 
     def ask_all(self, names: list[str], server: str = COREDNS) -> list[list[str]]:
-        program = [sys.executable, "-I", HERE / "ask_addresses.py", server, *names]
+        program = [sys.executable, "-I", PROGRAMS / "ask_addresses.py", server, *names]
         done = self.sandbox.run("control-plane", program, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr  # no answer is not the answer that there is none
         return list(json.loads(done.stdout))
@@ -123,11 +126,62 @@ class Names:
 
     def keys(self, name: str) -> list[str]:
         """Targets of all of etcd's keys of a name and below it: those that are written twice are there twice."""
+        return sorted(one["host"] for one in self._etcd(name)["values"].values())
+
+    def writes(self) -> int:
+        """How many writes etcd has taken, of whoever it was."""
+        return int(self._etcd("mesh.test")["revision"])
+
+    def nodes_of(self, deployment: str) -> dict[str, str]:
+        """Nodes of its ready Pods, by the Pod's name."""
+        pods = self.centre.get("pods", "-n", NAMESPACE, "-l", f"app.kubernetes.io/name={deployment}")["items"]
+        return {
+            one["metadata"]["name"]: one["spec"]["nodeName"]
+            for one in pods
+            if {"type": "Ready", "status": "True"}.items()
+            <= next((each for each in one["status"].get("conditions", []) if each["type"] == "Ready"), {}).items()
+        }
+
+    @contextmanager
+    def without_power(self, node: str) -> Iterator[None]:
+        """A node's agent and all processes of its Pods killed at once, with no word to anybody, and not started again
+        before this ends. The agent is process 1 of a PID namespace; who would start it again waits for its parent."""
+        (found,) = [one.pid for one in clusters.status(self.sandbox.state).processes if one.name == node]
+        waits = str(found)
+        first = self.sandbox.run("wan", ["cat", f"/proc/{waits}/task/{waits}/children"], capture_output=True, text=True)
+        agent = first.stdout.strip()
+        assert agent.isdigit(), (first.stdout, first.stderr)
+        self.sandbox.run("wan", ["kill", "-STOP", waits], check=True)
+        try:
+            self.sandbox.run("wan", ["kill", "-KILL", agent], check=True)
+            yield
+        finally:
+            self.sandbox.run("wan", ["kill", "-CONT", waits], check=True)
+
+    @contextmanager
+    def watched(self, *asked: str) -> Iterator[list[list[list[str]]]]:
+        """Asks for names without a pause; what was answered, each time for all of them."""
+        seen: list[list[list[str]]] = []
+        done = threading.Event()
+
+        def ask() -> None:
+            while not done.is_set():
+                seen.append(self.ask_all([*asked]))
+
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(ask)
+            try:
+                yield seen
+            finally:
+                done.set()
+            asking.result()
+
+    def _etcd(self, name: str) -> dict[str, Any]:
         path = "/skydns/" + "/".join(reversed(name.split("."))) + "/"
         program = [sys.executable, "-I", HERE / "ask_keys.py", f"http://{COREDNS}:2379", path]
         done = self.sandbox.run("control-plane", program, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-        return sorted(one["host"] for one in json.loads(done.stdout).values())
+        return dict(json.loads(done.stdout))
 
 
 def send(number: signal.Signals, pod: str, program: str = "") -> int:
@@ -171,10 +225,15 @@ def record(name: str, *targets: str) -> dict[str, Any]:
 
 
 def start(directory: Path, progress: Progress, edges: int = 2) -> Names:
-    """Clusters whose state is in `directory`/state, with the two DNS servers and with Istio's kinds on each edge."""
+    """Clusters whose state is in `directory`/state, with the two DNS servers and with Istio's kinds on each edge.
+
+    The control plane's has two nodes, of which the DNS servers are on the first.
+    """
+    centre, *others = Topology.of(edges + 1).clusters
+    topology = Topology(clusters=(centre.model_copy(update={"zones": ("a", "b")}), *others))
     tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
     charts = toolchain.ensure(progress=progress).charts
-    sandbox = clusters.up(directory / "state", tools, progress, topology=Topology.of(edges + 1))
+    sandbox = clusters.up(directory / "state", tools, progress, topology=topology)
     found = Names(
         sandbox, Api(sandbox.control_plane, tools), {one.name: Api(one, tools) for one in sandbox.data_planes}
     )

@@ -306,6 +306,56 @@ def test_one_that_was_frozen_writes_nothing_when_it_wakes_up(names: Names) -> No
     names.await_answer(name)
 
 
+def test_a_node_that_is_lost_takes_no_record_with_it_and_another_goes_on(names: Names) -> None:
+    """As by a power cut: its agent and all of its Pods' processes at once. Kubernetes takes a minute to notice."""
+    publisher, zone = f"dns-publisher-{ONE}-inner", f"{ONE}.mesh.test"
+    kept, moved = f"kept.{zone}", f"moved.{zone}"
+    names.apply(ONE, endpoint("kept", record(kept, "192.0.2.80")), endpoint("moved", record(moved, "192.0.2.81")))
+    names.await_answer(kept, "192.0.2.80")
+    names.await_answer(moved, "192.0.2.81")
+
+    def move(address: str) -> int:
+        """How many writes it took."""
+        before = names.writes()
+        names.apply(ONE, endpoint("moved", record(moved, address)))
+        names.await_answer(moved, address)
+        eventually(lambda: names.keys(moved) == [address], "it is there once")
+        return names.writes() - before
+
+    def nodes() -> set[str]:
+        return set(names.nodes_of(publisher).values())
+
+    def acts_on() -> str | None:
+        return names.nodes_of(publisher).get(names.holder(publisher))
+
+    first, second = "control-plane-node", "control-plane-node-2"
+    eventually(lambda: nodes() == {first, second}, "its Pods are on both nodes")
+    if eventually(acts_on, "one of them acts") == first:
+        names.kill_holder(publisher)
+        eventually(lambda: acts_on() == second and nodes() == {first, second}, "the one on the other node acts")
+    lost = names.holder(publisher)
+    once = move("192.0.2.82")
+
+    def transitions() -> int:
+        return int(names.centre.get("lease", publisher, "-n", NAMESPACE)["spec"]["leaseTransitions"])
+
+    before = transitions()
+    with names.watched(kept, moved) as seen:
+        with names.without_power(second):
+            assert move("192.0.2.83") == once
+            assert names.holder(publisher) != lost
+            assert send(signal.SIGCONT, lost) == 0  # no process of it is left
+        # It is back, with the Pod that acted before, as a node is that was switched on again.
+        eventually(lambda: send(signal.SIGCONT, lost) >= 3, "the node's Pods run again")
+        eventually(lambda: nodes() == {first, second}, "and are ready")
+        assert [move(f"192.0.2.{number}") for number in (84, 85)] == [once, once]
+    assert transitions() == before + 1
+    assert {tuple(answers[0]) for answers in seen} == {("192.0.2.80",)}
+    assert all(answers[1] for answers in seen)
+    for name in ("kept", "moved"):
+        names.delete(ONE, "dnsendpoints", name, "-n", "default")
+
+
 def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -> None:
     publisher, name = f"dns-publisher-{ONE}-outer", f"refused.{ONE}.shop.test"
 
