@@ -160,13 +160,15 @@ class Names:
 
     @contextmanager
     def watched(self, *asked: str) -> Iterator[list[list[list[str]]]]:
-        """Asks for names without a pause; what was answered, each time for all of them."""
+        """Asks for names without a pause; what was answered, each time for all of them. No answer, as on a busy machine,
+        is none."""
         seen: list[list[list[str]]] = []
         done = threading.Event()
 
         def ask() -> None:
             while not done.is_set():
-                seen.append(self.ask_all([*asked]))
+                with suppress(AssertionError):
+                    seen.append(self.ask_all([*asked]))
 
         with ThreadPoolExecutor(1) as pool:
             asking = pool.submit(ask)
