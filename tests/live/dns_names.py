@@ -160,8 +160,8 @@ class Names:
 
     @contextmanager
     def watched(self, *asked: str) -> Iterator[list[list[list[str]]]]:
-        """Asks for names without a pause; what was answered, each time for all of them. No answer, as on a busy machine,
-        is none."""
+        """Asks for names without a pause; what was answered, each time for all of them. A busy machine may give no
+        answer, which says nothing."""
         seen: list[list[list[str]]] = []
         done = threading.Event()
 
