@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from sandbox.cli import State, main
+from sandbox.program_environment import state_dir
 from sandbox.progress import Progress
-from sandbox.surroundings import state_dir
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -26,9 +26,9 @@ from bench.stack import Stack, mesh_without_crds, seconds
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.plugins import select
+from sandbox.program_environment import STACK, pulumi_home
 from sandbox.progress import Progress
-from sandbox.proof.scene import client_of
-from sandbox.surroundings import STACK, pulumi_home
+from sandbox.proof.deployed import client_of
 from sandbox.toolchain import Tools
 
 CONTEXTS = {

@@ -29,8 +29,8 @@ from bench.grid import Grid
 from sandbox import clusters, deployment, toolchain
 from sandbox.progress import Progress
 from sandbox.proof import istiod, workloads
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.identity import AGENT
-from sandbox.proof.scene import NotObserved, Scene, eventually
 
 Manifest = dict[str, Any]
 WRITERS: Final = 16
@@ -67,10 +67,10 @@ def run(state: Path, progress: Progress, console: Console) -> None:
             try:
                 sandbox = clusters.up(own, tools, progress)
                 deployment.up(sandbox, tools, progress)
-                scene = Scene.of(sandbox, tools)
-                workloads.deploy(scene)
+                deployed = Deployed.of(sandbox, tools)
+                workloads.deploy(deployed)
                 with progress.step(title) as step:
-                    found = [*_grown(scene, given, step.note)]
+                    found = [*_grown(deployed, given, step.note)]
                 console.print(grid(title, found).for_terminal())
             finally:
                 clusters.down(own)
@@ -102,23 +102,23 @@ def everything(size: int) -> list[Manifest]:
     return made
 
 
-def _grown(scene: Scene, given: Callable[[int], list[Manifest]], note: Callable[[str], None]) -> Iterator[Held]:
+def _grown(deployed: Deployed, given: Callable[[int], list[Manifest]], note: Callable[[str], None]) -> Iterator[Held]:
     namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one}} for one in (FIRST, NAMESPACE)]
-    _write(scene, namespaces)
-    yield _held(scene, 1, 0)
+    _write(deployed, namespaces)
+    yield _held(deployed, 1, 0)
     there: set[str] = set()
     for size in SIZES:
         note(f"{size} meshes")
         manifests = given(size)
         # Those of fewer meshes are among those of more; what is written again would be sent again.
-        _write(scene, [one for one in manifests if json.dumps(one) not in there])
+        _write(deployed, [one for one in manifests if json.dumps(one) not in there])
         there = {json.dumps(one) for one in manifests}
-        yield _held(scene, size, sum(one["kind"] in ("ServiceEntry", "Service") for one in manifests))
+        yield _held(deployed, size, sum(one["kind"] in ("ServiceEntry", "Service") for one in manifests))
 
 
-def _write(scene: Scene, manifests: Iterable[Manifest]) -> None:
+def _write(deployed: Deployed, manifests: Iterable[Manifest]) -> None:
     with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(lambda one: scene.data_plane.apply(_parsed(one), force=True), manifests))
+        list(pool.map(lambda one: deployed.data_plane.apply(_parsed(one), force=True), manifests))
 
 
 def _parsed(manifest: Manifest) -> Any:
@@ -127,23 +127,23 @@ def _parsed(manifest: Manifest) -> Any:
     return workloads.parse(manifest)
 
 
-def _held(scene: Scene, meshes: int, known: int) -> Held:
+def _held(deployed: Deployed, meshes: int, known: int) -> Held:
     """Once the proxy knows as many."""
 
     def look() -> Held:
-        names, size = _of_proxy(scene)
+        names, size = _of_proxy(deployed)
         if len(names) != known:
             raise NotObserved(f"the proxy knows {len(names)} services of {known}")
-        return Held(meshes, known, size, _memory(scene))
+        return Held(meshes, known, size, _memory(deployed))
 
     return eventually(look, seconds=180, every=1)
 
 
-def _of_proxy(scene: Scene) -> tuple[set[str], int]:
+def _of_proxy(deployed: Deployed) -> tuple[set[str], int]:
     """Names of the others' services that the frontend's proxy knows, and bytes of all that it was sent."""
-    process = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
+    process = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
     url = "http://127.0.0.1:15000/config_dump?include_eds"
-    dump = json.loads(scene.in_network_of(process, "http_get.py", url)["body"])
+    dump = json.loads(deployed.in_network_of(process, "http_get.py", url)["body"])
     sent = [
         one[key]
         for part in dump["configs"]
@@ -157,10 +157,10 @@ def _of_proxy(scene: Scene) -> tuple[set[str], int]:
     return {name for name in names if HOST in name}, len(json.dumps(sent, separators=(",", ":")))
 
 
-def _memory(scene: Scene) -> float:
-    process = scene.program_of(istiod.live_pod(scene), istiod.PROGRAM)
+def _memory(deployed: Deployed) -> float:
+    process = deployed.program_of(istiod.live_pod(deployed), istiod.PROGRAM)
     url = f"http://127.0.0.1:{MONITORING_PORT}/metrics"
-    lines = scene.in_network_of(process, "http_get.py", url)["body"].splitlines()
+    lines = deployed.in_network_of(process, "http_get.py", url)["body"].splitlines()
     (resident,) = (line.split()[1] for line in lines if line.startswith("process_resident_memory_bytes "))
     return float(resident) / 2**20
 

@@ -19,7 +19,7 @@ from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, StepResult
 from sandbox.proof import workloads
-from sandbox.proof.scene import client_of
+from sandbox.proof.deployed import client_of
 
 ROUNDS = 5
 

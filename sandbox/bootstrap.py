@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.cache import cache_dir, content_key
-from sandbox.environments import COMPLETE, mark_used, remove_unused
 from sandbox.errors import SandboxError
 from sandbox.jobs import Job, Terminated
 from sandbox.lock import locked
+from sandbox.old_environments import COMPLETE, mark_used, remove_unused
 from sandbox.progress import Progress, format_seconds
 
 CHECKOUT = Path(__file__).resolve().parent.parent

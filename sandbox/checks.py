@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.jobs import wait_gently
+from sandbox.program_environment import with_tools
 from sandbox.progress import Progress, format_seconds
-from sandbox.surroundings import with_tools
 from sandbox.timings import keep, read, table
 from sandbox.toolchain import ensure
 

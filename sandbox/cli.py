@@ -14,8 +14,8 @@ from rich.console import Console
 
 from sandbox.errors import SandboxError
 from sandbox.jobs import Terminated
+from sandbox.program_environment import state_dir
 from sandbox.progress import Progress
-from sandbox.surroundings import state_dir
 
 app = typer.Typer(
     help="Real Kubernetes clusters on this machine, and a mesh whose control plane runs in the first one and whose "

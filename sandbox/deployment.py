@@ -26,9 +26,9 @@ from sandbox.engine_events import Changes, EventLog, Story
 from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
 from sandbox.lock import locked
+from sandbox.program_environment import STACK, backend, passphrase_file, pulumi_settings
 from sandbox.progress import Progress
 from sandbox.pulumi_cli import PulumiCli
-from sandbox.surroundings import STACK, backend, passphrase_file, pulumi_settings
 from sandbox.toolchain import Tools
 
 Operation = Literal["preview", "up", "destroy"]

@@ -16,7 +16,7 @@ from lightkube import Client, KubeConfig
 from lightkube.codecs import load_all_yaml
 
 from sandbox.clusters import Sandbox
-from sandbox.clusters.addresses import MESH_ZONE, WAN_DNS, WAN_ROUTER
+from sandbox.clusters.network.addresses import MESH_ZONE, WAN_DNS, WAN_ROUTER
 from sandbox.errors import SandboxError
 
 NAMESPACE = "name-server"

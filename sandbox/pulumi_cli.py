@@ -11,7 +11,7 @@ from types import MappingProxyType
 from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
 from sandbox.errors import SandboxError
-from sandbox.surroundings import pulumi_home, with_tools
+from sandbox.program_environment import pulumi_home, with_tools
 from sandbox.toolchain import Tools
 
 # Settings of whoever calls us, which would lead the CLI to another stack, secret or service.

@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from sandbox import clusters, plugins
 from sandbox.errors import SandboxError
+from sandbox.program_environment import backend, pulumi_home, pulumi_settings, with_tools
 from sandbox.progress import Progress
-from sandbox.surroundings import backend, pulumi_home, pulumi_settings, with_tools
 from sandbox.toolchain import ensure
 from sandbox.toolchain.catalogue import FOR_TYPESCRIPT, NAMES
 

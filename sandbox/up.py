@@ -13,8 +13,8 @@ from rich.console import Console
 
 from sandbox.bootstrap import INSTALLED_NOW, STEP
 from sandbox.errors import SandboxError
+from sandbox.program_environment import pulumi_home, state_dir
 from sandbox.progress import Progress
-from sandbox.surroundings import pulumi_home, state_dir
 
 if TYPE_CHECKING:
     from sandbox.clusters import Sandbox, Status

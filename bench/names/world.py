@@ -19,7 +19,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Topology
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
-from sandbox.proof.scene import get_text
+from sandbox.proof.deployed import get_text
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api
 from tests.live.dns_names import COREDNS, NAMESPACE, Names, deploy, gateway, service

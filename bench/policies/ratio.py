@@ -11,9 +11,9 @@ from bench.samples import Samples
 from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
+from sandbox.program_environment import STACK
 from sandbox.progress import Progress
 from sandbox.pulumi_cli import PulumiCli
-from sandbox.surroundings import STACK
 from sandbox.toolchain import Tools
 
 GOAL = 1.2

@@ -13,8 +13,8 @@ from bench.policies import growing, page, ratio, scaling, side_by_side
 from sandbox import clusters, plugins, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.program_environment import pulumi_home
 from sandbox.progress import Progress
-from sandbox.surroundings import pulumi_home
 from sandbox.toolchain import Tools
 
 ROUNDS = 7

@@ -24,7 +24,7 @@ from sandbox.errors import SandboxError
 from sandbox.lock import locked
 
 if TYPE_CHECKING:
-    from sandbox.clusters.processes import Tools
+    from sandbox.clusters.processes.table import Tools
     from sandbox.progress import Progress
 
 __all__ = [

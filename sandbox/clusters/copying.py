@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sandbox.clusters.addresses import addresses_of
+from sandbox.clusters.network.addresses import addresses_of
 from sandbox.clusters.state import Layout, settings
 from sandbox.errors import SandboxError
 

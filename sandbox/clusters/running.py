@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.clusters.addresses import API_PORT, ETCD_PORT, ClusterAddresses, addresses_of
-from sandbox.clusters.credentials import Credentials
+from sandbox.clusters.credentials.files import Credentials
 from sandbox.clusters.environment import program_environment
-from sandbox.clusters.namespaces import NETNS
+from sandbox.clusters.network.addresses import API_PORT, ETCD_PORT, ClusterAddresses, addresses_of
+from sandbox.clusters.network.namespaces import NETNS
 from sandbox.clusters.state import Layout, Mode, Supervisor, running, settings
 from sandbox.clusters.topology import Role, Topology
 

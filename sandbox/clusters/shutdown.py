@@ -9,8 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from sandbox.clusters.identity import Identity
 from sandbox.clusters.state import Layout, Supervisor
+from sandbox.clusters.supervisor.identity import Identity
 from sandbox.errors import SandboxError
 
 _GRACE = 30.0  # seconds for an orderly stop: the stages of the plan, each with its own grace

@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sandbox.clusters import dns
-from sandbox.clusters.addresses import addresses_of
-from sandbox.clusters.certificates import Pair
-from sandbox.clusters.credentials import kubeconfig
+from sandbox.clusters.credentials.certificates import Pair
+from sandbox.clusters.credentials.files import kubeconfig
 from sandbox.clusters.environment import program_environment
-from sandbox.clusters.host_ports import listen
-from sandbox.clusters.launch import NOT_ALLOWED
-from sandbox.clusters.processes import Tools, credentials_of, plan
+from sandbox.clusters.network import dns
+from sandbox.clusters.network.addresses import addresses_of
+from sandbox.clusters.network.host_ports import listen
+from sandbox.clusters.processes.table import Tools, credentials_of, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
+from sandbox.clusters.supervisor.spawn import NOT_ALLOWED
 from sandbox.clusters.topology import Topology
 from sandbox.errors import SandboxError
 
@@ -43,7 +43,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[s
     )
     arguments = ["--nodes"] if node_command else []
     launched = subprocess.run(
-        [sys.executable, "-m", "sandbox.clusters.launch", str(layout.root), str(tools.bin_dir), *arguments],
+        [sys.executable, "-m", "sandbox.clusters.supervisor.spawn", str(layout.root), str(tools.bin_dir), *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         pass_fds=list(descriptors.values()),

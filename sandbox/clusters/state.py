@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sandbox.clusters.identity import Identity
+from sandbox.clusters.supervisor.identity import Identity
 from sandbox.clusters.topology import Topology
 
 Mode = Literal["root", "rootless"]

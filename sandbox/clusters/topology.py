@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from sandbox.clusters.addresses import MOST_CLUSTERS, MOST_NODES, WAN, WAN_SUBNET
+from sandbox.clusters.network.addresses import MOST_CLUSTERS, MOST_NODES, WAN, WAN_SUBNET
 
 Role = Literal["control-plane", "data-plane"]
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,13}[a-z0-9])?")

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from sandbox.node import config
-from sandbox.node.isolation import run_isolated
+from sandbox.node.runtime.isolation import run_isolated
 
 
 def main() -> int:

@@ -9,18 +9,19 @@ from pathlib import Path
 from lightkube import AsyncClient, KubeConfig
 from lightkube.resources.core_v1 import Pod, Service
 
-from sandbox.node import networking, orphans
 from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
-from sandbox.node.events import Events
-from sandbox.node.names import ClusterDns
+from sandbox.node.kubelet_api.serving import Serving
 from sandbox.node.network_policies.enforcer import Enforcer
-from sandbox.node.networking import Uplink
 from sandbox.node.node import Node
-from sandbox.node.pods import PodWorker
+from sandbox.node.pod import networking
+from sandbox.node.pod.events import Events
+from sandbox.node.pod.names import ClusterDns
+from sandbox.node.pod.networking import Uplink
+from sandbox.node.pod.worker import PodWorker
 from sandbox.node.registration import Registration, capacity
-from sandbox.node.security import IdMap
-from sandbox.node.serving import Serving
+from sandbox.node.runtime import orphans
+from sandbox.node.runtime.security import IdMap
 from sandbox.node.watching import Key, Mirror, NamedObjects
 
 _log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from lightkube.resources.core_v1 import Service
 
 from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
-from sandbox.node.events import Events
-from sandbox.node.names import ClusterDns
 from sandbox.node.network_policies.enforcer import Enforcer
-from sandbox.node.networking import Uplink
-from sandbox.node.security import IdMap
+from sandbox.node.pod.events import Events
+from sandbox.node.pod.names import ClusterDns
+from sandbox.node.pod.networking import Uplink
+from sandbox.node.runtime.security import IdMap
 from sandbox.node.watching import Mirror, NamedObjects
 
 

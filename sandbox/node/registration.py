@@ -17,7 +17,7 @@ from lightkube.resources.coordination_v1 import Lease
 from lightkube.resources.core_v1 import Node, NodeStatus
 
 from sandbox.node.config import NodeConfig
-from sandbox.node.state import now
+from sandbox.node.container.state import now
 
 _log = logging.getLogger(__name__)
 KUBELET_VERSION = "v1.36.3-sandbox"

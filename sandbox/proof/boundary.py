@@ -10,10 +10,10 @@ from ipaddress import ip_address, ip_network
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
-from sandbox.clusters.addresses import API_PORT, ETCD_PORT, KUBELET_PORT, WAN, WAN_ROUTER
+from sandbox.clusters.network.addresses import API_PORT, ETCD_PORT, KUBELET_PORT, WAN, WAN_ROUTER
 from sandbox.proof import istiod, workloads
+from sandbox.proof.deployed import Deployed, NotObserved
 from sandbox.proof.identity import AGENT, exposed_addresses
-from sandbox.proof.scene import NotObserved, Scene
 
 ISTIOD_PORTS = (8080, 15010, 15012, 15014, 15017)
 CLUSTER_PORTS = (API_PORT, KUBELET_PORT, ETCD_PORT)
@@ -23,25 +23,25 @@ OUTSIDER = WAN_ROUTER
 """An address that belongs to no cluster, so no mesh has it in its source ranges: the network between them."""
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """Tries every address and port from the data plane's node, from inside a Pod there, and from an outsider.
 
     A closed port proves something only if the target is alive, so what must be closed is first seen to be open from the
     control plane's own network.
     """
-    pod = istiod.live_pod(scene)
-    addresses = exposed_addresses(scene)
-    alive(scene, pod)
-    outside_of_ranges(scene)
-    exposed = exposed_targets(scene, addresses)
-    closed = {*private_targets(scene, pod), *outside_targets(scene, addresses)} - exposed
+    pod = istiod.live_pod(deployed)
+    addresses = exposed_addresses(deployed)
+    alive(deployed, pod)
+    outside_of_ranges(deployed)
+    exposed = exposed_targets(deployed, addresses)
+    closed = {*private_targets(deployed, pod), *outside_targets(deployed, addresses)} - exposed
     # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
-    caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
+    caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
     targets = (*exposed, *closed)
     node, inside, outsider = at_once(
-        lambda: scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *targets),
-        lambda: scene.in_network_of(caller, "connect.py", PROXY_USER, *targets),
-        lambda: scene.in_network(WAN, "connect.py", ROOT, *targets),
+        lambda: deployed.in_network(deployed.sandbox.data_plane.name, "connect.py", ROOT, *targets),
+        lambda: deployed.in_network_of(caller, "connect.py", PROXY_USER, *targets),
+        lambda: deployed.in_network(WAN, "connect.py", ROOT, *targets),
     )
     check("the data plane's node", node, opened=exposed, closed=closed)
     check("a Pod of the data plane", inside, opened=exposed, closed=closed)
@@ -68,11 +68,12 @@ def check(place: str, answers: dict[str, str], *, opened: Iterable[str], closed:
         raise NotObserved(f"{place} does not reach the exposed {', '.join(shut)}")
 
 
-def alive(scene: Scene, pod: PodModel) -> set[str]:
+def alive(deployed: Deployed, pod: PodModel) -> set[str]:
     """What answers in the control plane's own network. Raises NotObserved when something of it is dead."""
-    control_plane = scene.sandbox.control_plane
-    targets = [*private_targets(scene, pod), f"127.0.0.1:{ETCD_PORT}", f"{control_plane.addresses.dns_address}:{DNS}"]
-    answers = scene.in_network(control_plane.name, "connect.py", ROOT, *targets)
+    control_plane = deployed.sandbox.control_plane
+    own = (f"127.0.0.1:{ETCD_PORT}", f"{control_plane.addresses.dns_address}:{DNS}")
+    targets = [*private_targets(deployed, pod), *own]
+    answers = deployed.in_network(control_plane.name, "connect.py", ROOT, *targets)
     never = (f":{port}" for port in (15010, 8080))  # 15010 is switched off, 8080 may be
     dead = [one for one, answer in answers.items() if answer != "open" and not one.endswith(tuple(never))]
     if dead:
@@ -80,9 +81,9 @@ def alive(scene: Scene, pod: PodModel) -> set[str]:
     return {target for target, answer in answers.items() if answer == "open"}
 
 
-def outside_of_ranges(scene: Scene) -> None:
+def outside_of_ranges(deployed: Deployed) -> None:
     """Raises NotObserved unless each exposed Service has source ranges, and the outsider is in none."""
-    for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace):
+    for service in deployed.control_plane.list(Service, namespace=deployed.mesh.namespace):
         if service.spec and service.spec.type == "LoadBalancer":
             ranges = service.spec.loadBalancerSourceRanges or []
             if not ranges or any(ip_address(OUTSIDER) in ip_network(one) for one in ranges):
@@ -91,42 +92,42 @@ def outside_of_ranges(scene: Scene) -> None:
                 )
 
 
-def exposed_targets(scene: Scene, addresses: Iterable[str]) -> set[str]:
-    ports = (scene.mesh.xds_port, scene.mesh.webhook_port)
+def exposed_targets(deployed: Deployed, addresses: Iterable[str]) -> set[str]:
+    ports = (deployed.mesh.xds_port, deployed.mesh.webhook_port)
     return {f"{address}:{port}" for address in addresses for port in ports}
 
 
-def private_targets(scene: Scene, pod: PodModel) -> list[str]:
+def private_targets(deployed: Deployed, pod: PodModel) -> list[str]:
     """What lives in the control plane's network: its API server, its kubelet, every port of istiod's Pod."""
     assert pod.status is not None
-    control_plane = scene.sandbox.control_plane.addresses
+    control_plane = deployed.sandbox.control_plane.addresses
     node = [f"{control_plane.gateway}:{API_PORT}", f"{control_plane.wan_address}:{KUBELET_PORT}"]
     return [*node, *(f"{pod.status.podIP}:{port}" for port in ISTIOD_PORTS)]
 
 
-def outside_targets(scene: Scene, addresses: Iterable[str]) -> list[str]:
+def outside_targets(deployed: Deployed, addresses: Iterable[str]) -> list[str]:
     """The same by addresses that the networks share: the nodes, the load balancers, ClusterIPs, node ports."""
-    control_plane = scene.sandbox.control_plane.addresses
+    control_plane = deployed.sandbox.control_plane.addresses
     ports = [*CLUSTER_PORTS, *ISTIOD_PORTS, 53, DNS]
     targets = [f"{node.address}:{port}" for node in control_plane.nodes for port in ports]
     targets += [f"{address}:{port}" for address in addresses for port in (443, *ports)]
-    own = {one.spec.clusterIP for one in scene.data_plane.list(Service, namespace="*") if one.spec}
-    for service in scene.control_plane.list(Service, namespace="*"):
+    own = {one.spec.clusterIP for one in deployed.data_plane.list(Service, namespace="*") if one.spec}
+    for service in deployed.control_plane.list(Service, namespace="*"):
         assert service.spec is not None
         # The data plane may have a Service of its own at the same address; then an answer would say nothing.
         if service.spec.clusterIP not in (None, "", "None", *own):
             targets += [f"{service.spec.clusterIP}:{_port(one.port, one.protocol)}" for one in service.spec.ports or []]
-    return [*targets, *node_ports(scene)]
+    return [*targets, *node_ports(deployed)]
 
 
-def node_ports(scene: Scene) -> list[str]:
+def node_ports(deployed: Deployed) -> list[str]:
     """Every port that a Service of the control plane's cluster has on its nodes."""
     return [
         f"{node.address}:{_port(port.nodePort, port.protocol)}"
-        for service in scene.control_plane.list(Service, namespace="*")
+        for service in deployed.control_plane.list(Service, namespace="*")
         for port in (service.spec.ports if service.spec else None) or []
         if port.nodePort
-        for node in scene.sandbox.control_plane.addresses.nodes
+        for node in deployed.sandbox.control_plane.addresses.nodes
     ]
 
 

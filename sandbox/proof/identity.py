@@ -14,42 +14,42 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Service
 
 from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 
 AGENT = "pilot-agent"
 ADMIN = "http://127.0.0.1:15000"
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """For each workload: its certificate chain leads to the mesh's root, its proxy's listeners came from istiod, and
     its agent holds a connection to the exposed address."""
-    pods = workloads.deploy(scene)
-    addresses = exposed_addresses(scene)
-    seen = [_one(scene, name, pod, addresses) for name, pod in pods.items()]
-    return f"{', '.join(seen)}; connected to {', '.join(sorted(addresses))}:{scene.mesh.xds_port}"
+    pods = workloads.deploy(deployed)
+    addresses = exposed_addresses(deployed)
+    seen = [_one(deployed, name, pod, addresses) for name, pod in pods.items()]
+    return f"{', '.join(seen)}; connected to {', '.join(sorted(addresses))}:{deployed.mesh.xds_port}"
 
 
-def exposed_addresses(scene: Scene) -> set[str]:
+def exposed_addresses(deployed: Deployed) -> set[str]:
     """Load-balancer addresses of the mesh's exposure Service in the control plane's cluster."""
     found = {
         str(ingress.ip)
-        for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace)
+        for service in deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
         if service.spec and service.spec.type == "LoadBalancer" and service.status and service.status.loadBalancer
         for ingress in service.status.loadBalancer.ingress or []
     }
     if not found:
-        raise NotObserved(f"no Service of type LoadBalancer with an address in {scene.mesh.namespace}")
+        raise NotObserved(f"no Service of type LoadBalancer with an address in {deployed.mesh.namespace}")
     return found
 
 
-def _one(scene: Scene, name: str, pod: PodModel, addresses: set[str]) -> str:
-    process = scene.program_of(pod, AGENT)
-    dump = json.loads(scene.in_network_of(process, "http_get.py", f"{ADMIN}/config_dump")["body"])
-    spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
-    listeners = seen_in(dump, spiffe, scene.mesh.root_certificate)
+def _one(deployed: Deployed, name: str, pod: PodModel, addresses: set[str]) -> str:
+    process = deployed.program_of(pod, AGENT)
+    dump = json.loads(deployed.in_network_of(process, "http_get.py", f"{ADMIN}/config_dump")["body"])
+    spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
+    listeners = seen_in(dump, spiffe, deployed.mesh.root_certificate)
 
     def connected() -> None:
-        if not any(address in addresses and port == scene.mesh.xds_port for address, port in process.established()):
+        if not any(address in addresses and port == deployed.mesh.xds_port for address, port in process.established()):
             raise NotObserved(f"{name}: its agent has no connection to istiod's exposed address")
 
     # A proxy whose istiod has just been replaced may take half a minute to connect again.

@@ -11,9 +11,9 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment, ReplicaSet
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
+from sandbox.proof.deployed import Deployed, NotObserved
 from sandbox.proof.pod_values import Data, expanded, values
 from sandbox.proof.processes import Process
-from sandbox.proof.scene import NotObserved, Scene
 
 PROGRAM = "pilot-discovery"
 IMAGE = "pilot"  # Istio's name for the image whose program that is
@@ -21,57 +21,58 @@ CONTAINER = "discovery"
 KUBERNETES_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 (a path)
 
 
-def live_pod(scene: Scene) -> PodModel:
+def live_pod(deployed: Deployed) -> PodModel:
     """istiod's ready Pod, which a ReplicaSet of its Deployment owns."""
-    namespace = scene.mesh.namespace
-    deployments = list(scene.control_plane.list(Deployment, namespace=namespace, labels={"app": "istiod"}))
+    namespace = deployed.mesh.namespace
+    deployments = list(deployed.control_plane.list(Deployment, namespace=namespace, labels={"app": "istiod"}))
     if not deployments:
         raise NotObserved(f"no Deployment with app=istiod in namespace {namespace} of the control plane's cluster")
     owners = {deployment.metadata.uid for deployment in deployments if deployment.metadata}
     sets = {
         made.metadata.uid
-        for made in scene.control_plane.list(ReplicaSet, namespace=namespace)
+        for made in deployed.control_plane.list(ReplicaSet, namespace=namespace)
         if made.metadata and any(owner.uid in owners for owner in made.metadata.ownerReferences or [])
     }
-    for pod in scene.control_plane.list(Pod, namespace=namespace, labels={"app": "istiod"}):
+    for pod in deployed.control_plane.list(Pod, namespace=namespace, labels={"app": "istiod"}):
         assert pod.metadata is not None
         owned = any(owner.uid in sets for owner in pod.metadata.ownerReferences or [])
         conditions = (pod.status.conditions or []) if pod.status else []
         ready = any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
         if owned and ready and pod.metadata.deletionTimestamp is None:
             return pod
-    context = scene.sandbox.control_plane.context
+    context = deployed.sandbox.control_plane.context
     raise NotObserved(
         f"no ready istiod Pod in {namespace}: look at `kubectl --context {context} -n {namespace} get pods`"
     )
 
 
-def log(scene: Scene, *, lines: int = 500) -> str:
+def log(deployed: Deployed, *, lines: int = 500) -> str:
     """The last lines that each Pod of istiod has written."""
-    pods = scene.control_plane.list(Pod, namespace=scene.mesh.namespace, labels={"app": "istiod"})
+    pods = deployed.control_plane.list(Pod, namespace=deployed.mesh.namespace, labels={"app": "istiod"})
     found: list[str] = []
     for pod in pods:
         assert pod.metadata is not None
         name, container = str(pod.metadata.name), CONTAINER
-        found += scene.control_plane.log(name, namespace=scene.mesh.namespace, container=container, tail_lines=lines)
+        namespace = deployed.mesh.namespace
+        found += deployed.control_plane.log(name, namespace=namespace, container=container, tail_lines=lines)
     return "\n".join(line.rstrip("\n") for line in found)
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """Compares the running process with the Pod: program, arguments, environment, mounts, a mounted Secret's bytes."""
-    pod = live_pod(scene)
+    pod = live_pod(deployed)
     assert pod.metadata is not None
     assert pod.spec is not None
-    process = scene.program_of(pod, PROGRAM)
+    process = deployed.program_of(pod, PROGRAM)
     container = next(one for one in pod.spec.containers if one.name == CONTAINER)
     if image_name(container.image or "") != IMAGE:
         raise NotObserved(f"the Pod's image is {container.image}, which is not Istio's {IMAGE}")
-    if not scene.is_program(process, PROGRAM):
+    if not deployed.is_program(process, PROGRAM):
         raise NotObserved(f"process {process.pid} does not run the program {PROGRAM}, whatever it is called there")
-    different = differences(container, process, resolved(scene, pod, container))
+    different = differences(container, process, resolved(deployed, pod, container))
     if different:
         raise NotObserved(f"the process differs from its Pod: {'; '.join(different)}")
-    _same_cacerts(scene, process)
+    _same_cacerts(deployed, process)
     return (
         f"Pod {pod.metadata.name} ready; process {process.pid} runs {PROGRAM} with its {len(container.args or [])} "
         f"arguments, {len(container.env or [])} variables and {len(container.volumeMounts or [])} mounts"
@@ -83,11 +84,11 @@ def image_name(reference: str) -> str:
     return reference.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
-def resolved(scene: Scene, pod: PodModel, container: Container) -> dict[str, str]:
+def resolved(deployed: Deployed, pod: PodModel, container: Container) -> dict[str, str]:
     """What each variable of the container has to be, in the Pod as it runs."""
     objects = {
-        "configMapKeyRef": lambda name: _data(scene, ConfigMap, name),
-        "secretKeyRef": lambda name: _data(scene, Secret, name),
+        "configMapKeyRef": lambda name: _data(deployed, ConfigMap, name),
+        "secretKeyRef": lambda name: _data(deployed, Secret, name),
     }
     return values(pod, container, objects)
 
@@ -108,10 +109,10 @@ def differences(container: Container, process: Process, variables: Mapping[str, 
     return found
 
 
-def _data(scene: Scene, kind: type[ConfigMap] | type[Secret], name: str) -> Data:
+def _data(deployed: Deployed, kind: type[ConfigMap] | type[Secret], name: str) -> Data:
     """Nothing for an object that is not there."""
     try:
-        held = scene.control_plane.get(kind, name, namespace=scene.mesh.namespace)
+        held = deployed.control_plane.get(kind, name, namespace=deployed.mesh.namespace)
     except ApiError as error:
         if error.status.code == 404:
             return {}
@@ -126,8 +127,8 @@ def _real(path: str) -> str:
     return path.replace("/var/run/", "/run/", 1) if path.startswith("/var/run/") else path
 
 
-def _same_cacerts(scene: Scene, process: Process) -> None:
-    secret = scene.control_plane.get(Secret, "cacerts", namespace=scene.mesh.namespace)
+def _same_cacerts(deployed: Deployed, process: Process) -> None:
+    secret = deployed.control_plane.get(Secret, "cacerts", namespace=deployed.mesh.namespace)
     stored = _decoded(secret.data or {})
     for name, content in stored.items():
         if process.file(f"/etc/cacerts/{name}") != content:

@@ -12,24 +12,24 @@ from lightkube.resources.apps_v1 import Deployment, ReplicaSet
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene
+from sandbox.proof.deployed import Deployed, NotObserved
 
 Name = tuple[str, str]
 """Of a Deployment: its namespace and its name."""
 SAMPLES: frozenset[Name] = frozenset((workloads.NAMESPACE, name) for name in (workloads.CALLER, workloads.CALLED))
 
 
-def none_of_the_control_planes(scene: Scene) -> str:
+def none_of_the_control_planes(deployed: Deployed) -> str:
     """Lists every Pod of the data plane; the sample workloads must be among them, or the listing proves nothing.
 
     Nobody else uses this cluster. So whatever is there besides the samples and the gateways that the document asks for
     came from the control plane's side, whatever its image, labels or namespace say.
     """
     # Pods first: the owners of one that is made in between are still listed.
-    pods = list(scene.data_plane.list(Pod, namespace="*"))
-    sets = list(scene.data_plane.list(ReplicaSet, namespace="*"))
-    deployments = list(scene.data_plane.list(Deployment, namespace="*"))
-    stray = not_owned(pods, sets, deployments, SAMPLES | frozenset(scene.gateways()))
+    pods = list(deployed.data_plane.list(Pod, namespace="*"))
+    sets = list(deployed.data_plane.list(ReplicaSet, namespace="*"))
+    deployments = list(deployed.data_plane.list(Deployment, namespace="*"))
+    stray = not_owned(pods, sets, deployments, SAMPLES | frozenset(deployed.gateways()))
     if stray:
         named = ", ".join(described(pod) for pod in stray)
         raise NotObserved(f"made neither by a sample workload nor by a gateway of the document: {named}")

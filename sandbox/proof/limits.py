@@ -10,32 +10,33 @@ there, which ask for a certificate or a token. The cluster's own API server and 
 
 from __future__ import annotations
 
-from sandbox.clusters.addresses import WAN
+from sandbox.clusters.network.addresses import WAN
 from sandbox.proof import boundary, istiod
 from sandbox.proof.boundary import OUTSIDER, ROOT
+from sandbox.proof.deployed import Deployed, NotObserved
 from sandbox.proof.identity import exposed_addresses
-from sandbox.proof.scene import NotObserved, Scene
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """Tries istiod's Pod from the data plane's node, and from an outsider the exposed addresses and the node ports.
 
     The Pod's own exposed ports have to answer to both, or the way there was not open and nothing is proven.
     """
-    pod = istiod.live_pod(scene)
+    pod = istiod.live_pod(deployed)
     assert pod.status is not None
-    living = boundary.alive(scene, pod)
-    ports = (scene.mesh.xds_port, scene.mesh.webhook_port)
+    living = boundary.alive(deployed, pod)
+    ports = (deployed.mesh.xds_port, deployed.mesh.webhook_port)
     through = {f"{pod.status.podIP}:{port}" for port in ports}
     others = {f"{pod.status.podIP}:{port}" for port in boundary.ISTIOD_PORTS} & living - through
     if not others:
         raise NotObserved("istiod has no other port that answers, so nothing shows that the NetworkPolicy refuses any")
-    exposed = boundary.exposed_targets(scene, exposed_addresses(scene))
-    node_ports = set(boundary.node_ports(scene))
-    with scene.without_firewall():
+    exposed = boundary.exposed_targets(deployed, exposed_addresses(deployed))
+    node_ports = set(boundary.node_ports(deployed))
+    data_plane = deployed.sandbox.data_plane.name
+    with deployed.without_firewall():
         inside, outsider = boundary.at_once(
-            lambda: scene.in_network(scene.sandbox.data_plane.name, "connect.py", ROOT, *through, *exposed, *others),
-            lambda: scene.in_network(WAN, "connect.py", ROOT, *through, *others, *exposed, *node_ports),
+            lambda: deployed.in_network(data_plane, "connect.py", ROOT, *through, *exposed, *others),
+            lambda: deployed.in_network(WAN, "connect.py", ROOT, *through, *others, *exposed, *node_ports),
         )
     boundary.check("without the firewall, the data plane's node", inside, opened=through | exposed, closed=others)
     refused = others | exposed | node_ports

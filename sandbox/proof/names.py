@@ -11,42 +11,42 @@ from lightkube.models.coordination_v1 import Lease as LeaseModel
 from lightkube.resources.coordination_v1 import Lease
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.clusters import dns
-from sandbox.clusters.addresses import WAN_DNS
+from sandbox.clusters.network import dns
+from sandbox.clusters.network.addresses import WAN_DNS
 from sandbox.clusters.state import Layout
 from sandbox.proof import workloads
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.identity import AGENT, exposed_addresses
 from sandbox.proof.processes import find
-from sandbox.proof.scene import NotObserved, Scene, eventually
 
 NAMESPACE = "hosted-mesh-dns"
 PROGRAM = "external-dns"
 DNSEndpoint = create_namespaced_resource("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """The name leads to istiod's load balancer for the data plane's node and for a Pod there; the bridge's own object
     says so too, and that it is published; who publishes it lives, and the sandbox has no record of the name."""
-    host, addresses = scene.mesh.host, sorted(exposed_addresses(scene))
-    if host in dns.recorded(Layout(scene.sandbox.state).dns):
+    host, addresses = deployed.mesh.host, sorted(exposed_addresses(deployed))
+    if host in dns.recorded(Layout(deployed.sandbox.state).dns):
         raise NotObserved(f"the sandbox itself answers for {host}, so nothing is seen of the bridge")
-    caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), AGENT)
-    data_plane = scene.sandbox.data_plane
+    caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
+    data_plane = deployed.sandbox.data_plane
     answers = {
-        "the data plane's node": scene.in_network(data_plane.name, "ask_addresses.py", WAN_DNS, host),
-        "a Pod there": scene.in_network_of(caller, "ask_addresses.py", data_plane.addresses.dns_address, host),
+        "the data plane's node": deployed.in_network(data_plane.name, "ask_addresses.py", WAN_DNS, host),
+        "a Pod there": deployed.in_network_of(caller, "ask_addresses.py", data_plane.addresses.dns_address, host),
     }
     for who, (told,) in answers.items():
         if sorted(told) != addresses:
             raise NotObserved(f"{host} is {', '.join(told) or 'not answered'} for {who}, not {', '.join(addresses)}")
 
     def found() -> str:
-        return published(scene.control_plane.list(DNSEndpoint, namespace=NAMESPACE), host, addresses)
+        return published(deployed.control_plane.list(DNSEndpoint, namespace=NAMESPACE), host, addresses)
 
     name = eventually(found, seconds=30)
     return (
         f"{host} is {', '.join(addresses)} for {' and '.join(answers)}; DNSEndpoint {name} is published; "
-        f"{_publisher(scene)} runs {PROGRAM}"
+        f"{_publisher(deployed)} runs {PROGRAM}"
     )
 
 
@@ -75,13 +75,13 @@ def holder(leases: Iterable[LeaseModel], now: datetime) -> str:
     raise NotObserved(f"nobody publishes: no Lease in {NAMESPACE} is held")
 
 
-def _publisher(scene: Scene) -> str:
+def _publisher(deployed: Deployed) -> str:
     """The Pod that writes to the DNS server: it holds its Lease now, and its programs run."""
-    found = holder(scene.control_plane.list(Lease, namespace=NAMESPACE), datetime.now(UTC))
-    pods = {one.metadata.name for one in scene.control_plane.list(Pod, namespace=NAMESPACE) if one.metadata}
-    running = find(PROGRAM, {"HOSTNAME": found}, scene.read)
+    found = holder(deployed.control_plane.list(Lease, namespace=NAMESPACE), datetime.now(UTC))
+    pods = {one.metadata.name for one in deployed.control_plane.list(Pod, namespace=NAMESPACE) if one.metadata}
+    running = find(PROGRAM, {"HOSTNAME": found}, deployed.read)
     if found not in pods or not running:
         raise NotObserved(f"nobody publishes: {found} holds the Lease, and no {PROGRAM} of it runs")
-    if not all(scene.is_program(one, PROGRAM) for one in running):
+    if not all(deployed.is_program(one, PROGRAM) for one in running):
         raise NotObserved(f"what runs in {found} is called {PROGRAM} and is not")
     return f"Pod {found}, which holds the Lease,"

@@ -14,7 +14,7 @@ from typing import Any
 from lightkube.models.core_v1 import Container
 from lightkube.models.core_v1 import Pod as PodModel
 
-from sandbox.proof.scene import NotObserved
+from sandbox.proof.deployed import NotObserved
 
 Data = Mapping[str, str]
 _REFERENCE = re.compile(r"\$\$|\$\(([^()$]+)\)")

@@ -22,7 +22,7 @@ from lightkube.resources.core_v1 import Namespace, Secret
 
 from sandbox.proof import istiod, records
 from sandbox.proof.decoders import Search, secrets_of_state
-from sandbox.proof.scene import NotObserved, Scene, get_text
+from sandbox.proof.deployed import Deployed, NotObserved, get_text
 
 CONTROL = "the public root certificate"
 _TOKEN = re.compile(rb"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}")
@@ -39,24 +39,24 @@ class Found(NamedTuple):
     certain: bool = False
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """Searches every key and value, deleted and older revisions included as far as etcd still has them.
 
     The same search must find the mesh's root certificate, which is public and is stored there: a search that
     finds nothing at all proves nothing.
     """
-    names = {str(one.metadata.name) for one in scene.control_plane.list(Namespace) if one.metadata}
+    names = {str(one.metadata.name) for one in deployed.control_plane.list(Namespace) if one.metadata}
     sources = {
-        "the control plane's Secrets": stored(scene),
-        "the control plane's key files": files(scene),
-        "the engine's state": [found for one in scene.engine_states() for found in state(one)],
+        "the control plane's Secrets": stored(deployed),
+        "the control plane's key files": files(deployed),
+        "the engine's state": [found for one in deployed.engine_states() for found in state(one)],
     }
-    search = search_for(sources, signed_by(json.loads(get_text(scene.sandbox.data_plane, "/openid/v1/jwks"))), names)
-    for one in held_by_istiod(scene):
+    search = search_for(sources, signed_by(json.loads(get_text(deployed.sandbox.data_plane, "/openid/v1/jwks"))), names)
+    for one in held_by_istiod(deployed):
         search.add(one.name, one.value)
-    search.add_bytes(CONTROL, x509.load_pem_x509_certificate(scene.mesh.root_certificate.encode()).signature)
+    search.add_bytes(CONTROL, x509.load_pem_x509_certificate(deployed.mesh.root_certificate.encode()).signature)
     count = len(search) - 1
-    items, size = look(search, scene.sandbox.data_plane.etcd_items())
+    items, size = look(search, deployed.sandbox.data_plane.etcd_items())
     return f"{count} secrets, in any encoding, in {items:,} records ({size / 1e6:.1f} MB): none found"
 
 
@@ -145,23 +145,23 @@ def _number(text: str) -> int:
     return int.from_bytes(_bytes(text.encode()), "big")
 
 
-def stored(scene: Scene) -> Iterator[Found]:
+def stored(deployed: Deployed) -> Iterator[Found]:
     """Every value of every Secret of the control plane's cluster."""
-    for secret in scene.control_plane.list(Secret, namespace="*"):
+    for secret in deployed.control_plane.list(Secret, namespace="*"):
         assert secret.metadata is not None
         for name, value in (secret.data or {}).items():
             yield Found(f"Secret {secret.metadata.namespace}/{secret.metadata.name}: {name}", base64.b64decode(value))
 
 
-def files(scene: Scene) -> Iterator[Found]:
+def files(deployed: Deployed) -> Iterator[Found]:
     """Keys of the control plane's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
-    for path in scene.sandbox.control_plane.secret_files():
+    for path in deployed.sandbox.control_plane.secret_files():
         yield Found(f"the control plane's file {path.name}", path.read_bytes())
 
 
-def held_by_istiod(scene: Scene) -> Iterator[Found]:
+def held_by_istiod(deployed: Deployed) -> Iterator[Found]:
     """What istiod's process has in files and no API server knows; there may be nothing."""
-    process = scene.program_of(istiod.live_pod(scene), istiod.PROGRAM)
+    process = deployed.program_of(istiod.live_pod(deployed), istiod.PROGRAM)
     for path in _FILES:
         if content := process.file(path):
             yield Found(f"istiod's file {Path(path).name}", content)

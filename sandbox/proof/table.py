@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sandbox.proof import boundary, identity, istiod, leftovers, limits, names, stored_secrets, traffic, webhooks
-from sandbox.proof.scene import NotObserved, Scene
+from sandbox.proof.deployed import Deployed, NotObserved
 
 if TYPE_CHECKING:
     from sandbox.clusters import Sandbox
@@ -26,7 +26,7 @@ class Check:
 
     name: str
     claim: str
-    observe: Callable[[Scene], str]
+    observe: Callable[[Deployed], str]
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def observe(check: Check, scene: Scene) -> Observation:
+def observe(check: Check, deployed: Deployed) -> Observation:
     """Makes one check now. Any failure to observe is a row without a tick, never an exception."""
     began = time.monotonic()
     try:
-        holds, evidence = True, check.observe(scene)
+        holds, evidence = True, check.observe(deployed)
     except NotObserved as reason:
         holds, evidence = False, str(reason)
     except ApiError as error:
@@ -76,14 +76,14 @@ def run(
     Takes some ten seconds. The only things it leaves behind in the data plane are the sample workloads.
     """
     wanted = set(only)
-    scene = Scene.of(sandbox, tools)
+    deployed = Deployed.of(sandbox, tools)
     rows = []
     for check in CHECKS:
         if wanted and check.name not in wanted:
             continue
         if progress is not None:
             progress.note(check.claim)
-        rows.append(observe(check, scene))
+        rows.append(observe(check, deployed))
     return rows
 
 

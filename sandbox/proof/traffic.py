@@ -10,9 +10,9 @@ from lightkube import ApiError
 from lightkube.generic_resource import create_namespaced_resource
 
 from sandbox.proof import workloads
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.identity import AGENT
 from sandbox.proof.processes import Process
-from sandbox.proof.scene import NotObserved, Scene, eventually
 
 AuthorizationPolicy = create_namespaced_resource(
     "security.istio.io", "v1", "AuthorizationPolicy", "authorizationpolicies"
@@ -20,21 +20,21 @@ AuthorizationPolicy = create_namespaced_resource(
 POLICY = "proof-deny-frontend"
 
 
-def observe(scene: Scene) -> str:
+def observe(deployed: Deployed) -> str:
     """Asks the caller's own program to make the request; takes some seconds for the policy to arrive and to leave."""
-    pods = workloads.deploy(scene)
-    caller = scene.program_of(pods[workloads.CALLER], AGENT)
-    spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
+    pods = workloads.deploy(deployed)
+    caller = deployed.program_of(pods[workloads.CALLER], AGENT)
+    spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
 
     def answers(status: int) -> dict[str, str]:
-        got, headers = request(scene, caller)
+        got, headers = request(deployed, caller)
         if got != status:
             raise NotObserved(f"the request answered {got}, not {status}")
         return headers
 
     headers = eventually(lambda: answers(200), seconds=20)
     arrived_from(headers, spiffe)
-    with denied(scene, spiffe):
+    with denied(deployed, spiffe):
         eventually(lambda: answers(403), seconds=45)
     eventually(lambda: answers(200), seconds=30)
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
@@ -51,11 +51,11 @@ def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
         raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
 
 
-def request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
+def request(deployed: Deployed, caller: Process) -> tuple[int, dict[str, str]]:
     """Status of frontend's request to backend, and the headers that backend received (lower-case names)."""
     target = f"http://{workloads.CALLED}.{workloads.NAMESPACE}:{workloads.PORT}/"
     own = f"http://127.0.0.1:{workloads.PORT}/fetch?url={target}"
-    fetched = scene.in_network_of(caller, "http_get.py", own)
+    fetched = deployed.in_network_of(caller, "http_get.py", own)
     if fetched["status"] != 200:
         raise NotObserved(f"the sample workload could not make the request: {fetched['body'][:120]}")
     answer = json.loads(fetched["body"])
@@ -67,7 +67,7 @@ def request(scene: Scene, caller: Process) -> tuple[int, dict[str, str]]:
 
 
 @contextmanager
-def denied(scene: Scene, spiffe: str) -> Iterator[None]:
+def denied(deployed: Deployed, spiffe: str) -> Iterator[None]:
     """The caller's requests to the other sample workload refused, by an AuthorizationPolicy in the data plane."""
     principal = spiffe.removeprefix("spiffe://")
     policy = AuthorizationPolicy.from_dict(
@@ -80,12 +80,12 @@ def denied(scene: Scene, spiffe: str) -> Iterator[None]:
             },
         }
     )
-    scene.data_plane.apply(policy, force=True)
+    deployed.data_plane.apply(policy, force=True)
     try:
         yield
     finally:
         try:
-            scene.data_plane.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
+            deployed.data_plane.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
         except ApiError as error:
             if error.status.code != 404:
                 raise

@@ -23,7 +23,7 @@ from lightkube.resources.admissionregistration_v1 import (
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.proof import istiod, workloads
-from sandbox.proof.scene import MeshFacts, NotObserved, Scene, eventually, get_text
+from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, eventually, get_text
 
 Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
 Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration
@@ -33,48 +33,48 @@ ANSWERED = {"metric": "request_total", "code": "200", "rejected": "false"}
 REFUSED = {"metric": "rejection_count", "error_type": "no_error"}  # other types: it could not be called
 
 
-def injection(scene: Scene) -> str:
+def injection(deployed: Deployed) -> str:
     """Sends a new Pod as a dry run (webhooks are called, nothing is stored) and looks for the sidecar in the answer."""
-    urls = by_url(scene.data_plane.list(MutatingWebhookConfiguration), scene.mesh)
-    workloads.deploy(scene)
+    urls = by_url(deployed.data_plane.list(MutatingWebhookConfiguration), deployed.mesh)
+    workloads.deploy(deployed)
     word = f"proof-{secrets.token_hex(4)}"
     metadata = {"name": word, "namespace": workloads.NAMESPACE}
     pod = cast(Pod, Pod.from_dict({"metadata": metadata, "spec": workloads.pod_spec(workloads.CALLER)}))
-    before = get_text(scene.sandbox.data_plane, "/metrics")
-    answer = scene.data_plane.create(pod, dry_run=True)
+    before = get_text(deployed.sandbox.data_plane, "/metrics")
+    answer = deployed.data_plane.create(pod, dry_run=True)
     if not workloads.has_proxy(answer):
         raise NotObserved("a new Pod came back without a sidecar")
-    name = called(urls, before, get_text(scene.sandbox.data_plane, "/metrics"), ANSWERED)
-    eventually(lambda: told(istiod.log(scene), "sidecar injection", word), seconds=10)
+    name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), ANSWERED)
+    eventually(lambda: told(istiod.log(deployed), "sidecar injection", word), seconds=10)
     seen = f"the API server counted a call of {urls[name]}, and istiod logged it"
     return f"a new Pod came back with {workloads.PROXY}; {seen}"
 
 
-def validation(scene: Scene) -> str:
+def validation(deployed: Deployed) -> str:
     """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to refuse it; and one
     that does not, which has to be accepted."""
-    urls = by_url(scene.data_plane.list(ValidatingWebhookConfiguration), scene.mesh)
+    urls = by_url(deployed.data_plane.list(ValidatingWebhookConfiguration), deployed.mesh)
     word = f"proof-{secrets.token_hex(4)}"
-    before = get_text(scene.sandbox.data_plane, "/metrics")
-    message = _refused(scene, word, f"*/{word}/*")
+    before = get_text(deployed.sandbox.data_plane, "/metrics")
+    message = _refused(deployed, word, f"*/{word}/*")
     if message is None:
         raise NotObserved(f"a Gateway with host */{word}/* was accepted")
     reason = refusal(message, urls)
-    name = called(urls, before, get_text(scene.sandbox.data_plane, "/metrics"), REFUSED)
-    eventually(lambda: told(istiod.log(scene), "configuration is invalid", word), seconds=10)
-    if message := _refused(scene, word, f"{word}.example.com"):
+    name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), REFUSED)
+    eventually(lambda: told(istiod.log(deployed), "configuration is invalid", word), seconds=10)
+    if message := _refused(deployed, word, f"{word}.example.com"):
         raise NotObserved(f"a valid Gateway was refused too: {message[:200]}")
     seen = f"the API server counted a refusal by {urls[name]}, and istiod logged it"
     return f"{reason}; {seen}; a valid one was accepted"
 
 
-def _refused(scene: Scene, name: str, host: str) -> str | None:
+def _refused(deployed: Deployed, name: str, host: str) -> str | None:
     """The API server's words on a Gateway for this host, None if it takes it. A host with a second slash is invalid,
     and istiod's reason repeats it."""
     server = {"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": [host]}
     metadata = ObjectMeta(name=name, namespace=workloads.NAMESPACE)
     try:
-        scene.data_plane.create(Gateway(metadata=metadata, spec={"servers": [server]}), dry_run=True)
+        deployed.data_plane.create(Gateway(metadata=metadata, spec={"servers": [server]}), dry_run=True)
     except ApiError as error:
         return error.status.message or "no reason was given"
     return None

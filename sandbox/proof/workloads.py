@@ -12,7 +12,7 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 
 NAMESPACE = "bookshop"
 CALLER = "frontend"
@@ -84,17 +84,17 @@ def parse(manifest: Mapping[str, object]) -> AnyResource:
     return from_dict(dict(manifest))
 
 
-def deploy(scene: Scene, *, seconds: float = 90) -> dict[str, PodModel]:
+def deploy(deployed: Deployed, *, seconds: float = 90) -> dict[str, PodModel]:
     """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
-    for manifest in manifests(scene.mesh.injection_labels):
-        eventually(partial(_apply, scene, manifest), seconds=10)
-    return {name: eventually(partial(ready_pod, scene, name), seconds=seconds) for name in (CALLER, CALLED)}
+    for manifest in manifests(deployed.mesh.injection_labels):
+        eventually(partial(_apply, deployed, manifest), seconds=10)
+    return {name: eventually(partial(ready_pod, deployed, name), seconds=seconds) for name in (CALLER, CALLED)}
 
 
-def _apply(scene: Scene, manifest: Mapping[str, object]) -> None:
+def _apply(deployed: Deployed, manifest: Mapping[str, object]) -> None:
     """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it."""
     try:
-        scene.data_plane.apply(parse(manifest), force=True)
+        deployed.data_plane.apply(parse(manifest), force=True)
     except ApiError as error:
         message = str(error.status.message)
         if "failed calling webhook" in message:
@@ -102,13 +102,14 @@ def _apply(scene: Scene, manifest: Mapping[str, object]) -> None:
         raise
 
 
-def ready_pod(scene: Scene, name: str) -> PodModel:
+def ready_pod(deployed: Deployed, name: str) -> PodModel:
     """The ready Pod of one sample workload, with a sidecar in it."""
-    pods = [pod for pod in scene.data_plane.list(Pod, namespace=NAMESPACE, labels={"app": name}) if not _leaving(pod)]
+    found = deployed.data_plane.list(Pod, namespace=NAMESPACE, labels={"app": name})
+    pods = [pod for pod in found if not _leaving(pod)]
     for pod in pods:
         if has_proxy(pod) and _condition(pod, "Ready") == "True":
             return pod
-    raise NotObserved(f"{name}: {_why_not_ready(scene, name, pods)}")
+    raise NotObserved(f"{name}: {_why_not_ready(deployed, name, pods)}")
 
 
 def has_proxy(pod: PodModel) -> bool:
@@ -127,7 +128,7 @@ def _condition(pod: PodModel, kind: str) -> str | None:
     return next((condition.status for condition in conditions if condition.type == kind), None)
 
 
-def _why_not_ready(scene: Scene, name: str, pods: Sequence[PodModel]) -> str:
+def _why_not_ready(deployed: Deployed, name: str, pods: Sequence[PodModel]) -> str:
     for pod in pods:
         if not has_proxy(pod):
             return "its Pod came back without a sidecar"
@@ -143,7 +144,7 @@ def _why_not_ready(scene: Scene, name: str, pods: Sequence[PodModel]) -> str:
     if pods:
         return "its Pod is not ready yet"
     try:  # no Pod at all: the ReplicaSet was refused, and the Deployment says why
-        deployment = scene.data_plane.get(Deployment, name, namespace=NAMESPACE)
+        deployment = deployed.data_plane.get(Deployment, name, namespace=NAMESPACE)
     except ApiError as error:
         return f"the Deployment cannot be read: {error.status.message}"
     conditions = (deployment.status.conditions or []) if deployment.status else []

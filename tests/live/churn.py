@@ -118,5 +118,5 @@ def hosts(meshes: Meshes, mesh: str, name: str, namespace: str, pattern: str) ->
 
 def _of_proxy(meshes: Meshes, mesh: str, name: str, namespace: str, path: str) -> str:
     (pod,) = meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name})
-    process = meshes.scene.program_of(pod, AGENT)
-    return str(meshes.scene.in_network_of(process, "http_get.py", f"http://127.0.0.1:15000{path}")["body"])
+    process = meshes.deployed.program_of(pod, AGENT)
+    return str(meshes.deployed.in_network_of(process, "http_get.py", f"http://127.0.0.1:15000{path}")["body"])

@@ -23,7 +23,7 @@ from sandbox import clusters, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox, Topology
 from sandbox.progress import Progress
-from sandbox.proof.scene import PROGRAMS
+from sandbox.proof.deployed import PROGRAMS
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api, Project
 from tests.support.waiting import eventually

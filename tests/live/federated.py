@@ -24,8 +24,8 @@ from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.proof import workloads
+from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.proof.identity import AGENT
-from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.between import Between
@@ -132,10 +132,10 @@ class Meshes:
         return client_of(self.cluster(mesh))
 
     @cached_property
-    def scene(self) -> Scene:
+    def deployed(self) -> Deployed:
         """For its ways into Pods' networks; its mesh is east."""
         mesh = MeshFacts.of(self.project.stack("mesh-east", self.config("east")).outputs())
-        return Scene(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
+        return Deployed(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
 
     @cached_property
     def between(self) -> Between:
@@ -195,9 +195,9 @@ class Meshes:
 
     def call(self, caller: str, host: str = HOST, path: str = "/", port: int = PORT) -> tuple[int, str, dict[str, str]]:
         """What a caller in east gets: status, body, and the headers that arrived, in lower case."""
-        process = self.scene.program_of(self.pod("east", caller), AGENT)
+        process = self.deployed.program_of(self.pod("east", caller), AGENT)
         own = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{port}{path}"
-        fetched = self.scene.in_network_of(process, "http_get.py", own)
+        fetched = self.deployed.in_network_of(process, "http_get.py", own)
         if fetched["status"] != 200:
             raise NotObserved(f"the request could not be made: {fetched['body'][:160]}")
         answer = json.loads(fetched["body"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.clusters import Sandbox
-from sandbox.clusters.identity import Identity
+from sandbox.clusters.supervisor.identity import Identity
 
 KINDS = ("user", "mnt", "net", "pid", "ipc", "uts")
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT, ensure_environment
 from sandbox.cache import cache_dir
-from sandbox.clusters import uid_maps
+from sandbox.clusters.supervisor import uid_maps
 from sandbox.plugins import official
+from sandbox.program_environment import pulumi_home
 from sandbox.progress import Progress
-from sandbox.surroundings import pulumi_home
 from sandbox.toolchain import Tools
 from tests.live.inside import all_pids
 

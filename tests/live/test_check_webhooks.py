@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.live.breaking import mesh, webhooks
 from tests.support.authorities import Authority, pem
@@ -33,23 +33,23 @@ OTHER_ROOT = base64.b64encode(pem(Authority("other").certificate)).decode()
 
 
 @pytest.fixture(scope="module")
-def scene(live_sandbox: Sandbox, tools: Tools) -> Scene:
-    return Scene.of(live_sandbox, tools)
+def deployed(live_sandbox: Sandbox, tools: Tools) -> Deployed:
+    return Deployed.of(live_sandbox, tools)
 
 
 @pytest.fixture(scope="module")
-def facts(scene: Scene) -> dict[str, Any]:
+def facts(deployed: Deployed) -> dict[str, Any]:
     """The endpoint as `hosted-mesh endpoint` writes it."""
-    outputs = deployment.outputs(scene.sandbox, scene.tools)
+    outputs = deployment.outputs(deployed.sandbox, deployed.tools)
     done = CliRunner().invoke(app, ["endpoint", "-"], input=json.dumps(outputs))
     assert done.exit_code == 0, done.output
     found: dict[str, Any] = yaml.safe_load(done.output)
     return found
 
 
-def check(scene: Scene, facts: Mapping[str, Any], *options: str) -> tuple[int, list[dict[str, Any]]]:
+def check(deployed: Deployed, facts: Mapping[str, Any], *options: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and checks: installed, injection, validation."""
-    own = ["--kubeconfig", str(scene.sandbox.kubeconfig), "--context", scene.sandbox.data_plane.context]
+    own = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.context]
     arguments = ["check-webhooks", "-", "--output", "json", *(options or own)]
     done = CliRunner().invoke(app, arguments, input=yaml.safe_dump(dict(facts)))
     assert done.exit_code in (0, 3), done.output
@@ -63,14 +63,14 @@ def causes(found: tuple[int, list[dict[str, Any]]]) -> list[str | None]:
     return [one["cause"] for one in checks]
 
 
-def test_all_is_well_and_nothing_is_stored(scene: Scene, facts: Mapping[str, Any]) -> None:
-    workloads.deploy(scene)
-    assert causes(check(scene, facts)) == [None] * 3
-    config = ["--kubeconfig", str(scene.sandbox.kubeconfig), "--context", scene.sandbox.data_plane.context]
+def test_all_is_well_and_nothing_is_stored(deployed: Deployed, facts: Mapping[str, Any]) -> None:
+    workloads.deploy(deployed)
+    assert causes(check(deployed, facts)) == [None] * 3
+    config = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.context]
     # The labels of the namespace decide: bookshop has them, default has none.
-    assert causes(check(scene, facts, *config, "--namespace", workloads.NAMESPACE)) == [None] * 3
-    assert causes(check(scene, facts, *config, "--namespace", "default")) == [None, "not-injected", None]
-    assert not [one for one in scene.data_plane.list(Pod, namespace="*") if one.metadata.name.startswith("check-")]
+    assert causes(check(deployed, facts, *config, "--namespace", workloads.NAMESPACE)) == [None] * 3
+    assert causes(check(deployed, facts, *config, "--namespace", "default")) == [None, "not-injected", None]
+    assert not [one for one in deployed.data_plane.list(Pod, namespace="*") if one.metadata.name.startswith("check-")]
 
 
 def at(url: str, hook: Any) -> None:
@@ -92,7 +92,7 @@ def other_host(host: str) -> Callable[[Any], None]:
     return change
 
 
-Break = Callable[[Scene], AbstractContextManager[Any]]
+Break = Callable[[Deployed], AbstractContextManager[Any]]
 BREAKS: list[tuple[str, Break, list[str | None]]] = [
     (
         "no injection webhook",
@@ -137,38 +137,38 @@ BREAKS: list[tuple[str, Break, list[str | None]]] = [
 
 @pytest.mark.parametrize(("breaks", "expected"), [pytest.param(b, e, id=what) for what, b, e in BREAKS])
 def test_what_is_broken_is_named(
-    scene: Scene, facts: Mapping[str, Any], breaks: Break, expected: list[str | None]
+    deployed: Deployed, facts: Mapping[str, Any], breaks: Break, expected: list[str | None]
 ) -> None:
-    with breaks(scene):
-        _settle(scene, facts, expected)
-    _settle(scene, facts, [None] * 3)
+    with breaks(deployed):
+        _settle(deployed, facts, expected)
+    _settle(deployed, facts, [None] * 3)
 
 
-def test_an_istiod_that_is_away_is_named(scene: Scene, facts: Mapping[str, Any]) -> None:
-    with mesh.no_istiod(scene):
-        assert set(causes(check(scene, facts))[1:]) <= {"unreachable", "time-out"}
-    _settle(scene, facts, [None] * 3)
+def test_an_istiod_that_is_away_is_named(deployed: Deployed, facts: Mapping[str, Any]) -> None:
+    with mesh.no_istiod(deployed):
+        assert set(causes(check(deployed, facts))[1:]) <= {"unreachable", "time-out"}
+    _settle(deployed, facts, [None] * 3)
 
 
-def test_a_revision_that_is_not_there_is_named(scene: Scene, facts: Mapping[str, Any]) -> None:
-    code, (installed, *asked) = check(scene, {**facts, "revision": "canary", "host": "istiod-canary.sandbox.test"})
+def test_a_revision_that_is_not_there_is_named(deployed: Deployed, facts: Mapping[str, Any]) -> None:
+    code, (installed, *asked) = check(deployed, {**facts, "revision": "canary", "host": "istiod-canary.sandbox.test"})
     assert (code, installed["cause"]) == (3, "revision-not-present")
     assert "revision default of mesh demo" in installed["seen"]
     assert [one["cause"] for one in asked] == ["not-injected", "not-validated"]
 
 
-def _settle(scene: Scene, facts: Mapping[str, Any], expected: list[str | None]) -> None:
+def _settle(deployed: Deployed, facts: Mapping[str, Any], expected: list[str | None]) -> None:
     """The API server learns of a changed configuration, and istiod of its own, a moment later."""
 
     def look() -> None:
-        if (found := causes(check(scene, facts))) != expected:
+        if (found := causes(check(deployed, facts))) != expected:
             raise NotObserved(f"{found} and not {expected}")
 
     eventually(look, seconds=120)
 
 
 @contextmanager
-def account(scene: Scene, facts: Mapping[str, Any], directory: Path, *, creates: bool) -> Iterator[Path]:
+def account(deployed: Deployed, facts: Mapping[str, Any], directory: Path, *, creates: bool) -> Iterator[Path]:
     """The kubeconfig of an account with the rights that the command asks for, or without that to create."""
     namespace, name = f"mesh-{facts['mesh']}", "checker"
     hooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
@@ -187,12 +187,12 @@ def account(scene: Scene, facts: Mapping[str, Any], directory: Path, *, creates:
     for kind, role, metadata in ((ClusterRoleBinding, "ClusterRole", {"name": name}), (RoleBinding, "Role", inner)):
         reference = {"apiGroup": group, "kind": role, "name": name}
         made.append(kind.from_dict({"metadata": metadata, "subjects": subjects, "roleRef": reference}))
-    cluster = scene.sandbox.data_plane
+    cluster = deployed.sandbox.data_plane
     for one in made:
-        scene.data_plane.create(one)
+        deployed.data_plane.create(one)
     try:
         request = ServiceAccount.Token.from_dict({"metadata": inner, "spec": {"audiences": []}})
-        token = scene.data_plane.create(request, name, namespace=namespace).status.token
+        token = deployed.data_plane.create(request, name, namespace=namespace).status.token
         authority = base64.b64encode(Path(cluster.certificate_authority).read_bytes()).decode()
         entry = {"server": cluster.server, "certificate-authority-data": authority}
         path = directory / "kubeconfig"
@@ -200,13 +200,13 @@ def account(scene: Scene, facts: Mapping[str, Any], directory: Path, *, creates:
         yield path
     finally:
         for one in made:
-            scene.data_plane.delete(type(one), name, namespace=one.metadata.namespace)
+            deployed.data_plane.delete(type(one), name, namespace=one.metadata.namespace)
 
 
 @pytest.mark.parametrize(("creates", "expected"), [(True, None), (False, "not-permitted")])
 def test_the_rights_that_it_says_suffice(
-    scene: Scene, facts: Mapping[str, Any], tmp_path: Path, creates: bool, expected: str | None
+    deployed: Deployed, facts: Mapping[str, Any], tmp_path: Path, creates: bool, expected: str | None
 ) -> None:
-    with account(scene, facts, tmp_path, creates=creates) as kubeconfig:
-        found = check(scene, facts, "--kubeconfig", str(kubeconfig))
+    with account(deployed, facts, tmp_path, creates=creates) as kubeconfig:
+        found = check(deployed, facts, "--kubeconfig", str(kubeconfig))
         assert causes(found) == [None, expected, expected]

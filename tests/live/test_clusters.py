@@ -21,8 +21,8 @@ from lightkube.resources.discovery_v1 import EndpointSlice
 
 from sandbox import clusters
 from sandbox.clusters import ClusterSpec, Sandbox, Topology
-from sandbox.clusters.addresses import API_PORT, WAN_ROUTER, ClusterAddresses, addresses_of
-from sandbox.clusters.load_balancers import HOSTNAME
+from sandbox.clusters.network.addresses import API_PORT, WAN_ROUTER, ClusterAddresses, addresses_of
+from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.support.clusters import client_of

@@ -16,7 +16,7 @@ from lightkube.resources.core_v1 import ConfigMap, Pod, Service
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
-from sandbox.clusters.load_balancers import HOSTNAME
+from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.live.inside import Inside

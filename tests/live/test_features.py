@@ -14,7 +14,7 @@ import yaml
 from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.proof import istiod, workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.support.updates import update
 
@@ -27,40 +27,40 @@ GATEWAY_API = "gateway.networking.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
-def scene(live_sandbox: Sandbox, tools: Tools) -> Scene:
-    return Scene.of(live_sandbox, tools)
+def deployed(live_sandbox: Sandbox, tools: Tools) -> Deployed:
+    return Deployed.of(live_sandbox, tools)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def features(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def features(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The sandbox's own stack with the features asked for and granted, in a cluster that has the Gateway API's CRDs.
 
     `up` waits until istiod is ready, which it is not before it could read all that it watches. That holds for the
     second one too: no feature is on then, and the Gateway API is still there.
     """
-    deployment.engine(scene.sandbox, scene.tools)
-    committed = deployment.config_file(scene.sandbox.state)
+    deployment.engine(deployed.sandbox, deployed.tools)
+    committed = deployment.config_file(deployed.sandbox.state)
     config = copy.deepcopy(yaml.safe_load(committed.read_text()))
     mesh = config["config"]["hosted-mesh:mesh"]
     mesh["revisions"][0]["features"] = FEATURES
     mesh["memberships"][0].setdefault("access", {})["features"] = FEATURES
     file = tmp_path_factory.mktemp("features") / "stack.yaml"
     file.write_text(yaml.safe_dump(config))
-    crds = f"--filename={scene.tools.gateway_api_crds}"
-    _kubectl(scene, "apply", "--server-side", crds)
+    crds = f"--filename={deployed.tools.gateway_api_crds}"
+    _kubectl(deployed, "apply", "--server-side", crds)
     try:
         # The policies refuse such rights until the pack's configuration allows them.
-        update(scene.sandbox, scene.tools, file, policies=False)
+        update(deployed.sandbox, deployed.tools, file, policies=False)
         yield
     finally:
-        update(scene.sandbox, scene.tools, committed, policies=False)
-        _kubectl(scene, "delete", "--ignore-not-found", crds)
+        update(deployed.sandbox, deployed.tools, committed, policies=False)
+        _kubectl(deployed, "delete", "--ignore-not-found", crds)
 
 
 @pytest.fixture
-def objects(scene: Scene) -> Iterator[None]:
+def objects(deployed: Deployed) -> Iterator[None]:
     """A Gateway that istiod deploys, a route from it to the sample workload `backend`, and a host with no address."""
-    workloads.deploy(scene)
+    workloads.deploy(deployed)
     listener = {"name": "http", "port": PORT, "protocol": "HTTP"}
     backend = {"name": workloads.CALLED, "port": workloads.PORT}
     route = {"parentRefs": [{"name": NAME}], "rules": [{"backendRefs": [backend]}]}
@@ -71,22 +71,22 @@ def objects(scene: Scene) -> Iterator[None]:
         _manifest("networking.istio.io/v1", "ServiceEntry", host),
     ]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
-    _kubectl(scene, "apply", "--server-side", "--filename=-", text=text)
+    _kubectl(deployed, "apply", "--server-side", "--filename=-", text=text)
     yield
-    _kubectl(scene, "delete", "--ignore-not-found", "--filename=-", text=text)
+    _kubectl(deployed, "delete", "--ignore-not-found", "--filename=-", text=text)
 
 
 @pytest.mark.usefixtures("objects")
-def test_istiod_serves_the_gateway_api_and_allocates_addresses(scene: Scene) -> None:
-    eventually(lambda: _programmed(scene), seconds=120)
-    eventually(lambda: _answer(scene), seconds=120)
-    eventually(lambda: _allocated(scene), seconds=120)
-    refused = [line for line in istiod.log(scene, lines=5000).splitlines() if "is forbidden" in line]
+def test_istiod_serves_the_gateway_api_and_allocates_addresses(deployed: Deployed) -> None:
+    eventually(lambda: _programmed(deployed), seconds=120)
+    eventually(lambda: _answer(deployed), seconds=120)
+    eventually(lambda: _allocated(deployed), seconds=120)
+    refused = [line for line in istiod.log(deployed, lines=5000).splitlines() if "is forbidden" in line]
     assert refused == []
 
 
-def _programmed(scene: Scene) -> None:
-    gateway, route = _get(scene, f"gateways.{GATEWAY_API.partition('/')[0]}"), _get(scene, "httproutes")
+def _programmed(deployed: Deployed) -> None:
+    gateway, route = _get(deployed, f"gateways.{GATEWAY_API.partition('/')[0]}"), _get(deployed, "httproutes")
     conditions = {one["type"]: one["status"] for one in gateway.get("status", {}).get("conditions", [])}
     parents = [one["conditions"] for one in route.get("status", {}).get("parents", [])]
     accepted = [one["status"] for all_of_it in parents for one in all_of_it if one["type"] == "Accepted"]
@@ -94,16 +94,16 @@ def _programmed(scene: Scene) -> None:
         raise NotObserved(f"the Gateway has {gateway.get('status')}, the route {route.get('status')}")
 
 
-def _answer(scene: Scene) -> None:
+def _answer(deployed: Deployed) -> None:
     """From outside the mesh; the proxy of the sample workload demands mutual TLS of the gateway."""
-    (address,) = _get(scene, f"gateways.{GATEWAY_API.partition('/')[0]}")["status"]["addresses"]
-    got = scene.in_network(scene.sandbox.control_plane.name, "http_get.py", f"http://{address['value']}:{PORT}/")
+    (address,) = _get(deployed, f"gateways.{GATEWAY_API.partition('/')[0]}")["status"]["addresses"]
+    got = deployed.in_network(deployed.sandbox.control_plane.name, "http_get.py", f"http://{address['value']}:{PORT}/")
     if got["status"] != 200:
         raise NotObserved(f"the gateway answered {got['status']}: {got['body'][:120]}")
 
 
-def _allocated(scene: Scene) -> None:
-    addresses = [one["value"] for one in _get(scene, "serviceentries").get("status", {}).get("addresses", [])]
+def _allocated(deployed: Deployed) -> None:
+    addresses = [one["value"] for one in _get(deployed, "serviceentries").get("status", {}).get("addresses", [])]
     if not any(one.startswith("240.240.") for one in addresses):
         raise NotObserved(f"the ServiceEntry has the addresses {addresses}")
 
@@ -113,15 +113,15 @@ def _manifest(version: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": dict(spec)}
 
 
-def _get(scene: Scene, kind: str) -> dict[str, Any]:
+def _get(deployed: Deployed, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(
-        _kubectl(scene, "get", kind, NAME, f"--namespace={workloads.NAMESPACE}", "--output=json")
+        _kubectl(deployed, "get", kind, NAME, f"--namespace={workloads.NAMESPACE}", "--output=json")
     )
     return found
 
 
-def _kubectl(scene: Scene, *arguments: str, text: str | None = None) -> str:
-    command = [str(scene.tools["kubectl"]), f"--kubeconfig={scene.sandbox.data_plane.kubeconfig}", *arguments]
+def _kubectl(deployed: Deployed, *arguments: str, text: str | None = None) -> str:
+    command = [str(deployed.tools["kubectl"]), f"--kubeconfig={deployed.sandbox.data_plane.kubeconfig}", *arguments]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -19,7 +19,7 @@ from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
-from sandbox.proof.scene import NotObserved, eventually
+from sandbox.proof.deployed import NotObserved, eventually
 from sandbox.proof.traffic import arrived_from
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project

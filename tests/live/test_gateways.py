@@ -19,7 +19,7 @@ from lightkube.resources.core_v1 import Pod, Service
 from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.live.breaking.webhooks import without_webhooks_of
 from tests.support.updates import update
@@ -35,46 +35,46 @@ VirtualService = create_namespaced_resource("networking.istio.io", "v1", "Virtua
 
 
 @pytest.fixture(scope="module")
-def scene(live_sandbox: Sandbox, tools: Tools) -> Scene:
-    return Scene.of(live_sandbox, tools)
+def deployed(live_sandbox: Sandbox, tools: Tools) -> Deployed:
+    return Deployed.of(live_sandbox, tools)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def gateway(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def gateway(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The sandbox's own stack with a gateway in its document, the policies on; without it again afterwards."""
-    deployment.engine(scene.sandbox, scene.tools)
-    committed = deployment.config_file(scene.sandbox.state)
+    deployment.engine(deployed.sandbox, deployed.tools)
+    committed = deployment.config_file(deployed.sandbox.state)
     config = copy.deepcopy(yaml.safe_load(committed.read_text()))
     config["config"]["hosted-mesh:mesh"]["memberships"][0]["gateways"] = [GATEWAY]
     file = tmp_path_factory.mktemp("gateways") / "stack.yaml"
     file.write_text(yaml.safe_dump(config))
     try:
-        update(scene.sandbox, scene.tools, file)
+        update(deployed.sandbox, deployed.tools, file)
         yield
     finally:
-        update(scene.sandbox, scene.tools, committed)
+        update(deployed.sandbox, deployed.tools, committed)
     with pytest.raises(ApiError, match="not found"):
-        scene.data_plane.get(Deployment, NAME, namespace=scene.mesh.namespace)
+        deployed.data_plane.get(Deployment, NAME, namespace=deployed.mesh.namespace)
 
 
 @pytest.fixture(scope="module")
-def route(scene: Scene) -> Iterator[None]:
+def route(deployed: Deployed) -> Iterator[None]:
     """Everything that arrives at the gateway goes to the sample workload `backend`, which demands mutual TLS."""
-    workloads.deploy(scene)
+    workloads.deploy(deployed)
     metadata = {"name": NAME, "namespace": workloads.NAMESPACE}
     server = {"port": {"number": PORT, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
     backend = {"destination": {"host": BACKEND, "port": {"number": workloads.PORT}}}
     rules = {"hosts": ["*"], "gateways": [NAME], "http": [{"route": [backend]}]}
     spec = {"selector": {"istio": NAME}, "servers": [server]}
-    scene.data_plane.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
-    scene.data_plane.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
+    deployed.data_plane.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    deployed.data_plane.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
     yield
-    scene.data_plane.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
-    scene.data_plane.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
+    deployed.data_plane.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
+    deployed.data_plane.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
 
 
-def pods(scene: Scene) -> list[PodModel]:
-    found = scene.data_plane.list(Pod, namespace=scene.mesh.namespace, labels={"app": NAME})
+def pods(deployed: Deployed) -> list[PodModel]:
+    found = deployed.data_plane.list(Pod, namespace=deployed.mesh.namespace, labels={"app": NAME})
     return [pod for pod in found if pod.metadata and pod.metadata.deletionTimestamp is None]
 
 
@@ -88,61 +88,61 @@ def is_ready(pod: PodModel) -> bool:
     return any(one.type == "Ready" and one.status == "True" for one in conditions)
 
 
-def answer(scene: Scene) -> dict[str, str]:
+def answer(deployed: Deployed) -> dict[str, str]:
     """The headers that `backend` received of a request that was made in the provider's network, where no mesh is."""
-    service = scene.data_plane.get(Service, NAME, namespace=scene.mesh.namespace)
+    service = deployed.data_plane.get(Service, NAME, namespace=deployed.mesh.namespace)
     assert service.status is not None
     assert service.status.loadBalancer is not None
     (ingress,) = service.status.loadBalancer.ingress or []
-    got = scene.in_network(scene.sandbox.control_plane.name, "http_get.py", f"http://{ingress.ip}:{PORT}/")
+    got = deployed.in_network(deployed.sandbox.control_plane.name, "http_get.py", f"http://{ingress.ip}:{PORT}/")
     if got["status"] != 200:
         raise NotObserved(f"the gateway answered {got['status']}: {got['body'][:120]}")
     return {name.lower(): value for name, value in json.loads(got["body"])["headers"].items()}
 
 
-def test_it_is_ready_when_up_has_ended(scene: Scene) -> None:
-    (pod,) = pods(scene)
+def test_it_is_ready_when_up_has_ended(deployed: Deployed) -> None:
+    (pod,) = pods(deployed)
     assert is_ready(pod)
     assert ["proxyv2" in image for image in images(pod)] == [True]
 
 
 @pytest.mark.usefixtures("route")
-def test_a_request_from_outside_the_mesh_arrives_with_the_gateways_identity(scene: Scene) -> None:
+def test_a_request_from_outside_the_mesh_arrives_with_the_gateways_identity(deployed: Deployed) -> None:
     """The backend's proxy saw the gateway's certificate, and verified it by the mesh's root."""
-    headers = eventually(lambda: answer(scene), seconds=120)
-    spiffe = f"spiffe://{scene.mesh.trust_domain}/ns/{scene.mesh.namespace}/sa/{NAME}"
+    headers = eventually(lambda: answer(deployed), seconds=120)
+    spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{deployed.mesh.namespace}/sa/{NAME}"
     assert f"URI={spiffe}" in headers["x-forwarded-client-cert"]
 
 
-def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(scene: Scene) -> None:
+def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(deployed: Deployed) -> None:
     """What the documentation tells the integrator who installs the webhooks: the Pod stays as it was made."""
 
     def the_new_pod(old: PodModel) -> PodModel:
-        for pod in pods(scene):
+        for pod in pods(deployed):
             if pod.metadata and old.metadata and pod.metadata.uid != old.metadata.uid:
                 return pod
         raise NotObserved("no new Pod was made")
 
     def refused(pod: PodModel) -> None:
         assert pod.metadata is not None
-        now = scene.data_plane.get(Pod, str(pod.metadata.name), namespace=scene.mesh.namespace)
+        now = deployed.data_plane.get(Pod, str(pod.metadata.name), namespace=deployed.mesh.namespace)
         statuses = (now.status.containerStatuses or []) if now.status else []
         if not any(one.state and one.state.waiting and one.state.waiting.reason == "ErrImagePull" for one in statuses):
             raise NotObserved("the node has not refused the image yet")
 
     def healed() -> None:
-        if [is_ready(pod) and "auto" not in images(pod) for pod in pods(scene)] != [True]:
+        if [is_ready(pod) and "auto" not in images(pod) for pod in pods(deployed)] != [True]:
             raise NotObserved("there is not yet one ready Pod alone")
 
-    (old,) = pods(scene)
+    (old,) = pods(deployed)
     assert old.metadata is not None
-    with without_webhooks_of(MutatingWebhookConfiguration, scene):
-        scene.data_plane.delete(Pod, str(old.metadata.name), namespace=scene.mesh.namespace, grace_period=0)
+    with without_webhooks_of(MutatingWebhookConfiguration, deployed):
+        deployed.data_plane.delete(Pod, str(old.metadata.name), namespace=deployed.mesh.namespace, grace_period=0)
         made = eventually(lambda: the_new_pod(old), seconds=120)
         assert images(made) == ["auto"]
         eventually(lambda: refused(made), seconds=120)
-    kubectl, cluster = str(scene.tools["kubectl"]), scene.sandbox.data_plane
-    restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={scene.mesh.namespace}"]
+    kubectl, cluster = str(deployed.tools["kubectl"]), deployed.sandbox.data_plane
+    restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={deployed.mesh.namespace}"]
     subprocess.run(
         [kubectl, f"--kubeconfig={cluster.kubeconfig}", *restart], check=True, capture_output=True, timeout=60
     )

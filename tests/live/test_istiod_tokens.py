@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from sandbox.proof import istiod
-from sandbox.proof.scene import Scene
+from sandbox.proof.deployed import Deployed
 
 SECRETS = "/var/run/secrets"
 
 
 def test_no_token_of_the_providers_cluster_is_in_istiods_pod(live_sandbox, tools):
-    scene = Scene.of(live_sandbox, tools)
-    pod = istiod.live_pod(scene)
+    deployed = Deployed.of(live_sandbox, tools)
+    pod = istiod.live_pod(deployed)
     assert pod.spec.automountServiceAccountToken is False
     sources = {volume.name: (volume.projected and volume.projected.sources) or [] for volume in pod.spec.volumes}
     assert [name for name, all_of_it in sources.items() if any(one.serviceAccountToken for one in all_of_it)] == []
     assert not any(name.startswith("kube-api-access") for name in sources)
 
-    process = scene.program_of(pod, istiod.PROGRAM)
+    process = deployed.program_of(pod, istiod.PROGRAM)
     mounted = {path.removeprefix("/var") for path in process.mount_points() if "/secrets/" in path}
     assert mounted == {f"/run/secrets/{name}" for name in ("hosted-mesh/remote-clusters", "istio-dns", "remote")} | {
         f"/run/secrets/istiod/{name}" for name in ("ca", "tls")

@@ -10,7 +10,7 @@ import pytest
 from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
-from sandbox.surroundings import STACK
+from sandbox.program_environment import STACK
 from sandbox.toolchain import Tools
 
 LEAKY = Path(__file__).resolve().parents[1] / "corpus" / "leaky"

@@ -16,7 +16,7 @@ from lightkube.resources.apps_v1 import Deployment
 
 from sandbox import proof, up
 from sandbox.proof import workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.table import CHECKS, observe
 from tests.live.breaking import mesh, names, networks, webhooks
 
@@ -24,9 +24,9 @@ CHECK = {check.name: check for check in CHECKS}
 
 
 @pytest.fixture(scope="module")
-def scene(live_sandbox, tools) -> Scene:
+def deployed(live_sandbox, tools) -> Deployed:
     """With the sample workloads in it, so that each test can run alone."""
-    made = Scene.of(live_sandbox, tools)
+    made = Deployed.of(live_sandbox, tools)
     workloads.deploy(made)
     return made
 
@@ -37,12 +37,12 @@ def test_every_claim_holds(live_sandbox, tools, progress):
     assert {row.name: row.evidence for row in rows if not row.holds} == {}
 
 
-def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, scene):
+def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, deployed):
     """The engine takes the clusters to be as it left them; a proof that fails makes `up` look."""
     deployment = next(
-        iter(scene.control_plane.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"}))
+        iter(deployed.control_plane.list(Deployment, namespace=deployed.mesh.namespace, labels={"app": "istiod"}))
     )
-    scene.control_plane.delete(Deployment, deployment.metadata.name, namespace=scene.mesh.namespace)
+    deployed.control_plane.delete(Deployment, deployment.metadata.name, namespace=deployed.mesh.namespace)
     changes = []
 
     def deploy(*, refresh):
@@ -54,7 +54,7 @@ def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, scene
     assert [one.total for one in changes] == [0, 1]
 
 
-Break = Callable[[Scene], AbstractContextManager[Scene | None]]
+Break = Callable[[Deployed], AbstractContextManager[Deployed | None]]
 MUTATING, VALIDATING = MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 ELSEWHERE = "https://istiod.elsewhere.test:15017/"
 LEAKS: dict[str, Callable[[bytes], bytes]] = {
@@ -103,20 +103,20 @@ BREAKS: list[tuple[str, str, Break, str | list[str]]] = [
 
 
 @pytest.mark.parametrize(("name", "breaks", "reason"), [pytest.param(n, b, r, id=f"{n}: {w}") for n, w, b, r in BREAKS])
-def test_a_broken_claim_loses_its_tick(scene, name, breaks, reason):
+def test_a_broken_claim_loses_its_tick(deployed, name, breaks, reason):
     def holds() -> None:
-        row = observe(CHECK[name], scene)
+        row = observe(CHECK[name], deployed)
         if not row.holds:
             raise NotObserved(row.evidence)
 
-    def fails(broken: Scene) -> None:
+    def fails(broken: Deployed) -> None:
         row = observe(CHECK[name], broken)
         reasons = [reason] if isinstance(reason, str) else reason
         if row.holds or not all(one in row.evidence for one in reasons):
             raise NotObserved("the tick is still there" if row.holds else f"another reason: {row.evidence}")
 
-    with breaks(scene) as other:
-        eventually(lambda: fails(other or scene), seconds=120)
+    with breaks(deployed) as other:
+        eventually(lambda: fails(other or deployed), seconds=120)
     eventually(holds, seconds=120)
 
 

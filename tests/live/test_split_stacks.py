@@ -27,7 +27,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
-from sandbox.proof.scene import MeshFacts, Scene, client_of
+from sandbox.proof.deployed import Deployed, MeshFacts, client_of
 from sandbox.proof.table import CHECKS, observe
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
@@ -129,14 +129,14 @@ def test_every_claim_holds_of_a_mesh_over_separate_stacks(
     sandbox: Sandbox, tools: Tools, stacks: dict[str, Stack]
 ) -> None:
     mesh = MeshFacts.of(stacks["data-plane"].outputs())
-    scene = Scene(
+    deployed = Deployed(
         sandbox,
         tools,
         mesh,
         engine_states=lambda: [one.export() for one in stacks.values()],
         gateways=lambda: (),
     )
-    rows = [observe(check, scene) for check in CHECKS]
+    rows = [observe(check, deployed) for check in CHECKS]
     assert {row.name: row.evidence for row in rows if not row.holds} == {}
 
 

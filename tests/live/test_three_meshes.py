@@ -18,7 +18,7 @@ from sandbox.clusters import Sandbox
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof import stored_secrets
-from sandbox.proof.scene import NotObserved, client_of, eventually, get_text
+from sandbox.proof.deployed import NotObserved, client_of, eventually, get_text
 from sandbox.proof.stored_secrets import Found
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
@@ -300,19 +300,19 @@ def secrets_of(meshes: Meshes, mesh: str) -> Iterator[Found]:
 
 def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes_etcd(meshes: Meshes) -> None:
     """By content, in any encoding, with what etcd has of deleted and earlier objects: kubeconfigs, tokens, keys."""
-    scene = meshes.scene
+    deployed = meshes.deployed
     stacks = [meshes.project.stack(f"mesh-{mesh}", meshes.config(mesh)) for mesh in PLACES]
     with ThreadPoolExecutor() as pool:
         states = [*pool.map(Stack.export, stacks)]
     shared = {
-        "the control plane's Secrets": [*stored_secrets.stored(scene)],
-        "the control plane's key files": [*stored_secrets.files(scene)],
+        "the control plane's Secrets": [*stored_secrets.stored(deployed)],
+        "the control plane's key files": [*stored_secrets.files(deployed)],
         "the engine's state": [found for one in states for found in stored_secrets.state(one)],
     }
     held = {mesh: [*secrets_of(meshes, mesh)] for mesh in PLACES}
-    places = [scene.sandbox.control_plane, *(meshes.cluster(mesh) for mesh in PLACES)]
+    places = [deployed.sandbox.control_plane, *(meshes.cluster(mesh) for mesh in PLACES)]
     names = {str(one.metadata.name) for place in places for one in client_of(place).list(Namespace)}
-    root = load_pem_x509_certificate(scene.mesh.root_certificate.encode())
+    root = load_pem_x509_certificate(deployed.mesh.root_certificate.encode())
     for mesh in PLACES:
         cluster = meshes.cluster(mesh)
         own = stored_secrets.signed_by(json.loads(get_text(cluster, "/openid/v1/jwks")))

@@ -20,7 +20,7 @@ from sandbox import clusters, deployment
 from sandbox.clusters import Cluster, Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
-from sandbox.proof.scene import MeshFacts, NotObserved, Scene, client_of, eventually
+from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.support.updates import update
 
@@ -69,11 +69,11 @@ class Lab:
         update(self.sandbox, self.tools, file)
         self.outputs = deployment.outputs(self.sandbox, self.tools)
 
-    def scene(self, membership: str, revision: str) -> Scene:
+    def deployed(self, membership: str, revision: str) -> Deployed:
         """One data plane as it is told of one revision; its namespaces choose that by the tag."""
         endpoints = {"one": self.outputs["endpoints"][f"{membership}/{revision}"]}
         facts = MeshFacts.of({**self.outputs, "endpoints": endpoints, "injection_labels": LABELS})
-        made = Scene(self.sandbox, self.tools, facts, engine_states=list, gateways=list)
+        made = Deployed(self.sandbox, self.tools, facts, engine_states=list, gateways=list)
         cluster = self.sandbox.data_planes[MEMBERS.index(membership)]
         made.__dict__["data_plane"] = client_of(cluster)  # instead of the first one's
         return made
@@ -91,42 +91,42 @@ def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progre
         clusters.down(state)
 
 
-def exposed(scene: Scene) -> set[str]:
+def exposed(deployed: Deployed) -> set[str]:
     """Addresses of the one istiod whose host this is."""
     return {
         str(ingress.ip)
-        for service in scene.control_plane.list(Service, namespace=scene.mesh.namespace)
-        if (service.metadata.annotations or {}).get(HOSTNAME) == scene.mesh.host and service.status.loadBalancer
+        for service in deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
+        if (service.metadata.annotations or {}).get(HOSTNAME) == deployed.mesh.host and service.status.loadBalancer
         for ingress in service.status.loadBalancer.ingress or []
     }
 
 
-def spiffe(scene: Scene, name: str) -> str:
-    return f"spiffe://{scene.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
+def spiffe(deployed: Deployed, name: str) -> str:
+    return f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
 
 
-def served(scene: Scene, name: str, pod: PodModel, revision: str, cluster_id: str) -> None:
+def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_id: str) -> None:
     """The proxy is this revision's and this cluster's: by its injection, its certificate, its connection, its node."""
     status = (pod.metadata.annotations or {})["sidecar.istio.io/status"]
     assert json.loads(status)["revision"] == revision
-    process = scene.program_of(pod, identity.AGENT)
-    dump = json.loads(scene.in_network_of(process, "http_get.py", f"{identity.ADMIN}/config_dump")["body"])
-    assert identity.seen_in(dump, spiffe(scene, name), scene.mesh.root_certificate) > 0
+    process = deployed.program_of(pod, identity.AGENT)
+    dump = json.loads(deployed.in_network_of(process, "http_get.py", f"{identity.ADMIN}/config_dump")["body"])
+    assert identity.seen_in(dump, spiffe(deployed, name), deployed.mesh.root_certificate) > 0
     (node,) = [one["bootstrap"]["node"] for one in dump["configs"] if one["@type"].endswith("BootstrapConfigDump")]
     assert (node["metadata"]["CLUSTER_ID"], node["metadata"]["NETWORK"]) == (cluster_id, cluster_id)
-    addresses = exposed(scene)
+    addresses = exposed(deployed)
 
     def connected() -> None:
-        if not any((address, scene.mesh.xds_port) in process.established() for address in addresses):
-            raise NotObserved(f"{name} is not connected to {scene.mesh.host} at {addresses}")
+        if not any((address, deployed.mesh.xds_port) in process.established() for address in addresses):
+            raise NotObserved(f"{name} is not connected to {deployed.mesh.host} at {addresses}")
 
     eventually(connected, seconds=120)
 
 
-def endpoints_of_called(scene: Scene, caller: PodModel) -> set[str]:
+def endpoints_of_called(deployed: Deployed, caller: PodModel) -> set[str]:
     """Where the caller's proxy would send a request for the other workload, of what istiod told it."""
-    process = scene.program_of(caller, identity.AGENT)
-    answer = scene.in_network_of(process, "http_get.py", f"{identity.ADMIN}/clusters?format=json")
+    process = deployed.program_of(caller, identity.AGENT)
+    answer = deployed.in_network_of(process, "http_get.py", f"{identity.ADMIN}/clusters?format=json")
     name = f"outbound|{workloads.PORT}||{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
     return {
         host["address"]["socket_address"]["address"]
@@ -136,16 +136,16 @@ def endpoints_of_called(scene: Scene, caller: PodModel) -> set[str]:
     }
 
 
-def answers(scene: Scene, status: int) -> None:
+def answers(deployed: Deployed, status: int) -> None:
     """A request from one workload to the other in this cluster, with the caller's identity if it arrives."""
-    caller = scene.program_of(workloads.ready_pod(scene, workloads.CALLER), identity.AGENT)
+    caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), identity.AGENT)
 
     def look() -> None:
-        got, headers = traffic.request(scene, caller)
+        got, headers = traffic.request(deployed, caller)
         if got != status:
             raise NotObserved(f"the request answered {got}, not {status}")
         if status == OK:
-            traffic.arrived_from(headers, spiffe(scene, workloads.CALLER))
+            traffic.arrived_from(headers, spiffe(deployed, workloads.CALLER))
 
     eventually(look, seconds=120)
 
@@ -165,43 +165,43 @@ def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
 
 def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
     """Each cluster's proxies have its own services, all have one trust, and Istio's objects are the first's."""
-    scenes = {member: lab.scene(member, DEFAULT) for member in MEMBERS}
+    deployments = {member: lab.deployed(member, DEFAULT) for member in MEMBERS}
     pods = {}
-    for member, scene in scenes.items():
+    for member, deployed in deployments.items():
         for revision in (DEFAULT, CANARY):
             webhooks_answer(lab, member, revision)
-        pods[member] = workloads.deploy(scene)
+        pods[member] = workloads.deploy(deployed)
         for name, pod in pods[member].items():
-            served(scene, name, pod, DEFAULT, CLUSTER_IDS[member])
-        answers(scene, OK)
+            served(deployed, name, pod, DEFAULT, CLUSTER_IDS[member])
+        answers(deployed, OK)
         # The other cluster has a Service of this name too, on a network that nothing leads to.
-        assert endpoints_of_called(scene, pods[member][workloads.CALLER]) == {
+        assert endpoints_of_called(deployed, pods[member][workloads.CALLER]) == {
             pods[member][workloads.CALLED].status.podIP
         }
-    with traffic.denied(scenes[FIRST], spiffe(scenes[FIRST], workloads.CALLER)):
-        for scene in scenes.values():
-            answers(scene, FORBIDDEN)
-    for scene in scenes.values():
-        answers(scene, OK)
+    with traffic.denied(deployments[FIRST], spiffe(deployments[FIRST], workloads.CALLER)):
+        for deployed in deployments.values():
+            answers(deployed, FORBIDDEN)
+    for deployed in deployments.values():
+        answers(deployed, OK)
 
     lab.up(CANARY)
-    moved = lab.scene(FIRST, CANARY)
-    for member, scene in scenes.items():
+    moved = lab.deployed(FIRST, CANARY)
+    for member, deployed in deployments.items():
         webhooks_answer(lab, member, CANARY)
-        assert uids(workloads.deploy(scene)) == uids(pods[member])
-        answers(scene, OK)
+        assert uids(workloads.deploy(deployed)) == uids(pods[member])
+        answers(deployed, OK)
     # A restart is what moves a Pod: the caller goes to the canary, what it calls stays.
     old = pods[FIRST][workloads.CALLER]
-    scenes[FIRST].data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
+    deployments[FIRST].data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
     now = workloads.deploy(moved)
     assert {name for name in now if uids(now)[name] != uids(pods[FIRST])[name]} == {workloads.CALLER}
     served(moved, workloads.CALLER, now[workloads.CALLER], CANARY, CLUSTER_IDS[FIRST])
-    served(scenes[FIRST], workloads.CALLED, now[workloads.CALLED], DEFAULT, CLUSTER_IDS[FIRST])
+    served(deployments[FIRST], workloads.CALLED, now[workloads.CALLED], DEFAULT, CLUSTER_IDS[FIRST])
     answers(moved, OK)
     with traffic.denied(moved, spiffe(moved, workloads.CALLER)):
         answers(moved, FORBIDDEN)
     # The other cluster's proxies are the old revision's, and go on.
-    for name, pod in workloads.deploy(scenes[SECOND]).items():
+    for name, pod in workloads.deploy(deployments[SECOND]).items():
         assert uids({name: pod}) == uids({name: pods[SECOND][name]})
-        served(scenes[SECOND], name, pod, DEFAULT, CLUSTER_IDS[SECOND])
-    answers(scenes[SECOND], OK)
+        served(deployments[SECOND], name, pod, DEFAULT, CLUSTER_IDS[SECOND])
+    answers(deployments[SECOND], OK)

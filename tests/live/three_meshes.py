@@ -13,8 +13,8 @@ from typing import Any
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.clusters import Topology
+from sandbox.proof.deployed import NotObserved
 from sandbox.proof.identity import AGENT
-from sandbox.proof.scene import NotObserved
 from tests.live.federated import (
     CALLED,
     CALLER,
@@ -107,9 +107,9 @@ def rating_of_review(meshes: Meshes) -> dict[str, str]:
 @contextmanager
 def asking(meshes: Meshes, host: str = HOST) -> Iterator[dict[str, int]]:
     """Productpage asks a service again and again meanwhile; afterwards: how often it got which answer of which Pod."""
-    page = meshes.scene.program_of(meshes.pod("east", CALLER), AGENT)
+    page = meshes.deployed.program_of(meshes.pod("east", CALLER), AGENT)
     url = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{PORT}/"
-    command = [*meshes.scene.enter(page), sys.executable, "-I", str(ASKING), url]
+    command = [*meshes.deployed.enter(page), sys.executable, "-I", str(ASKING), url]
     counts: dict[str, int] = {}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -122,6 +122,6 @@ def asking(meshes: Meshes, host: str = HOST) -> Iterator[dict[str, int]]:
 def configuration(meshes: Meshes, mesh: str, name: str, namespace: str) -> str:
     """All that the proxy of a Pod has been told. name: its label app."""
     (pod,) = meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name})
-    process = meshes.scene.program_of(pod, AGENT)
-    got = meshes.scene.in_network_of(process, "http_get.py", "http://127.0.0.1:15000/config_dump?include_eds")
+    process = meshes.deployed.program_of(pod, AGENT)
+    got = meshes.deployed.in_network_of(process, "http_get.py", "http://127.0.0.1:15000/config_dump?include_eds")
     return str(got["body"])

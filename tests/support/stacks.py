@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from sandbox.surroundings import with_tools
+from sandbox.program_environment import with_tools
 
 PASSPHRASE = "only-tests-know-this"
 

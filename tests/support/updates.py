@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sandbox import deployment
 from sandbox.clusters import Sandbox
-from sandbox.surroundings import STACK
+from sandbox.program_environment import STACK
 from sandbox.toolchain import Tools
 
 

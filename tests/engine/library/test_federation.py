@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.clusters.certificates import new_authority
+from sandbox.clusters.credentials.certificates import new_authority
 from sandbox.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.clusters.certificates import new_authority
+from sandbox.clusters.credentials.certificates import new_authority
 from tests.engine.library.engine import Api, Project, Stack, name_of
 
 Config = dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sandbox.clusters import Sandbox
-from sandbox.clusters.certificates import new_authority
+from sandbox.clusters.credentials.certificates import new_authority
 from tests.engine.library.engine import Api, Project, Run, Stack, name_of
 from tests.support.comparing import decoded, described
 from tests.support.split import HERE, split_configs

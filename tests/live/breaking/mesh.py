@@ -16,7 +16,7 @@ from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 from lightkube.types import PatchType
 
 from sandbox.proof import istiod, workloads
-from sandbox.proof.scene import NotObserved, Scene, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.traffic import AuthorizationPolicy
 from tests.support.authorities import Authority, pem
 
@@ -24,26 +24,26 @@ PeerAuthentication = create_namespaced_resource("security.istio.io", "v1", "Peer
 DestinationRule = create_namespaced_resource("networking.istio.io", "v1", "DestinationRule", "destinationrules")
 
 
-def istiods_deployment(scene: Scene):
-    found = scene.control_plane.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"})
+def istiods_deployment(deployed: Deployed):
+    found = deployed.control_plane.list(Deployment, namespace=deployed.mesh.namespace, labels={"app": "istiod"})
     return next(iter(found))
 
 
 @contextmanager
-def no_istiod(scene: Scene) -> Iterator[None]:
+def no_istiod(deployed: Deployed) -> Iterator[None]:
     """istiod's Deployment scaled to nothing."""
-    pod = istiod.live_pod(scene)
+    pod = istiod.live_pod(deployed)
     deployment = next(
-        iter(scene.control_plane.list(Deployment, namespace=scene.mesh.namespace, labels={"app": "istiod"}))
+        iter(deployed.control_plane.list(Deployment, namespace=deployed.mesh.namespace, labels={"app": "istiod"}))
     )
     name, replicas = deployment.metadata.name, deployment.spec.replicas
 
     def scale(count: int) -> None:
-        scene.control_plane.patch(Deployment, name, {"spec": {"replicas": count}}, namespace=scene.mesh.namespace)
+        deployed.control_plane.patch(Deployment, name, {"spec": {"replicas": count}}, namespace=deployed.mesh.namespace)
 
     def gone() -> None:
         try:
-            scene.control_plane.get(Pod, pod.metadata.name, namespace=scene.mesh.namespace)
+            deployed.control_plane.get(Pod, pod.metadata.name, namespace=deployed.mesh.namespace)
         except ApiError as error:
             assert error.status.code == 404
             return
@@ -55,7 +55,7 @@ def no_istiod(scene: Scene) -> Iterator[None]:
         yield
     finally:
         scale(replicas)
-        eventually(lambda: istiod.live_pod(scene), seconds=120)
+        eventually(lambda: istiod.live_pod(deployed), seconds=120)
 
 
 @contextmanager
@@ -75,72 +75,72 @@ def changed(
 
 
 @contextmanager
-def foreign_root(scene: Scene) -> Iterator[Scene]:
+def foreign_root(deployed: Deployed) -> Iterator[Deployed]:
     """The workloads' certificates held against the root of another mesh."""
     root = pem(Authority("root").certificate).decode()
-    yield dataclasses.replace(scene, mesh=dataclasses.replace(scene.mesh, root_certificate=root))
+    yield dataclasses.replace(deployed, mesh=dataclasses.replace(deployed.mesh, root_certificate=root))
 
 
 @contextmanager
-def another_trust_domain(scene: Scene) -> Iterator[Scene]:
+def another_trust_domain(deployed: Deployed) -> Iterator[Deployed]:
     """The workloads' names held against those of another mesh."""
-    yield dataclasses.replace(scene, mesh=dataclasses.replace(scene.mesh, trust_domain="other.local"))
+    yield dataclasses.replace(deployed, mesh=dataclasses.replace(deployed.mesh, trust_domain="other.local"))
 
 
 @contextmanager
-def permissive_plaintext(scene: Scene) -> Iterator[None]:
+def permissive_plaintext(deployed: Deployed) -> Iterator[None]:
     """Plain text to a backend that takes it: every request answers 200, without an identity."""
     metadata = {"name": "permissive", "namespace": workloads.NAMESPACE}
     spec = {"selector": {"matchLabels": {"app": workloads.CALLED}}, "mtls": {"mode": "PERMISSIVE"}}
-    scene.data_plane.apply(PeerAuthentication.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    deployed.data_plane.apply(PeerAuthentication.from_dict({"metadata": metadata, "spec": spec}), force=True)
     try:
-        with plaintext(scene):
+        with plaintext(deployed):
             yield
     finally:
-        scene.data_plane.delete(PeerAuthentication, "permissive", namespace=workloads.NAMESPACE)
+        deployed.data_plane.delete(PeerAuthentication, "permissive", namespace=workloads.NAMESPACE)
 
 
 @contextmanager
-def another_policy(scene: Scene) -> Iterator[None]:
+def another_policy(deployed: Deployed) -> Iterator[None]:
     """A policy that lets nobody call the backend."""
     policy = AuthorizationPolicy.from_dict(
         {"metadata": {"name": "nobody", "namespace": workloads.NAMESPACE}, "spec": {}}
     )
-    scene.data_plane.apply(policy, force=True)
+    deployed.data_plane.apply(policy, force=True)
     try:
         yield
     finally:
-        scene.data_plane.delete(AuthorizationPolicy, "nobody", namespace=workloads.NAMESPACE)
+        deployed.data_plane.delete(AuthorizationPolicy, "nobody", namespace=workloads.NAMESPACE)
 
 
 @contextmanager
-def plaintext(scene: Scene) -> Iterator[None]:
+def plaintext(deployed: Deployed) -> Iterator[None]:
     """The caller told to speak plain text to the backend, whose side demands mutual TLS."""
     host = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
     rule = {"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
     metadata = {"name": "plaintext", "namespace": workloads.NAMESPACE}
-    scene.data_plane.apply(DestinationRule.from_dict({"metadata": metadata, "spec": rule}), force=True)
+    deployed.data_plane.apply(DestinationRule.from_dict({"metadata": metadata, "spec": rule}), force=True)
     try:
         yield
     finally:
-        scene.data_plane.delete(DestinationRule, "plaintext", namespace=workloads.NAMESPACE)
+        deployed.data_plane.delete(DestinationRule, "plaintext", namespace=workloads.NAMESPACE)
 
 
 @contextmanager
-def agent_in_the_users_cluster(scene: Scene) -> Iterator[None]:
+def agent_in_the_users_cluster(deployed: Deployed) -> Iterator[None]:
     """A Pod of the control plane's, by a name and an image that tell nothing; it need not even get a node."""
     container = {"name": "agent", "image": "registry.test/agent:1"}
     metadata = {"name": "stray", "namespace": "kube-system", "labels": {"sidecar.istio.io/inject": "false"}}
     spec = {"nodeSelector": {"no": "such-node"}, "containers": [container]}
-    scene.data_plane.create(Pod.from_dict({"metadata": metadata, "spec": spec}))
+    deployed.data_plane.create(Pod.from_dict({"metadata": metadata, "spec": spec}))
     try:
         yield
     finally:
-        scene.data_plane.delete(Pod, "stray", namespace="kube-system", grace_period=0)
+        deployed.data_plane.delete(Pod, "stray", namespace="kube-system", grace_period=0)
 
 
 @contextmanager
-def leaked(disguises: Mapping[str, Callable[[bytes], bytes]], scene: Scene) -> Iterator[None]:
+def leaked(disguises: Mapping[str, Callable[[bytes], bytes]], deployed: Deployed) -> Iterator[None]:
     """Secrets of the control plane, one for each disguise, each of which also stands so in a ConfigMap of the user's.
 
     The Secrets' names are `leak-DISGUISE-...`. They are this test's own: etcd keeps old revisions, so a leaked real key
@@ -151,14 +151,14 @@ def leaked(disguises: Mapping[str, Callable[[bytes], bytes]], scene: Scene) -> I
         for name, disguise in disguises.items():
             secret, own = secrets.token_hex(24).encode(), secrets.token_hex(4)
             # The key's name says nothing of what is in it, nor does the ConfigMap's: only who is found is named.
-            metadata = {"name": f"leak-{name}-{own}", "namespace": scene.mesh.namespace}
+            metadata = {"name": f"leak-{name}-{own}", "namespace": deployed.mesh.namespace}
             data = {"ca.crt": base64.b64encode(secret).decode()}
-            scene.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
-            made.append((scene.control_plane, Secret, metadata["name"], metadata["namespace"]))
+            deployed.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
+            made.append((deployed.control_plane, Secret, metadata["name"], metadata["namespace"]))
             metadata = {"name": f"innocent-{own}", "namespace": "default"}
             stored = {"innocent": disguise(secret).decode()}
-            scene.data_plane.create(ConfigMap.from_dict({"metadata": metadata, "data": stored}))
-            made.append((scene.data_plane, ConfigMap, metadata["name"], metadata["namespace"]))
+            deployed.data_plane.create(ConfigMap.from_dict({"metadata": metadata, "data": stored}))
+            made.append((deployed.data_plane, ConfigMap, metadata["name"], metadata["namespace"]))
         yield
     finally:
         for client, kind, name, namespace in made:

@@ -10,54 +10,54 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Service
 
 from sandbox import name_server
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.names import NAMESPACE, DNSEndpoint
-from sandbox.proof.scene import NotObserved, Scene, eventually
 from tests.live.breaking.mesh import changed, no_istiod
 
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 
 
 @contextmanager
-def record_deleted(scene: Scene) -> Iterator[None]:
+def record_deleted(deployed: Deployed) -> Iterator[None]:
     """The bridge's own record of istiod's host, deleted: the bridge takes it out of the DNS."""
-    saved = scene.control_plane.get(DNSEndpoint, scene.mesh.host, namespace=NAMESPACE)
-    scene.control_plane.delete(DNSEndpoint, scene.mesh.host, namespace=NAMESPACE)
+    saved = deployed.control_plane.get(DNSEndpoint, deployed.mesh.host, namespace=NAMESPACE)
+    deployed.control_plane.delete(DNSEndpoint, deployed.mesh.host, namespace=NAMESPACE)
     try:
         yield
     finally:
         kept = saved.metadata
         assert kept is not None
         metadata = ObjectMeta(
-            name=scene.mesh.host, namespace=NAMESPACE, labels=kept.labels, annotations=kept.annotations
+            name=deployed.mesh.host, namespace=NAMESPACE, labels=kept.labels, annotations=kept.annotations
         )
-        scene.control_plane.create(DNSEndpoint(metadata=metadata, spec=saved["spec"]))
+        deployed.control_plane.create(DNSEndpoint(metadata=metadata, spec=saved["spec"]))
 
 
 @contextmanager
-def record_deleted_and_istiod_new(scene: Scene) -> Iterator[None]:
+def record_deleted_and_istiod_new(deployed: Deployed) -> Iterator[None]:
     """The same, and istiod's Pod is another one: the API server has no connection left, and has to find it by name."""
-    with record_deleted(scene):
-        eventually(lambda: unanswered(scene), seconds=60)
-        with no_istiod(scene):
+    with record_deleted(deployed):
+        eventually(lambda: unanswered(deployed), seconds=60)
+        with no_istiod(deployed):
             pass
         yield
 
 
-def unanswered(scene: Scene) -> None:
+def unanswered(deployed: Deployed) -> None:
     """Raises NotObserved while istiod's host is answered in the data plane's network."""
-    if name_server.addresses(scene.sandbox, scene.sandbox.data_plane.name, scene.mesh.host):
-        raise NotObserved(f"{scene.mesh.host} is still answered")
+    if name_server.addresses(deployed.sandbox, deployed.sandbox.data_plane.name, deployed.mesh.host):
+        raise NotObserved(f"{deployed.mesh.host} is still answered")
 
 
 @contextmanager
-def bridge_stopped(scene: Scene) -> Iterator[None]:
+def bridge_stopped(deployed: Deployed) -> Iterator[None]:
     """The bridge's publisher scaled to nothing: the record stays, and nobody would change it."""
-    (publisher,) = scene.control_plane.list(Deployment, namespace=NAMESPACE)
+    (publisher,) = deployed.control_plane.list(Deployment, namespace=NAMESPACE)
     count = publisher.spec.replicas
 
     def scale(replicas: int) -> None:
         change = {"spec": {"replicas": replicas}}
-        scene.control_plane.patch(Deployment, publisher.metadata.name, change, namespace=NAMESPACE)
+        deployed.control_plane.patch(Deployment, publisher.metadata.name, change, namespace=NAMESPACE)
 
     scale(0)
     try:
@@ -67,10 +67,10 @@ def bridge_stopped(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
-def published_by_the_sandbox(scene: Scene) -> Iterator[None]:
+def published_by_the_sandbox(deployed: Deployed) -> Iterator[None]:
     """istiod's Service with the annotation by which the sandbox itself publishes names."""
-    services = scene.control_plane.list(Service, namespace=scene.mesh.namespace)
+    services = deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
     exposed = next(service for service in services if service.spec.type == "LoadBalancer")
-    change, back = ({"metadata": {"annotations": {HOSTNAME: value}}} for value in (scene.mesh.host, None))
-    with changed(scene.control_plane, Service, exposed.metadata.name, change, back, scene.mesh.namespace):
+    change, back = ({"metadata": {"annotations": {HOSTNAME: value}}} for value in (deployed.mesh.host, None))
+    with changed(deployed.control_plane, Service, exposed.metadata.name, change, back, deployed.mesh.namespace):
         yield

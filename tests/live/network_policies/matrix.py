@@ -18,7 +18,7 @@ from typing import Any
 from pyroute2 import IPRoute  # type: ignore[import-untyped]
 
 from sandbox import kernel
-from sandbox.node import networking
+from sandbox.node.pod import networking
 
 GATEWAY, BRIDGE = "10.88.0.1", "br0"
 PORTS = (80, 81)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from sandbox.clusters.addresses import MOST_CLUSTERS, MOST_NODES, WAN_DNS, WAN_ROUTER, WAN_SUBNET, addresses_of
+from sandbox.clusters.network.addresses import MOST_CLUSTERS, MOST_NODES, WAN_DNS, WAN_ROUTER, WAN_SUBNET, addresses_of
 from sandbox.clusters.topology import ClusterSpec, Topology
 
 NUMBERS = [*range(1, 6), MOST_CLUSTERS]

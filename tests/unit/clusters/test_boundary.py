@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.clusters.addresses import ClusterAddresses, addresses_of
-from sandbox.clusters.boundary import opened, rules
+from sandbox.clusters.network.addresses import ClusterAddresses, addresses_of
+from sandbox.clusters.network.boundary import opened, rules
 from sandbox.clusters.topology import ClusterSpec, Topology
 
 CLUSTERS = addresses_of(Topology.of(5))

@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
-from sandbox.clusters.addresses import addresses_of
-from sandbox.clusters.certificates import issue, new_authority
-from sandbox.clusters.credentials import Credentials, api_server_names, kubeconfig
+from sandbox.clusters.credentials.certificates import issue, new_authority
+from sandbox.clusters.credentials.files import Credentials, api_server_names, kubeconfig
+from sandbox.clusters.network.addresses import addresses_of
 from sandbox.clusters.topology import Topology
 
 CONTROL_PLANE, DATA_PLANE = addresses_of(Topology.of(2)).values()

@@ -8,8 +8,8 @@ from lightkube.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Se
 from lightkube.models.core_v1 import Service as ServiceModel
 from lightkube.models.meta_v1 import ObjectMeta
 
-from sandbox.clusters.addresses import addresses_of
-from sandbox.clusters.dns import (
+from sandbox.clusters.network.addresses import addresses_of
+from sandbox.clusters.network.dns import (
     SANDBOX,
     allowed,
     base_records,
@@ -20,7 +20,7 @@ from sandbox.clusters.dns import (
     recorded,
     wan_corefile,
 )
-from sandbox.clusters.load_balancers import HOSTNAME, balanced, is_ours
+from sandbox.clusters.network.load_balancers import HOSTNAME, balanced, is_ours
 from sandbox.clusters.topology import Topology
 
 CLUSTERS = addresses_of(Topology.of(3))

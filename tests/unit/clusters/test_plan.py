@@ -9,12 +9,12 @@ import pytest
 from lightkube.resources.core_v1 import Service
 from lightkube.resources.discovery_v1 import EndpointSlice
 
-from sandbox.clusters.addons import objects
-from sandbox.clusters.addresses import addresses_of
+from sandbox.clusters.credentials.addons import objects
 from sandbox.clusters.environment import program_environment
-from sandbox.clusters.plan import Plan, Process
-from sandbox.clusters.processes import plan
+from sandbox.clusters.network.addresses import addresses_of
+from sandbox.clusters.processes.table import plan
 from sandbox.clusters.state import Layout
+from sandbox.clusters.supervisor.plan import Plan, Process
 from sandbox.clusters.topology import ClusterSpec, Topology
 
 NUMBERS = range(1, 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.clusters.pool import Balanced, assign, records
+from sandbox.clusters.network.pool import Balanced, assign, records
 
 POOL = ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
 ADDRESSES = st.one_of(st.none(), st.sampled_from([*POOL, "10.9.9.9"]))

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from sandbox.clusters import down, load, status
-from sandbox.clusters.identity import Identity
 from sandbox.clusters.readiness import node_ready
 from sandbox.clusters.shutdown import end
 from sandbox.clusters.state import (
@@ -26,8 +25,9 @@ from sandbox.clusters.state import (
     write,
 )
 from sandbox.clusters.status import less_real
+from sandbox.clusters.supervisor.identity import Identity
+from sandbox.clusters.supervisor.uid_maps import subordinate
 from sandbox.clusters.topology import Topology
-from sandbox.clusters.uid_maps import subordinate
 
 
 def supervisor(identity: Identity) -> Supervisor:

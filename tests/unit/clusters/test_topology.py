@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from sandbox import clusters
 from sandbox.clusters import ClusterSpec, SandboxError, Topology
-from sandbox.clusters.addresses import MOST_CLUSTERS
+from sandbox.clusters.network.addresses import MOST_CLUSTERS
 from sandbox.clusters.state import Layout, Settings, write
 from sandbox.progress import Progress
 

@@ -16,7 +16,7 @@ import pytest
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError, kube_system_uid
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, minimal
 
-from sandbox.clusters.certificates import Pair, issue, new_authority
+from sandbox.clusters.credentials.certificates import Pair, issue, new_authority
 
 TOKEN = "t0ken-t0ken-t0ken"
 NAME = "api.provider.example.com"

@@ -30,7 +30,7 @@ from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, ke
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
 from pulumi_hosted_mesh.spec.features import Features, Rule
 
-from sandbox.clusters.certificates import issue, new_authority
+from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
 
 ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 
-from sandbox.clusters.certificates import issue, new_authority
+from sandbox.clusters.credentials.certificates import issue, new_authority
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

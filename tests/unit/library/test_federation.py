@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Protocol
 from pulumi_hosted_mesh.spec.load import read
 
-from sandbox.clusters.certificates import new_authority
+from sandbox.clusters.credentials.certificates import new_authority
 from tests.support.authorities import Authority, pem
 from tests.unit.library.documents import CERTIFICATE
 

@@ -34,7 +34,7 @@ class Made(pulumi.CustomResource):
         super().__init__(kind, name, {"pem": None}, pulumi.ResourceOptions(parent=parent))
 
 
-class Scene:
+class Deployed:
     """Both clusters, the control plane's key, and a component for the user's objects."""
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class Scene:
         return password
 
 
-def config_map(scene: Scene, value: Any) -> None:
-    core.v1.ConfigMap("leak", data={"k": value}, opts=scene.opts)
+def config_map(deployed: Deployed, value: Any) -> None:
+    core.v1.ConfigMap("leak", data={"k": value}, opts=deployed.opts)
 
 
-def pod(scene: Scene, value: Any) -> None:
+def pod(deployed: Deployed, value: Any) -> None:
     """Four classes deep, in a list."""
     env = core.v1.EnvVarArgs(name="CA", value=value)
     container = core.v1.ContainerArgs(name="app", image="app", env=[env])
@@ -67,22 +67,22 @@ def pod(scene: Scene, value: Any) -> None:
         metadata=meta.v1.ObjectMetaArgs(labels={"app": "a"}), spec=core.v1.PodSpecArgs(containers=[container])
     )
     spec = apps.v1.DeploymentSpecArgs(selector=meta.v1.LabelSelectorArgs(match_labels={"app": "a"}), template=template)
-    apps.v1.Deployment("leak", spec=spec, opts=scene.opts)
+    apps.v1.Deployment("leak", spec=spec, opts=deployed.opts)
 
 
-def custom(scene: Scene, props: dict[str, Any]) -> None:
-    pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", props, scene.opts)
+def custom(deployed: Deployed, props: dict[str, Any]) -> None:
+    pulumi.CustomResource("kubernetes:core/v1:ConfigMap", "leak", props, deployed.opts)
 
 
-def length(scene: Scene) -> pulumi.Output[str]:
-    return guard.declassify(scene.key.apply(len).apply(str), "the length only")
+def length(deployed: Deployed) -> pulumi.Output[str]:
+    return guard.declassify(deployed.key.apply(len).apply(str), "the length only")
 
 
 async def later(value: Any) -> Any:
     return value
 
 
-LEAKS: dict[str, tuple[Callable[[Scene], Any], str]] = {
+LEAKS: dict[str, tuple[Callable[[Deployed], Any], str]] = {
     "typed metadata": (
         lambda s: core.v1.ConfigMap("leak", metadata=meta.v1.ObjectMetaArgs(annotations={"k": s.key}), opts=s.opts),
         "metadata.annotations.k",
@@ -168,13 +168,13 @@ def typed(key: Any) -> meta.v1.ObjectMetaArgs:
     return meta.v1.ObjectMetaArgs(annotations={"k": key})
 
 
-def references(scene: Scene) -> pulumi.Output[Any]:
+def references(deployed: Deployed) -> pulumi.Output[Any]:
     """A secret of another stack's."""
-    other: pulumi.Output[Any] = Made("pulumi:pulumi:StackReference", "other", scene.box).pem
+    other: pulumi.Output[Any] = Made("pulumi:pulumi:StackReference", "other", deployed.box).pem
     return pulumi.Output.secret(other)
 
 
-FINE: dict[str, tuple[Callable[[Scene], Any], Callable[[Registered], Any], Any, bool]] = {
+FINE: dict[str, tuple[Callable[[Deployed], Any], Callable[[Registered], Any], Any, bool]] = {
     "a public fact": (lambda s: config_map(s, "host"), lambda it: it.inputs["data"]["k"], "host", False),
     "a typed public fact": (
         lambda s: core.v1.ConfigMap("leak", metadata=typed(pulumi.Output.from_input("host")), opts=s.opts),
@@ -233,9 +233,9 @@ FINE: dict[str, tuple[Callable[[Scene], Any], Callable[[Registered], Any], Any, 
 }
 
 
-def scene_with(build: Callable[[Scene], Any]) -> Callable[[], None]:
+def scene_with(build: Callable[[Deployed], Any]) -> Callable[[], None]:
     def program() -> None:
-        build(Scene())
+        build(Deployed())
 
     return program
 
@@ -272,7 +272,7 @@ def test_let_through_as_it_is(name: str) -> None:
         (lambda s: config_map(s, guard.data_plane_secret(references(s), REASON)), False),
     ],
 )
-def test_what_is_not_known_yet_is_judged_by_its_source(build: Callable[[Scene], Any], refused: bool) -> None:
+def test_what_is_not_known_yet_is_judged_by_its_source(build: Callable[[Deployed], Any], refused: bool) -> None:
     found: list[Registered] = []
     answers = {"root-key": {"pem": secret(UNKNOWN)}, "other": {"pem": secret(UNKNOWN)}}
     if refused:
@@ -286,7 +286,7 @@ def test_what_is_not_known_yet_is_judged_by_its_source(build: Callable[[Scene], 
 
 def test_a_release_keeps_what_the_engine_is_told_of_dependencies() -> None:
     async def program() -> None:
-        key = Scene().key
+        key = Deployed().key
         original = {await source.urn.future() for source in await key.resources()}
         for released in (guard.declassify(key, REASON), guard.data_plane_secret(key, REASON)):
             assert {await source.urn.future() for source in await released.resources()} == original

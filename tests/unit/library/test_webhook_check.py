@@ -24,7 +24,7 @@ from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read
 from typer.testing import CliRunner
 
-from sandbox.clusters.certificates import new_authority
+from sandbox.clusters.credentials.certificates import new_authority
 from tests.unit.library.documents import CERTIFICATE
 
 FACTS = {

@@ -22,7 +22,7 @@ from lightkube.models.core_v1 import (
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
 
-from sandbox.node import environment, fields
+from sandbox.node.container import environment, fields
 
 FACTS = fields.Facts(pod_ip="10.1.0.7", host_ip="10.9.0.1", allocatable={"cpu": "4", "memory": "8Gi"})
 

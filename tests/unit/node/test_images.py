@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from lightkube.models.core_v1 import Capabilities, Container, PodSecurityContext, PodSpec, SecurityContext
 
-from sandbox.node import images, launching, one_user, orphans, security
-from sandbox.node.launch import Identity
-from sandbox.node.security import IdMap, RefusedError
+from sandbox.node.runtime import build_spec, images, one_user, orphans, security
+from sandbox.node.runtime.security import IdMap, RefusedError
+from sandbox.node.runtime.spec import Identity
 
 ALL_IDS = IdMap(((0, 2**32 - 1),))
 ONE_ID = IdMap(((0, 1),))
@@ -113,9 +113,9 @@ def test_privileges_stay_as_the_pod_says() -> None:
 
 def test_command_replaces_the_entrypoint_and_arguments_follow() -> None:
     image = images.IMAGES["pilot"]
-    argv = launching.argv_of(Container(name="c", args=["discovery", "$(X)"]), image, {"X": "1"})
+    argv = build_spec.argv_of(Container(name="c", args=["discovery", "$(X)"]), image, {"X": "1"})
     assert argv == ("/usr/local/bin/pilot-discovery", "discovery", "1")
-    argv = launching.argv_of(Container(name="c", command=["sh", "-c"], args=["$$(X)"]), image, {"X": "1"})
+    argv = build_spec.argv_of(Container(name="c", command=["sh", "-c"], args=["$$(X)"]), image, {"X": "1"})
     assert argv == ("sh", "-c", "$(X)")
 
 

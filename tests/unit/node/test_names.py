@@ -9,9 +9,11 @@ from lightkube.models.core_v1 import HostAlias, PodDNSConfig, PodDNSConfigOption
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node import log_stream, names, quantities
 from sandbox.node.addresses import AddressesExhaustedError, AddressPool
-from sandbox.node.rootfs import NameService
+from sandbox.node.container import quantities
+from sandbox.node.kubelet_api import log_stream
+from sandbox.node.pod import names
+from sandbox.node.runtime.rootfs import NameService
 
 DNS = names.ClusterDns("10.96.0.10", "cluster.local", "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n")
 

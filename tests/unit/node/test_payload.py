@@ -24,8 +24,10 @@ from lightkube.models.core_v1 import (
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
-from sandbox.node import atomic_files, fields, launching, payload, rootfs
-from sandbox.node.payload import File, NotMountableError
+from sandbox.node.container import fields
+from sandbox.node.runtime import build_spec, rootfs
+from sandbox.node.volumes import atomic_files, payload
+from sandbox.node.volumes.payload import File, NotMountableError
 
 
 def inputs(secrets: dict[str, Secret] | None = None, config_maps: dict[str, ConfigMap] | None = None) -> payload.Inputs:
@@ -136,9 +138,9 @@ def test_sub_paths_stay_in_their_volume(tmp_path: Path) -> None:
     for inner in ("../other", "link/x"):
         mount = VolumeMount(name="v", mountPath="/m", subPath=inner)
         with pytest.raises(NotMountableError, match="leads out"):
-            launching.volume_mounts(Container(name="c", volumeMounts=[mount]), {}, lambda name: tmp_path / name)
+            build_spec.volume_mounts(Container(name="c", volumeMounts=[mount]), {}, lambda name: tmp_path / name)
     mount = VolumeMount(name="v", mountPath="/m", subPathExpr="logs/$(POD)")
-    found = launching.volume_mounts(
+    found = build_spec.volume_mounts(
         Container(name="c", volumeMounts=[mount]), {"POD": "p"}, lambda name: tmp_path / name
     )
     assert found == [rootfs.VolumeMount(str(tmp_path / "v" / "logs" / "p"), "/m", False)]

@@ -8,8 +8,7 @@ from lightkube.models.core_v1 import Container, ContainerStatus, PodCondition, P
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node import status
-from sandbox.node.state import (
+from sandbox.node.container.state import (
     BackOff,
     ContainerState,
     Kind,
@@ -19,6 +18,7 @@ from sandbox.node.state import (
     Waiting,
     initial_states,
 )
+from sandbox.node.pod import status
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING, WAITING = Running(AT), Waiting("ErrImagePull", "no such")

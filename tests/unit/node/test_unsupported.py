@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from lightkube.models.core_v1 import PodSpec
 
-from sandbox.node import unsupported
+from sandbox.node.pod import unsupported
 
 
 def spec(container: dict[str, Any] | None = None, **more: Any) -> PodSpec:

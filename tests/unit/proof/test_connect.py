@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 
-from sandbox.proof.scene import PROGRAMS
+from sandbox.proof.deployed import PROGRAMS
 
 
 def test_open_and_closed_by_either_protocol():

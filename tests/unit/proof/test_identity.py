@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from sandbox.proof.deployed import NotObserved
 from sandbox.proof.identity import seen_in
-from sandbox.proof.scene import NotObserved
 from tests.support.authorities import DAY, NOW, SPIFFE, Authority, pem
 
 ROOT = Authority("root")

@@ -13,10 +13,10 @@ import pytest
 from lightkube.models.core_v1 import Container
 from lightkube.resources.core_v1 import Pod
 
+from sandbox.proof.deployed import Deployed, NotObserved
 from sandbox.proof.istiod import differences, image_name
 from sandbox.proof.pod_values import values
 from sandbox.proof.processes import Process
-from sandbox.proof.scene import NotObserved, Scene
 
 POD = Pod.from_dict(
     {
@@ -134,7 +134,7 @@ def test_another_image(reference):
 def test_a_program_is_known_by_its_file_and_not_by_its_name(tmp_path):
     tools = {"pilot-discovery": Path(sys.executable), "other": tmp_path / "pilot-discovery"}
     shutil.copy(sys.executable, tools["other"])
-    scene = SimpleNamespace(tools=tools, sandbox=SimpleNamespace(mode="root"))
+    deployed = SimpleNamespace(tools=tools, sandbox=SimpleNamespace(mode="root"))
     ours = Process(os.getpid(), ("pilot-discovery",), {})
-    assert Scene.is_program(scene, ours, "pilot-discovery")
-    assert not Scene.is_program(scene, ours, "other")
+    assert Deployed.is_program(deployed, ours, "pilot-discovery")
+    assert not Deployed.is_program(deployed, ours, "other")

@@ -10,10 +10,10 @@ import pytest
 from lightkube.models.core_v1 import PodStatus
 from lightkube.resources.core_v1 import Pod, Service
 
-from sandbox.clusters.addresses import addresses_of
+from sandbox.clusters.network.addresses import addresses_of
 from sandbox.clusters.topology import Topology
 from sandbox.proof import boundary, identity, istiod, limits, workloads
-from sandbox.proof.scene import MeshFacts, NotObserved
+from sandbox.proof.deployed import MeshFacts, NotObserved
 
 ADDRESSES = addresses_of(Topology.of(2))
 BALANCER, POD, CLUSTER_IP = "10.90.1.1", "10.88.0.5", "10.96.0.77"
@@ -24,7 +24,7 @@ THROUGH = {f"{POD}:15012", f"{POD}:15017"}
 
 
 class Networks:
-    """A scene in which all is as it should be.
+    """A deployed in which all is as it should be.
 
     opened: what answers from a network, by its name and whether the firewall stands; a test adds to it or takes away.
     """
@@ -49,10 +49,10 @@ class Networks:
         )
         self.control_plane = SimpleNamespace(list=self._services)
         self.data_plane = SimpleNamespace(list=lambda kind, namespace: [])
-        monkeypatch.setattr(istiod, "live_pod", lambda scene: Pod(status=PodStatus(podIP=POD)))
-        monkeypatch.setattr(workloads, "ready_pod", lambda scene, name: None)
+        monkeypatch.setattr(istiod, "live_pod", lambda deployed: Pod(status=PodStatus(podIP=POD)))
+        monkeypatch.setattr(workloads, "ready_pod", lambda deployed, name: None)
         for module in (identity, boundary, limits):
-            monkeypatch.setattr(module, "exposed_addresses", lambda scene: {BALANCER})
+            monkeypatch.setattr(module, "exposed_addresses", lambda deployed: {BALANCER})
 
     def _services(self, kind: type, namespace: str) -> list[Service]:
         exposed: dict[str, Any] = {

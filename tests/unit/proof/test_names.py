@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from lightkube.models.coordination_v1 import Lease, LeaseSpec
 
+from sandbox.proof.deployed import NotObserved
 from sandbox.proof.names import holder, published
-from sandbox.proof.scene import NotObserved
 
 HOST = "istiod.demo.test"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.proof import records
-from sandbox.proof.scene import NotObserved
+from sandbox.proof.deployed import NotObserved
 from sandbox.proof.stored_secrets import CONTROL, Found, find, look, search_for, signed_by, state
 from tests.support.authorities import Authority, pem
 

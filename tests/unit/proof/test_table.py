@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sandbox.proof.scene import NotObserved, eventually
+from sandbox.proof.deployed import NotObserved, eventually
 from sandbox.proof.table import Check, observe, render
 
 
@@ -32,7 +32,7 @@ def broken(_scene):
     ],
 )
 def test_only_evidence_makes_a_tick(look, holds, evidence):
-    row = observe(Check("pods", "a claim", look), scene=None)
+    row = observe(Check("pods", "a claim", look), deployed=None)
     assert (row.holds, row.evidence) == (holds, evidence)
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(render([row]))

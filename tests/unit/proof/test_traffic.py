@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.proof.scene import NotObserved
+from sandbox.proof.deployed import NotObserved
 from sandbox.proof.traffic import arrived_from
 
 SPIFFE = "spiffe://mesh.test/ns/bookshop/sa/frontend"

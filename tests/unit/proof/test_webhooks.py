@@ -10,7 +10,7 @@ from lightkube import ApiError
 from lightkube.resources.admissionregistration_v1 import ValidatingWebhookConfiguration
 
 from sandbox.proof import webhooks
-from sandbox.proof.scene import MeshFacts, NotObserved
+from sandbox.proof.deployed import MeshFacts, NotObserved
 from sandbox.proof.webhooks import ANSWERED, REFUSED, by_url, called, refusal, told
 
 NAME = "validation.istio.io"
@@ -150,11 +150,11 @@ def test_an_answer_that_istiod_did_not_give_is_no_answer(monkeypatch, claim):
         return made
 
     data_plane = SimpleNamespace(list=lambda kind: [configuration()], create=create)
-    scene = SimpleNamespace(data_plane=data_plane, mesh=MESH, sandbox=SimpleNamespace(data_plane=None))
+    deployed = SimpleNamespace(data_plane=data_plane, mesh=MESH, sandbox=SimpleNamespace(data_plane=None))
     monkeypatch.setattr(webhooks, "get_text", lambda cluster, path: next(pages))
     monkeypatch.setattr(webhooks, "eventually", lambda look, seconds: look())
-    monkeypatch.setattr(webhooks.workloads, "deploy", lambda scene: {})
+    monkeypatch.setattr(webhooks.workloads, "deploy", lambda deployed: {})
     monkeypatch.setattr(webhooks.workloads, "has_proxy", lambda pod: True)
-    monkeypatch.setattr(webhooks.istiod, "log", lambda scene: "info\tnothing of interest")
+    monkeypatch.setattr(webhooks.istiod, "log", lambda deployed: "info\tnothing of interest")
     with pytest.raises(NotObserved, match="somebody else answered"):
-        getattr(webhooks, claim)(scene)
+        getattr(webhooks, claim)(deployed)

@@ -16,8 +16,8 @@ from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.checks import FOLDERS, overall, split_by_folder
 from sandbox.clusters import Status
 from sandbox.errors import SandboxError
+from sandbox.program_environment import pulumi_home, state_dir, with_tools
 from sandbox.shell import command_line
-from sandbox.surroundings import pulumi_home, state_dir, with_tools
 from sandbox.up import describe
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from sandbox.environments import COMPLETE, mark_used, remove_unused
+from sandbox.old_environments import COMPLETE, mark_used, remove_unused
 
 DAY = 24 * 3600
 

@@ -9,7 +9,7 @@ import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.deployment import stack_config
-from sandbox.surroundings import STACK
+from sandbox.program_environment import STACK
 
 
 def test_it_is_the_committed_one_but_for_kubeconfigs_charts_and_the_salt() -> None:

@@ -1,0 +1,1 @@
+"""Networks, addresses and names of the clusters."""

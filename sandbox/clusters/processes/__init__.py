@@ -1,0 +1,1 @@
+"""Which processes a sandbox runs, and with which commands. Pure."""

@@ -1,0 +1,44 @@
+"""The configuration files of node agents. Their form is agreed with the node room, which reads it strictly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sandbox.clusters.credentials.files import Credentials
+from sandbox.clusters.network.addresses import CLUSTER_DOMAIN, KUBELET_PORT, POD_BRIDGE, ClusterAddresses, NodeAddresses
+from sandbox.clusters.state import Layout, Mode, write
+
+
+def config_path(layout: Layout, cluster: ClusterAddresses, node: NodeAddresses) -> Path:
+    return layout.cluster(cluster.name) / f"{node.name}.json"
+
+
+def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path, mode: Mode) -> None:
+    """Writes a cluster's files and makes each agent's own directory. mode: only known once the namespaces are made."""
+    directory = layout.cluster(cluster.name)
+    credentials = Credentials(directory, cluster)
+    for node in cluster.nodes:
+        own = directory / node.name
+        own.mkdir(mode=0o700, exist_ok=True)
+        content = {
+            "node_name": node.name,
+            "labels": {"topology.kubernetes.io/zone": node.zone, "topology.kubernetes.io/region": node.region},
+            "cluster": cluster.name,
+            "kubeconfig": str(credentials.kubeconfig(node.name)),
+            "policies_kubeconfig": str(credentials.kubeconfig("network-policies")),
+            "state": str(own),
+            "bin_dir": str(bin_dir),
+            "mode": mode,
+            "node_ip": node.address,
+            "bridge": POD_BRIDGE,
+            "gateway": cluster.gateway,
+            "pod_cidr": node.pods,
+            "cluster_dns": cluster.dns_address,
+            "cluster_domain": CLUSTER_DOMAIN,
+            "serving_cert": str(credentials.certificate(node.name)),
+            "serving_key": str(credentials.key(node.name)),
+            "client_ca": str(credentials.certificate("cluster")),
+            "port": KUBELET_PORT,
+        }
+        write(config_path(layout, cluster, node), json.dumps(content, indent=1))

@@ -1,0 +1,77 @@
+"""The table of processes: which program runs in which network, after what, and how it is known to be well. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from sandbox.clusters.credentials.files import Credentials
+from sandbox.clusters.network import dns
+from sandbox.clusters.network.addresses import WAN_DNS, ClusterAddresses
+from sandbox.clusters.processes import control_plane, node_workers
+from sandbox.clusters.processes.node_config import config_path
+from sandbox.clusters.state import Layout
+from sandbox.clusters.supervisor.plan import Plan, Process
+
+
+class Tools(Protocol):
+    """What this room needs of `sandbox.toolchain.Tools`: executables by name."""
+
+    def __getitem__(self, name: str) -> Path: ...
+
+    @property
+    def bin_dir(self) -> Path: ...
+
+
+def credentials_of(layout: Layout, cluster: ClusterAddresses) -> Credentials:
+    return Credentials(layout.cluster(cluster.name), cluster)
+
+
+def plan(
+    layout: Layout,
+    tools: Tools,
+    clusters: Sequence[ClusterAddresses],
+    listeners: Mapping[str, int],
+    node_command: list[str] | None,
+) -> Plan:
+    """Everything that a sandbox runs.
+
+    listeners: file descriptor of each cluster's socket on the host. node_command: program of the node agents, which
+    gets the path of its configuration as last argument; None: clusters without nodes, networks and DNS.
+    """
+    found = [node_workers.forwarder(listeners)]
+    for cluster in clusters:
+        found += _control_plane(layout, tools, cluster)
+    if node_command:
+        found += [
+            node_workers.network(layout.root, tools["nft"]),
+            node_workers.wan_dns(tools["coredns"], dns.wan_corefile_path(layout.dns)),
+            node_workers.addons(layout.root, clusters),
+        ]
+        for cluster in clusters:
+            found += _node(layout, tools, cluster, node_command)
+    return Plan(networks=[one.name for one in clusters], resolver=WAN_DNS if node_command else None, processes=found)
+
+
+def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
+    credentials = credentials_of(layout, cluster)
+    return [
+        control_plane.etcd(tools["etcd"], cluster, credentials, layout.cluster(cluster.name) / "etcd"),
+        control_plane.api_server(tools["kube-apiserver"], cluster, credentials),
+        control_plane.controller_manager(tools["kube-controller-manager"], cluster, credentials),
+    ]
+
+
+def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command: list[str]) -> list[Process]:
+    credentials = credentials_of(layout, cluster)
+    agents = [
+        node_workers.agent(node_command, cluster, node, config_path(layout, cluster, node)) for node in cluster.nodes
+    ]
+    return [
+        control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
+        node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
+        node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster)),
+        node_workers.load_balancers(layout.root, cluster),
+        *agents,
+    ]

@@ -1,0 +1,1 @@
+"""The sandbox's first process: started in namespaces of its own, it runs all others and keeps them running."""

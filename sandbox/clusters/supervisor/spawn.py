@@ -1,0 +1,175 @@
+"""Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.supervisor.spawn STATE BIN_DIR`.
+
+A program of its own because forking needs a process without threads. It tries what this machine may allow, best
+first, and says why each try failed. The supervisor is recorded before it does anything, so that a killed launch
+leaves nothing that `down` does not find.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from sandbox.clusters.network.addresses import addresses_of
+from sandbox.clusters.processes.node_config import write_configs
+from sandbox.clusters.state import Layout, Mode, Supervisor, settings, write
+from sandbox.clusters.supervisor import uid_maps
+from sandbox.clusters.supervisor.identity import Identity
+from sandbox.kernel import (
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_REC,
+    mount,
+    unshare,
+)
+
+NOT_ALLOWED = 3  # exit code: every way was refused to this user; the reasons are on standard error
+_REST = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of making the namespaces."""
+
+    mode: Mode
+    uid_range: bool
+
+    def __str__(self) -> str:
+        return self.mode + (" with a range of users" if self.uid_range else "")
+
+
+def ways() -> list[Way]:
+    """What to try on this machine, best first."""
+    found = [Way("root", uid_range=False)] if os.geteuid() == 0 else []
+    if uid_maps.has_range():
+        found.append(Way("rootless", uid_range=True))
+    return [*found, Way("rootless", uid_range=False)]
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """Between the launcher and what it forks. asks: to the launcher. says: from it. gate: opens for PID 1."""
+
+    asks: tuple[int, int]
+    says: tuple[int, int]
+    gate: tuple[int, int]
+
+
+def enter(way: Way, layout: Layout) -> tuple[int, int]:
+    """Forks a process that is PID 1 of new namespaces and waits.
+
+    Returns its pid as seen from here, and a descriptor: a byte written there lets it go on, closing it makes it end.
+    Raises OSError when the kernel refuses.
+    """
+    pipes = Pipes(os.pipe(), os.pipe(), os.pipe())
+    maker = os.fork()
+    if maker == 0:
+        for descriptor in (pipes.asks[0], pipes.says[1], pipes.gate[1]):
+            os.close(descriptor)
+        _make(way, pipes, layout)
+    for descriptor in (pipes.asks[1], pipes.says[0], pipes.gate[0]):
+        os.close(descriptor)
+    try:
+        answer = os.read(pipes.asks[0], 4096).decode()
+        if answer == "map me":
+            (uid_maps.map_range if way.uid_range else uid_maps.map_single)(maker)
+            os.write(pipes.says[1], b"mapped")
+            answer = os.read(pipes.asks[0], 4096).decode()
+        if not answer.isdigit():
+            raise OSError(answer or "it ended without a word")
+    except OSError:
+        os.close(pipes.gate[1])
+        raise
+    finally:
+        os.close(pipes.asks[0])
+        os.close(pipes.says[1])
+        os.waitpid(maker, 0)
+    return int(answer), pipes.gate[1]
+
+
+def _make(way: Way, pipes: Pipes, layout: Layout) -> NoReturn:
+    """In the forked maker: makes the namespaces, forks PID 1, tells its pid."""
+    try:
+        if way.mode == "rootless":
+            unshare(CLONE_NEWUSER, "user")
+            os.write(pipes.asks[1], b"map me")
+            if os.read(pipes.says[0], 16) != b"mapped":
+                os._exit(1)  # the launcher knows why
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+        unshare(_REST, "mount, network and process")
+        first = os.fork()
+        if first == 0:
+            _become_supervisor(pipes, layout)
+        os.write(pipes.asks[1], str(first).encode())
+    except OSError as error:
+        os.write(pipes.asks[1], str(error).encode())
+    os._exit(0)
+
+
+def _become_supervisor(pipes: Pipes, layout: Layout) -> NoReturn:
+    """In PID 1: waits for the gate, then own mounts, own /proc, and the supervisor's program."""
+    os.setsid()
+    if not os.read(pipes.gate[0], 1):
+        os._exit(1)
+    try:
+        log = os.open(layout.log("supervisor"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(log, sys.stdout.fileno())
+        os.dup2(log, sys.stderr.fileno())
+        mount("none", "/", flags=MS_REC | MS_PRIVATE)
+        try:
+            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        except OSError as error:
+            # Containers that mask parts of /proc forbid a fresh one. The old one shows the same processes, by other
+            # pids.
+            print(f"{error}; going on with the /proc of the outside", file=sys.stderr, flush=True)
+        os.execv(sys.executable, [sys.executable, "-m", "sandbox.clusters.supervisor", str(layout.root)])  # noqa: S606
+    except OSError as error:
+        print(error, file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
+    """Returns the exit code of the launch."""
+    refused = []
+    for way in ways():
+        try:
+            pid, gate = enter(way, layout)
+        except OSError as error:
+            refused.append(f"{way}: {error}")
+            continue
+        identity = Identity.of(pid)
+        if nodes:
+            for cluster in addresses_of(settings(layout).topology).values():
+                write_configs(layout, cluster, bin_dir, way.mode)
+        write(
+            layout.supervisor,
+            Supervisor(
+                identity=identity,
+                mode=way.mode,
+                nodes=nodes,
+                started=time.time(),
+                uid_range=way.uid_range,
+                refused=refused,
+            ),
+        )
+        os.write(gate, b"!")
+        return 0
+    print("\n".join(refused), file=sys.stderr)
+    return NOT_ALLOWED
+
+
+if __name__ == "__main__":
+    sys.exit(main(Layout(Path(sys.argv[1])), Path(sys.argv[2]), nodes=sys.argv[3:] == ["--nodes"]))

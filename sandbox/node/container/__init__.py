@@ -1,0 +1,1 @@
+"""One container of a Pod: its process, probes, restarts, environment and output."""

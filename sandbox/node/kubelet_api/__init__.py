@@ -1,0 +1,1 @@
+"""The node's HTTPS endpoint: `kubectl logs` and `kubectl exec`."""

@@ -1,0 +1,158 @@
+"""Becomes a container: new namespaces, a root directory of its own, lowered rights, then the program itself.
+
+Run as ``python -S -m sandbox.node.runtime.launcher FD`` with a ``RuntimeSpec`` as JSON in that descriptor; standard
+library only, because it starts for every container and every exec probe. The program is process 1 of its PID
+namespace, as in a container, so the kernel ends all its children with it. Reports on ``report_fd``: a line with the
+process id, then nothing (the program runs: the descriptor closes on exec) or one line that says what failed.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+import termios
+from pathlib import Path
+from typing import NoReturn
+
+from sandbox import kernel
+from sandbox.node.runtime.spec import Identity, Mount, RuntimeSpec, from_json
+
+# As container runtimes do: the node's kernel settings are not a container's to change, its memory not to read.
+_ALL_NAMESPACES = (
+    kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC
+)
+PROC_READ_ONLY = ("sys", "irq", "bus", "fs", "sysrq-trigger")
+PROC_HIDDEN = ("kcore", "keys", "timer_list", "sched_debug")
+
+
+def _place(root: Path, mount: Mount) -> None:
+    """Carries out one step; parents that do not exist are made with mode 0755."""
+    target = root / mount.target.lstrip("/")
+    if mount.optional and not Path(mount.source).exists():
+        return
+    resolved = target.parent if mount.kind == "symlink" else target
+    if not Path(os.path.realpath(resolved)).is_relative_to(root):
+        raise OSError(errno.ELOOP, "a symbolic link leads out of the container", mount.target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if mount.kind == "symlink":
+        if not target.is_symlink():
+            target.symlink_to(mount.source)
+    elif mount.kind == "file":
+        target.write_text(mount.source)
+        target.chmod(mount.mode)
+    elif mount.kind == "bind" and not Path(mount.source).is_dir():
+        target.touch(exist_ok=True)
+        kernel.mount(mount.source, str(target), flags=kernel.MS_BIND | kernel.MS_REC)
+    else:
+        if not target.is_dir():
+            target.mkdir()
+            target.chmod(mount.mode)
+        if mount.kind == "bind":
+            kernel.mount(mount.source, str(target), flags=kernel.MS_BIND | kernel.MS_REC)
+        elif mount.kind == "tmpfs":
+            kernel.mount("tmpfs", str(target), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, mount.data)
+        elif mount.kind == "proc":
+            flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+            kernel.mount("proc", str(target), "proc", flags)
+    if mount.read_only:
+        kernel.make_read_only(str(target), recursive=True)
+
+
+def _protect_proc(proc: Path) -> None:
+    for path in (proc / name for name in PROC_READ_ONLY):
+        if path.exists():
+            kernel.mount(str(path), str(path), flags=kernel.MS_BIND | kernel.MS_REC)
+            kernel.make_read_only(str(path), recursive=True)
+    for path in (proc / name for name in PROC_HIDDEN):
+        if path.exists():
+            kernel.mount("/dev/null", str(path), flags=kernel.MS_BIND)
+
+
+def _build_root(runtime_spec: RuntimeSpec) -> None:
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    root = Path(runtime_spec.staging).resolve()
+    kernel.mount("tmpfs", str(root), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=512m")
+    for mount in runtime_spec.mounts:
+        _place(root, mount)
+    _protect_proc(root / "proc")
+    if runtime_spec.read_only_root:
+        kernel.make_read_only(str(root), recursive=False)
+    kernel.pivot_root(str(root))
+
+
+def _take_identity(identity: Identity) -> None:
+    kept = frozenset(identity.capabilities)
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    kernel.limit_capabilities(kept, last)
+    if Path("/proc/self/setgroups").read_text().strip() == "allow":
+        os.setgroups(identity.groups)
+    if identity.gid is not None:
+        os.setresgid(identity.gid, identity.gid, identity.gid)
+    if identity.uid is not None:
+        os.setresuid(identity.uid, identity.uid, identity.uid)
+    if os.geteuid() == 0:
+        kernel.set_capabilities(kept)
+    if identity.no_new_privileges:
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1, "no new privileges")
+
+
+def _report(fd: int, text: str) -> None:
+    if fd >= 0:
+        os.write(fd, f"{text}\n".encode())
+
+
+def _become(runtime_spec: RuntimeSpec) -> NoReturn:
+    """Runs in the new process: never returns; a failure is reported and ends it with 127 (or 126)."""
+    try:
+        os.setsid()
+        if runtime_spec.terminal:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        if runtime_spec.join_pid is None:
+            socket.sethostname(runtime_spec.hostname)
+            _build_root(runtime_spec)
+        os.umask(0o022)
+        _take_identity(runtime_spec.identity)
+        os.chdir(runtime_spec.working_directory)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these two; a program expects the default
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(runtime_spec.argv[0], runtime_spec.argv, runtime_spec.environment)  # noqa: S606 (that is the task)
+    except OSError as error:
+        what = f"{error.strerror}" + (f": {error.filename}" if error.filename else "")
+        _report(runtime_spec.report_fd, what)
+        if runtime_spec.report_fd < 0:
+            os.write(2, f"{what}\n".encode())
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def _exit_code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def main() -> int:
+    with open(int(sys.argv[1]), "rb") as document:  # noqa: PTH123 (a descriptor, not a path)
+        runtime_spec = from_json(json.load(document))
+    for fd in (runtime_spec.report_fd, runtime_spec.network_fd):
+        if fd is not None and fd >= 0:
+            os.set_inheritable(fd, False)
+    if runtime_spec.join_pid is not None:
+        kernel.setns(os.pidfd_open(runtime_spec.join_pid), _ALL_NAMESPACES, "the container's")
+    else:
+        if runtime_spec.network_fd is not None:
+            kernel.setns(runtime_spec.network_fd, kernel.CLONE_NEWNET, "the Pod's network")
+        kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
+    child = os.fork()
+    if child == 0:
+        _become(runtime_spec)
+    _report(runtime_spec.report_fd, str(child))
+    if runtime_spec.join_pid is None:
+        return 0  # the agent, process 1 of the node's PID namespace, inherits the container and reaps it
+    os.close(runtime_spec.report_fd)
+    return _exit_code(os.waitpid(child, 0)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What a container sees as its root directory: computed here as a list of steps, carried out by the launcher.
+
+A tmpfs with the machine's programs and libraries bound read-only; of /etc only what programs need; never the
+machine's home directories, state, users or devices.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.node.runtime.spec import Mount
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_ETC = ("ssl/certs", "ssl/openssl.cnf", "pki", "ca-certificates", "alternatives", "ld.so.cache", "ld.so.conf",
+        "ld.so.conf.d", "localtime", "services", "protocols", "mime.types")  # fmt: skip
+_SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+
+# The users that Istio's and most distroless images know.
+USERS = """\
+root:x:0:0:root:/root:/sbin/nologin
+nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin
+nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin
+istio-proxy:x:1337:1337:istio-proxy:/home/istio-proxy:/sbin/nologin
+"""
+GROUPS = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\nistio-proxy:x:1337:\n"
+
+
+@dataclass(frozen=True)
+class NameService:
+    """Contents of the files that the node makes for each Pod."""
+
+    hosts: str
+    resolv_conf: str
+    hostname: str
+
+
+@dataclass(frozen=True)
+class VolumeMount:
+    """source: directory or file of the node's; target: as in the Pod's volumeMounts."""
+
+    source: str
+    target: str
+    read_only: bool
+
+
+def _system() -> list[Mount]:
+    """The machine's programs and libraries. /usr/local/bin stays empty: there the image's own programs go."""
+    mounts: list[Mount] = []
+    for name in _SYSTEM:
+        path = Path("/") / name
+        if path.is_symlink():
+            mounts.append(Mount("symlink", str(path), str(path.readlink())))
+        elif path.exists():
+            mounts.append(Mount("bind", str(path), str(path), read_only=True))
+    shared = ("lib", "lib32", "lib64", "libx32", "libexec", "share")
+    for folder, names in ((Path("/usr"), ("bin", "sbin", *shared)), (Path("/usr/local"), shared)):
+        for path in (folder / name for name in names):
+            if path.is_symlink():
+                mounts.append(Mount("symlink", str(path), str(path.readlink())))
+            elif path.is_dir():
+                mounts.append(Mount("bind", str(path), str(path), read_only=True))
+    return mounts
+
+
+def python_files() -> Mapping[str, str]:
+    """The interpreter that runs this, at its own path, for images whose program is a script.
+
+    It may live below a home directory that only its owner may enter, so it is bound and not just named.
+    """
+    executable = Path(sys.executable).resolve()
+    prefix = Path(sys.base_prefix).resolve()
+    if prefix == Path("/usr"):
+        return {}  # there already, and a second mount inside that read-only one is refused to ordinary users
+    if prefix == Path("/usr/local"):
+        return {str(executable): str(executable)}
+    return {str(prefix): str(prefix)}
+
+
+def _fixed(names: NameService) -> list[Mount]:
+    etc = {
+        "passwd": USERS,
+        "group": GROUPS,
+        "hosts": names.hosts,
+        "resolv.conf": names.resolv_conf,
+        "hostname": f"{names.hostname}\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    }
+    return [
+        *(Mount("bind", f"/etc/{name}", f"/etc/{name}", read_only=True, optional=True) for name in _ETC),
+        *(Mount("file", f"/etc/{name}", text, mode=0o644) for name, text in etc.items()),
+        Mount("proc", "/proc"),
+        Mount("tmpfs", "/dev", data="mode=0755,size=64k"),
+        *(Mount("bind", f"/dev/{name}", f"/dev/{name}", optional=True) for name in _DEVICES),
+        Mount("tmpfs", "/dev/shm", data="mode=1777,size=64m"),  # noqa: S108 (in the container)
+        Mount("symlink", "/dev/fd", "/proc/self/fd"),
+        *(Mount("symlink", f"/dev/{name}", f"/proc/self/fd/{fd}")
+          for fd, name in enumerate(("stdin", "stdout", "stderr"))),
+        Mount("directory", "/tmp", mode=0o1777),  # noqa: S108
+        Mount("directory", "/var/tmp", mode=0o1777),  # noqa: S108
+        Mount("directory", "/run"),
+        Mount("directory", "/usr/local/bin"),
+        Mount("symlink", "/var/run", "../run"),
+        Mount("directory", "/root"),
+    ]  # fmt: skip
+
+
+def layout(
+    files: Mapping[str, str], links: Mapping[str, str], names: NameService, volumes: Iterable[VolumeMount]
+) -> tuple[Mount, ...]:
+    """All steps in order. ``files``: path in the container -> path of the node's; ``links``: path -> where it leads.
+
+    Volumes come last and from the shortest path on, so that one may lie in another; they also hide what was there.
+    """
+    ordered = sorted(volumes, key=lambda volume: len(Path(volume.target).parts))
+    return (
+        *_system(),
+        *_fixed(names),
+        *(Mount("bind", target, source, read_only=True) for target, source in sorted(files.items())),
+        *(Mount("symlink", path, leads_to) for path, leads_to in sorted(links.items())),
+        *(Mount("bind", volume.target, volume.source, read_only=volume.read_only) for volume in ordered),
+    )

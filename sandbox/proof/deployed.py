@@ -1,0 +1,221 @@
+"""What the checks look at: two clusters, the mesh's public facts, and ways to act from inside a Pod's network."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lightkube import Client, KubeConfig
+from lightkube.models.core_v1 import Pod as PodModel
+
+from sandbox import deployment
+from sandbox.clusters.network import boundary
+from sandbox.clusters.network.addresses import WAN
+from sandbox.proof.processes import Process, find
+
+if TYPE_CHECKING:
+    from sandbox.clusters import Cluster, Sandbox
+    from sandbox.toolchain import Tools
+
+T = TypeVar("T")
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+class NotObserved(Exception):
+    """The claim was not seen to hold; the message says what was seen instead and what to look at."""
+
+
+@dataclass(frozen=True)
+class MeshFacts:
+    """Public facts of the deployed mesh, as the stack's outputs give them."""
+
+    name: str
+    namespace: str  # of istiod on the control plane, of the mesh's objects on the data plane
+    host: str  # the name under which the data plane reaches istiod
+    xds_port: int
+    webhook_port: int
+    trust_domain: str
+    root_certificate: str  # PEM
+    injection_labels: Mapping[str, str]  # on a namespace whose Pods get sidecars
+
+    @classmethod
+    def of(cls, outputs: Mapping[str, Any]) -> MeshFacts:
+        """outputs: the stack's, or those of control-plane and data-plane together. Raises NotObserved."""
+        try:
+            (endpoint,) = outputs["endpoints"].values()  # one membership, one revision
+            return cls(
+                name=endpoint["mesh"],
+                namespace=outputs["namespace"],
+                host=endpoint["host"],
+                xds_port=endpoint["xdsPort"],
+                webhook_port=endpoint["webhookPort"],
+                trust_domain=endpoint["trustDomain"],
+                root_certificate=endpoint["rootCertificate"],
+                injection_labels=outputs["injection_labels"],
+            )
+        except KeyError as missing:
+            raise NotObserved(f"the stack has no output {missing}: has `pulumi up` finished?") from None
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """Everything that a check may use."""
+
+    sandbox: Sandbox
+    tools: Tools
+    mesh: MeshFacts
+    engine_states: Callable[[], Sequence[Mapping[str, Any]]]  # of the mesh's stacks, with their secrets in plain text
+    gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those that the document asks for
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, tools: Tools) -> Deployed:
+        """The mesh that `make up` deployed."""
+        mesh = MeshFacts.of(deployment.outputs(sandbox, tools))
+        return cls(
+            sandbox,
+            tools,
+            mesh,
+            engine_states=lambda: [deployment.export(sandbox, tools)],
+            gateways=lambda: deployment.gateways(sandbox.state, mesh.namespace),
+        )
+
+    @cached_property
+    def control_plane(self) -> Client:
+        return client_of(self.sandbox.control_plane)
+
+    @cached_property
+    def data_plane(self) -> Client:
+        return client_of(self.sandbox.data_plane)
+
+    def program_of(self, pod: PodModel, program: str) -> Process:
+        """The process that runs `program` for this Pod, found by the Pod's own name in its environment."""
+        assert pod.metadata is not None
+        wanted = {"POD_NAME": str(pod.metadata.name), "POD_NAMESPACE": str(pod.metadata.namespace)}
+        found = find(program, wanted, self.read)
+        if not found:
+            raise NotObserved(f"no process {program} runs for Pod {wanted['POD_NAMESPACE']}/{wanted['POD_NAME']}")
+        return found[0]
+
+    def read(self, path: Path) -> bytes:
+        """A file of a Pod's process, whose user need not be this one: it may be a subordinate of this user's.
+
+        The sandbox's own root may read it: this user, once in the sandbox's user namespace. Raises OSError.
+        """
+        if self.sandbox.mode == "root":
+            return path.read_bytes()
+        done = subprocess.run(
+            [*_as_root(self.sandbox.supervisor.identity.pid), "cat", "--", path],
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode != 0:
+            message = done.stderr.decode(errors="replace").strip()
+            raise FileNotFoundError(message) if "No such file or directory" in message else OSError(message)
+        return done.stdout
+
+    def is_program(self, process: Process, tool: str) -> bool:
+        """Whether the kernel says that a process runs this very tool: the same file, whatever its name is there."""
+        path = f"/proc/{process.pid}/exe"
+        file = self.tools[tool].resolve(strict=True).stat()
+        if self.sandbox.mode == "root":
+            runs = Path(path).stat()
+            return (runs.st_dev, runs.st_ino) == (file.st_dev, file.st_ino)
+        command = [*_as_root(process.pid), "stat", "--dereference", "--format=%d %i", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            raise NotObserved(f"the program of process {process.pid} cannot be read: {done.stderr.strip()}")
+        return done.stdout.split() == [str(file.st_dev), str(file.st_ino)]
+
+    def in_network_of(self, process: Process, script: str, *args: str) -> Any:
+        """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
+        return _json_of(
+            subprocess.run([*self.enter(process), *_script(script, *args)], capture_output=True, timeout=60)
+        )
+
+    def enter(self, process: Process) -> list[str]:
+        """The command prefix that `in_network_of` uses, for callers that need Popen."""
+        enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
+        return [*enter, "--net"]
+
+    def in_network(self, network: str, script: str, *args: str) -> Any:
+        """The same from a cluster's own node. network: the cluster's name."""
+        return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))
+
+    @contextmanager
+    def without_firewall(self) -> Iterator[None]:
+        """The control plane's network without the sandbox's own rules, and routed to all others: for some moments.
+
+        A run that is killed in between leaves it so, which the next proof's boundary then says.
+        """
+        cluster = self.sandbox.control_plane
+        own = cluster.addresses
+        reached = (cluster.name, own.wan_address, own.pod_cidr, own.service_cidr)
+        self._set_rules(boundary.opened(own))
+        try:
+            self.in_network(WAN, "routes.py", "add", *reached)
+            yield
+        finally:
+            self._set_rules(boundary.rules(own))
+            self.in_network(WAN, "routes.py", "del", *reached)
+
+    def _set_rules(self, rules: str) -> None:
+        command = [str(self.tools["nft"]), "-f", "-"]
+        done = self.sandbox.run(self.sandbox.control_plane.name, command, input=rules, text=True, capture_output=True)
+        if done.returncode != 0:
+            raise NotObserved(f"nft refused the rules: {done.stderr.strip()}")
+
+
+def _as_root(pid: int) -> list[str]:
+    """What makes a command root in the user namespace of a process of a rootless sandbox."""
+    return ["nsenter", f"--target={pid}", "--user", "--preserve-credentials"]
+
+
+def client_of(cluster: Cluster) -> Client:
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False)
+
+
+def get_text(cluster: Cluster, path: str) -> str:
+    """A page of an API server that is no Kubernetes object, `/metrics` for one, read as its administrator."""
+    authority = ssl.create_default_context(cafile=cluster.certificate_authority)
+    authority.load_cert_chain(*cluster.administrator)
+    # A proxy variable of the caller's must not send a request for 127.0.0.1 anywhere else.
+    handlers = (urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=authority))
+    with urllib.request.build_opener(*handlers).open(cluster.server + path, timeout=15) as answer:
+        return str(answer.read().decode())
+
+
+def eventually(look: Callable[[], T], *, seconds: float, every: float = 0.25) -> T:
+    """Looks again until `look` no longer raises NotObserved; after `seconds` its last reason stands."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return look()
+        except NotObserved:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(every)
+
+
+def _script(name: str, *args: str) -> list[str]:
+    return [sys.executable, "-I", str(PROGRAMS / name), *args]
+
+
+def _json_of(done: subprocess.CompletedProcess[bytes]) -> Any:
+    if done.returncode != 0:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise NotObserved(f"a probe inside the sandbox failed: {' '.join(last) or done.returncode}")
+    return json.loads(done.stdout)
