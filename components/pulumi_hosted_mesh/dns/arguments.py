@@ -46,6 +46,9 @@ def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
     selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
     return [
         "--source=crd",
+        # It notes in each DNSEndpoint which generation it saw, before it plans: by default 5 a second.
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
         *([f"--namespace={bridge.namespace}"] if pair.own else [_KUBECONFIG]),
         *_SOON,
         f"--policy={provider.policy}",

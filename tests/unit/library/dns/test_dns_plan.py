@@ -96,6 +96,8 @@ def test_arguments_of_a_publisher() -> None:
     both = found(provider(RFC2136, policy="upsert-only", ttl=30, recordSelector={"view": "outer"}))
     assert publisher_arguments(bridge_of(provider(RFC2136)), both["north-outer"]) == [
         "--source=crd",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
         "--kubeconfig=/etc/hosted-mesh/edge/kubeconfig",
         "--interval=500ms",
         "--metrics-address=:7979",
