@@ -58,6 +58,16 @@ def prove(
             "a file, a function that is called, a resource that is read. What depends on it is not seen.",
         ),
     ] = None,
+    state: Annotated[
+        bool,
+        typer.Option(
+            "--state", help="With --preview: start from what the stack has, as `pulumi stack export` tells it."
+        ),
+    ] = False,
+    state_file: Annotated[
+        Path | None,
+        typer.Option("--state-file", help="Start from what `pulumi stack export --show-secrets` has written."),
+    ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=64, help="How many sets of fresh secrets.")] = 3,
     python: Annotated[str | None, typer.Option("--python", help="The program's Python.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -86,12 +96,14 @@ def prove(
     Secrets from configuration, files of the project, variables and
     --stack-outputs are made up anew. Plug-ins may talk to their servers, with
     made-up credentials unless --keep says otherwise. What only an update knows
-    is not decided.
+    is not decided: --state starts from what the stack has made already, with
+    its secrets made up anew. That needs your login and passphrase.
 
     \b
     hosted-mesh prove                                   # the project in this folder, stack dev
     hosted-mesh prove app --stack prod --control-plane https://10.0.0.1:6443
     hosted-mesh prove app --preview --stack prod --keep KUBECONFIG
+    hosted-mesh prove app --preview --stack prod --state
     hosted-mesh prove app --policy-config clusters.json --sarif --output prove.sarif
 
     Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.
@@ -115,12 +127,20 @@ def prove(
         output=output,
         preview=preview,
         keep=tuple(keep or ()),
+        state=state,
+        state_file=state_file,
     )
     if as_json and as_sarif:
         print("--json and --sarif exclude each other. Give one of them", file=sys.stderr)
         raise typer.Exit(2)
     if keep and not preview:
         print("--keep: is of use with --preview alone. Add --preview, or leave it out", file=sys.stderr)
+        raise typer.Exit(2)
+    if state and state_file:
+        print("--state and --state-file exclude each other. Give one of them", file=sys.stderr)
+        raise typer.Exit(2)
+    if (state or state_file) and not preview:
+        print("--state: is of use with --preview alone. Add --preview, or leave it out", file=sys.stderr)
         raise typer.Exit(2)
     if preview and python:
         print("--python: is of no use with --preview: the engine chooses. Leave it out", file=sys.stderr)

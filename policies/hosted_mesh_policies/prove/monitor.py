@@ -239,19 +239,6 @@ class Monitor:
                     Registered(self.make_urn(urn, tried.type, tried.name), tried.type, tried.name, inputs, place)
                 )
 
-    def source(self, urn: str, kind: str, name: str, place: Place | None) -> Source:
-        """Whose a resource's secrets are, as far as that can be told from where it stands."""
-        types = set(urn.split("::")[2].split("$")[:-1])
-        owner, where = Owner.FREE, ""
-        if types & vocabulary.CONTROL_PLANE_TYPES:
-            owner = Owner.CONTROL_PLANE
-        elif types & vocabulary.DATA_PLANE_TYPES:
-            owner = Owner.DATA_PLANES
-        elif place is not None:
-            owner, where = Owner.PLACE, place.name
-        short = kind.rpartition(":")[2]
-        return Source(urn, f"{short} {name}", owner, where, weak="randomString" in kind)
-
     def _outputs(
         self,
         urn: str,
@@ -265,7 +252,7 @@ class Monitor:
     ) -> dict[str, Any]:
         """Inputs, and what the provider adds."""
         known = plain(inputs)
-        source = self.source(urn, kind, urn.rpartition("::")[2], place)
+        source = source_of(urn, kind, place)
         made: dict[str, Any] = {}
         if kind == REFERENCE:
             return self.stack(str(known.get("name") or urn.rpartition("::")[2]))
@@ -334,3 +321,17 @@ class Monitor:
             return {"result": documents}
         self._note(f"function {token}: no provider is there to run it; its result is empty")
         return {}
+
+
+def source_of(urn: str, kind: str, place: Place | None) -> Source:
+    """Whose a resource's secrets are, as far as that can be told from where it stands."""
+    types = set(urn.split("::")[2].split("$")[:-1])
+    owner, where = Owner.FREE, ""
+    if types & vocabulary.CONTROL_PLANE_TYPES:
+        owner = Owner.CONTROL_PLANE
+    elif types & vocabulary.DATA_PLANE_TYPES:
+        owner = Owner.DATA_PLANES
+    elif place is not None:
+        owner, where = Owner.PLACE, place.name
+    name = f"{kind.rpartition(':')[2]} {urn.rpartition('::')[2]}"
+    return Source(urn, name, owner, where, weak="randomString" in kind)

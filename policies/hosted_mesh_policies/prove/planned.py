@@ -16,7 +16,7 @@ from .monitor import REFERENCE
 from .places import KUBECONFIG_KEYS, Known, Place, Places, Side, server_of
 from .values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
 
-_PROVIDERS: Final = "pulumi:providers:"
+PROVIDERS: Final = "pulumi:providers:"
 PURE: Final = frozenset(
     f"{package}:{name}"
     for package, names in {
@@ -38,26 +38,33 @@ def captured(
     calls: Collection[str],
     known: Known,
     *,
+    before: Mapping[str, Mapping[str, Any]] | None = None,
     instead: Mapping[str, str] | None = None,
     keep: Collection[str] = (),
 ) -> Capture:
     """One preview. calls: the functions of providers that were called.
 
+    before: what each resource was given by the last update, by its URN; nothing for a new stack.
     instead: texts that differ from run to run by themselves, and what stands for them (a private folder's path).
     keep: types, names and functions of which somebody says that they need not be other ones.
     """
     plans = _mapping(plan.get("resourcePlans"))
     goals = {urn: _mapping(one.get("goal")) for urn, one in plans.items() if one.get("goal")}
-    stable = _Stable({**(instead or {}), **_generated(goals)})
+    steps = [_mapping(step) for step in digest.get("steps") or ()]
+    old = {str(step.get("urn")): str(_mapping(step.get("oldState")).get("urn") or step.get("urn")) for step in steps}
+    inputs = {urn: _inputs(goal, _mapping(before).get(old.get(urn, urn), {})) for urn, goal in goals.items()}
+    stable = _Stable({**(instead or {}), **_generated(inputs)})
     found, places = Capture(remarks=[ALWAYS]), Places(known)
     for urn, goal in goals.items():
-        if str(goal["type"]).startswith(_PROVIDERS):
-            _add_provider(places, urn, goal)
+        if str(goal["type"]).startswith(PROVIDERS):
+            add_provider(places, urn, str(goal["type"]), inputs[urn])
     for urn, goal in goals.items():
-        if goal.get("custom") and not str(goal["type"]).startswith(_PROVIDERS):
-            found.resources[urn] = _registered(urn, goal, places, stable)
-            _tell_what_is_later(found, urn, goal, _mapping(plans[urn].get("state")), keep)
-    for step in digest.get("steps") or ():
+        if goal.get("custom") and not str(goal["type"]).startswith(PROVIDERS):
+            kind = str(goal["type"])
+            to = place_of(places, kind, goal.get("provider"))
+            found.resources[urn] = Registered(urn, kind, _name(urn), stable.tree(inputs[urn]), to)
+            _tell_what_is_later(found, urn, plans[urn], keep)
+    for step in steps:
         if step.get("op") == "read":
             _take_read(found, _mapping(step.get("newState")), places, keep)
     for call in sorted({*calls} - PURE):
@@ -91,9 +98,12 @@ def tree_of_plan(value: Any) -> Any:
     return [tree_of_plan(one) for one in value] if isinstance(value, list) else value
 
 
-def _inputs(goal: Mapping[str, Any]) -> dict[str, Any]:
-    """All that a resource is to have; a new stack has nothing, so all of it is added."""
-    made: dict[str, Any] = tree_of_plan(_mapping(_mapping(goal.get("inputDiff")).get("adds")))
+def _inputs(goal: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """All that a resource is to have: the plan says what changes of what it had."""
+    change = _mapping(goal.get("inputDiff"))
+    gone = {*(change.get("deletes") or ())}
+    made: dict[str, Any] = {key: value for key, value in before.items() if key not in gone}
+    made |= tree_of_plan({**_mapping(change.get("adds")), **_mapping(change.get("updates"))})
     if goal.get("id"):
         made["(import id)"] = goal["id"]
     return made
@@ -106,13 +116,13 @@ def _name(urn: str) -> str:
 # Places -------------------------------------------------------------------------------------------------------------
 
 
-def _add_provider(places: Places, urn: str, goal: Mapping[str, Any]) -> None:
+def add_provider(places: Places, urn: str, kind: str, inputs: Mapping[str, Any]) -> None:
     """A default provider is a place of its own only if its configuration says where it leads."""
-    inputs, name = plain(_inputs(goal)), _name(urn)
+    inputs, name = plain(inputs), _name(urn)
     inputs = {key: _parsed(value) if key in KUBECONFIG_KEYS else value for key, value in inputs.items()}
     config = next((inputs[key] for key in KUBECONFIG_KEYS if inputs.get(key)), None)
     if not name.startswith("default") or server_of(config, inputs.get("context")):
-        places.add_provider(urn, str(goal["type"]).rpartition(":")[2], name, inputs)
+        places.add_provider(urn, kind.rpartition(":")[2], name, inputs)
 
 
 def _parsed(value: Any) -> Any:
@@ -120,7 +130,7 @@ def _parsed(value: Any) -> Any:
     return None if value == UNKNOWN else value
 
 
-def _place(places: Places, kind: str, provider: Any) -> Place | None:
+def place_of(places: Places, kind: str, provider: Any) -> Place | None:
     if _DYNAMIC.match(kind):
         return Place(Side.UNKNOWN, "a dynamic provider")
     return places.place_of(kind, str(provider or "").rpartition("::")[0])
@@ -129,24 +139,19 @@ def _place(places: Places, kind: str, provider: Any) -> Place | None:
 # Resources ----------------------------------------------------------------------------------------------------------
 
 
-def _registered(urn: str, goal: Mapping[str, Any], places: Places, stable: _Stable) -> Registered:
-    kind = str(goal["type"])
-    return Registered(urn, kind, _name(urn), stable.tree(_inputs(goal)), _place(places, kind, goal.get("provider")))
-
-
-def _tell_what_is_later(
-    found: Capture, urn: str, goal: Mapping[str, Any], outputs: Mapping[str, Any], keep: Collection[str]
-) -> None:
-    """What of a resource only an update does or knows."""
+def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep: Collection[str]) -> None:
+    """What of a resource only an update does or knows. What stays as it is has all that it will have."""
+    goal = _mapping(plan.get("goal"))
     kind = str(goal["type"])
     called = f"{kind} {_name(urn)}"
     if _DYNAMIC.match(kind):
         _tell(found, f"{called}: a dynamic provider's code was not run", {kind, _name(urn)}, keep)
-    made = dict(leaves(tree_of_plan(outputs)))
+    made = dict(leaves(tree_of_plan(_mapping(plan.get("state")))))
     later = any(leaf.secret and _is_unknown(leaf) for leaf in made.values())
+    stays = plan.get("steps") == ["same"]
     for key in goal.get("additionalSecretOutputs") or ():
         there = [leaf for path, leaf in made.items() if path[:1] == (key,)]
-        later = later or not there or any(map(_is_unknown, there))
+        later = later or any(map(_is_unknown, there)) or not (there or stays)
     if later:
         text = (
             f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
@@ -161,7 +166,7 @@ def _is_unknown(leaf: Leaf) -> bool:
 def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: Collection[str]) -> None:
     """What is read goes nowhere but for its id, and comes from where no run can change it."""
     urn, kind = str(state.get("urn")), str(state.get("type"))
-    place = _place(places, kind, state.get("provider"))
+    place = place_of(places, kind, state.get("provider"))
     if place is not None:
         found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
     if kind != REFERENCE:
@@ -172,11 +177,11 @@ def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: C
 # What differs by itself ---------------------------------------------------------------------------------------------
 
 
-def _generated(goals: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _generated(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Names that plug-ins made from the resource's own and random letters. Only what they mark as theirs counts."""
     found = {}
-    for urn, goal in goals.items():
-        inputs = plain(_inputs(goal))
+    for urn, tree in given.items():
+        inputs = plain(tree)
         metadata = _mapping(inputs.get("metadata"))
         made = [metadata.get("name")] if _mapping(metadata.get("annotations")).get(_AUTONAMED) == "true" else []
         defaults = inputs.get("__defaults")

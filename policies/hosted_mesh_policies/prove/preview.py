@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from . import planned, private, stack_files
+from . import planned, private, stack_files, stack_state
 from .capture import Capture
 from .credentials import environment, replaced
 from .made_up import Answers
@@ -144,6 +144,7 @@ class Previews:
     keep: Collection[str] = ()
     pulumi: str = "pulumi"
     run_command: Run = field(default_factory=Commands)
+    state: stack_state.State | None = None
 
     def __post_init__(self) -> None:
         self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
@@ -170,9 +171,10 @@ class Previews:
     def _preview(self, seat: Seat, answers: Answers) -> Capture:
         for left in (seat.plan, seat.calls):
             left.unlink(missing_ok=True)
-        variables = self._write(seat, answers)
+        variables, state = self._write(seat, answers)
         command = [
             *(self.pulumi, "--non-interactive", "--color=never", "preview", "--json", "--show-secrets"),
+            "--refresh=false",
             *("--stack", self.surroundings.stack, "--config-file", str(seat.settings), "--save-plan", str(seat.plan)),
         ]
         done = self.run_command(command, seat.project, variables)
@@ -185,6 +187,7 @@ class Previews:
             digest,
             _calls(seat.calls),
             self.surroundings.known,
+            before=state.inputs if state else None,
             instead=instead,
             keep=self.keep,
         )
@@ -197,24 +200,32 @@ class Previews:
 
     # What a run is given --------------------------------------------------------------------------------------------
 
-    def _write(self, seat: Seat, answers: Answers) -> dict[str, str]:
-        """Writes a world's secrets into the private folder. Returns the environment."""
+    def _write(self, seat: Seat, answers: Answers) -> tuple[dict[str, str], stack_state.State | None]:
+        """Writes a world's secrets into the private folder. Returns the environment and the state before it."""
         redirected = _Redirected(seat.root / "files", self.project.folder, answers, self.keep)
-        document = stack_files.Settings(self.project, answers, self.seal, self.keep, redirected).document()
-        seat.settings.write_text(yaml.safe_dump(document), encoding="utf-8")
+        settings = stack_files.Settings(self.project, answers, self.seal, self.keep, redirected)
+        seat.settings.write_text(yaml.safe_dump(settings.document()), encoding="utf-8")
+        others = {}
         for path, text in self.files.items():
             if str(path) not in self.keep:
                 copy = seat.project / path
                 copy.unlink(missing_ok=True)  # it may be a link
-                copy.write_text(replaced(text, f"file {path}", answers), encoding="utf-8")
+                others[text] = replaced(text, f"file {path}", answers)
+                copy.write_text(others[text], encoding="utf-8")
         for stack, outputs in self.surroundings.stack_outputs.items():
             made = stack_files.stack_with_outputs(
                 stack, outputs, answers, self.seal, self.surroundings.data_plane_stacks
             )
-            path = seat.backend / ".pulumi" / "stacks" / f"{'/'.join(stack.split('/')[-2:])}.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(made), encoding="utf-8")
-        return self._environment(seat, answers)
+            _write_stack(seat, stack, made)
+        variables = self._environment(seat, answers)
+        if self.state is None:
+            return variables, None
+        others |= {value: variables[name] for name, value in os.environ.items() if variables.get(name, value) != value}
+        others |= settings.others()
+        state = stack_state.with_other_secrets(self.state, answers, self.surroundings.known, others)
+        name = f"organization/{self.project.name}/{self.surroundings.stack}"
+        _write_stack(seat, name, state.checkpoint(name, self.seal))
+        return variables, state
 
     def _environment(self, seat: Seat, answers: Answers) -> dict[str, str]:
         """This process' environment with other credentials, led to the private backend."""
@@ -280,6 +291,13 @@ class _Redirected:
         return str(copy)
 
 
+def _write_stack(seat: Seat, name: str, checkpoint: Mapping[str, Any]) -> None:
+    """A stack of a seat's backend. name: organization/project/stack."""
+    path = seat.backend / ".pulumi" / "stacks" / f"{'/'.join(name.split('/')[-2:])}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(checkpoint), encoding="utf-8")
+
+
 def engine_variables(given: Mapping[str, str]) -> dict[str, str]:
     """Variables without those that would lead the engine to another stack, secret or service."""
     ours = tuple(f"PULUMI_{name}" for name in _OF_THE_STACK)
@@ -315,20 +333,60 @@ def _calls(log: Path) -> set[str]:
         return planned.calls_of(lines)
 
 
+# The stack as it is ---------------------------------------------------------------------------------------------------
+
+
+def engine() -> str:
+    """The engine's command. Raises: UnusableProjectError."""
+    found = shutil.which("pulumi")
+    if found is None:
+        raise UnusableProjectError("pulumi: is not on PATH. Install it, or run a program in Python without --preview")
+    return found
+
+
+def exported(project: Project, stack: str) -> tuple[str, dict[str, Any]]:
+    """What `pulumi stack export` and `pulumi config` print with secrets, by this user's login and passphrase.
+
+    It stays in this process: no run gets it. Raises: UnusableProjectError.
+    """
+
+    def printed(*words: str) -> str:
+        command = [engine(), "--non-interactive", "--color=never", *words, "--stack", stack, "--show-secrets"]
+        done = Commands()(command, project.folder, os.environ)
+        if done.code:
+            why = planned.reasons({}, done.error)
+            raise UnusableProjectError(f"pulumi {words[0]}: {why}. Name a stack that you can log in to with --stack")
+        return done.output
+
+    own = ("--config-file", str(project.given.absolute())) if project.given.is_file() else ()
+    values = _json(printed("config", "--json", *own))
+    config = {key: one.get("objectValue", one.get("value")) for key, one in values.items() if one.get("secret")}
+    return printed("stack", "export"), config
+
+
 # Made ready ---------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def ready(project: Project, surroundings: Surroundings, vault: Vault, keep: Collection[str]) -> Iterator[Previews]:
-    """A project that can be previewed; its private folder is gone at the end. Raises: UnusableProjectError."""
-    pulumi = shutil.which("pulumi")
-    if pulumi is None:
-        raise UnusableProjectError("pulumi: is not on PATH. Install it, or run a program in Python without --preview")
+def ready(
+    project: Project,
+    surroundings: Surroundings,
+    vault: Vault,
+    keep: Collection[str],
+    state: stack_state.State | None = None,
+) -> Iterator[Previews]:
+    """A project that can be previewed; its private folder is gone at the end. Raises: UnusableProjectError.
+
+    state: what the last update left; without it each run starts from an empty stack.
+    """
+    pulumi = engine()
     stack_files.check_kept(project, keep)
     with private.folder() as root:
         commands = Commands()
         try:
-            yield _previews(root, project, surroundings, vault, keep, pulumi, commands)
+            found = _previews(root, project, surroundings, vault, keep, pulumi, commands)
+            found.state = state
+            yield found
         finally:
             commands.stop()
 

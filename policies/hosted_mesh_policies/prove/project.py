@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime
 import json
 import os
@@ -45,6 +46,12 @@ class Project:
     config: Mapping[str, Any]
     secret_keys: Sequence[str]
     said_secret: Sequence[str]
+
+    def opened_with(self, values: Mapping[str, Any]) -> Project:
+        """The project with what is encrypted in its configuration as it is. values: by full key."""
+        found = {key: value for key, value in values.items() if key in self.secret_keys and value is not None}
+        said = sorted({*self.said_secret, *found})
+        return dataclasses.replace(self, config={**self.config, **found}, said_secret=said)
 
     @property
     def main(self) -> Path:

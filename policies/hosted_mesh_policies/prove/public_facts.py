@@ -46,7 +46,7 @@ class PublicFacts:
             return
         self.names[der] = source
         self.public.append(public)
-        for form, text in _encodings(public).items():
+        for form, text in encodings(public).items():
             self.texts[text] = f"<{form} of {source}>"
             self.texts[text.replace("\n", "\\n")] = f"<{form} of {source}>"
 
@@ -116,7 +116,7 @@ def _signed(certificate: x509.Certificate, public: Any) -> bool:
     return True
 
 
-def _encodings(public: Any) -> dict[str, str]:
+def encodings(public: Any) -> dict[str, str]:
     """The usual ways to write a public key, and its usual digests."""
     der = keys.spki(public)
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from rich.console import Console
 
-from . import network, preview, project, report
+from . import network, preview, project, report, stack_state
 from .experiment import Experiment
 from .monitor import Surroundings
 from .places import Known
@@ -49,6 +49,8 @@ class Request:
     output: Path | None
     preview: bool = False
     keep: Sequence[str] = ()
+    state: bool = False
+    state_file: Path | None = None
 
 
 def perform(request: Request) -> int:
@@ -84,10 +86,18 @@ def _run(request: Request) -> tuple[Verdict, str]:
 def _previewed(request: Request) -> tuple[Verdict, str]:
     """The engine's previews of the program."""
     known = _known(request)
-    described = project.opened(request.folder, request.stack, request.config_file, request.sources.keys)
-    surroundings = Surroundings(described.name, request.stack, known, _outputs(request.sources.stack_outputs))
-    vault = Vault()
-    with preview.ready(described, surroundings, vault, request.keep) as runner:
+    stack = request.stack.rpartition("/")[2]
+    described = project.opened(request.folder, stack, request.config_file, request.sources.keys)
+    surroundings = Surroundings(described.name, stack, known, _outputs(request.sources.stack_outputs))
+    vault, state = Vault(), None
+    if request.state:
+        text, config = preview.exported(described, request.stack)
+        state = stack_state.parsed(text, f"stack {request.stack}", described.name, stack)
+        described = described.opened_with(config)
+    elif request.state_file is not None:
+        text = _text(request.state_file, "Write it with `pulumi stack export --show-secrets`")
+        state = stack_state.parsed(text, str(request.state_file), described.name, stack)
+    with preview.ready(described, surroundings, vault, request.keep, state) as runner:
         found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
     return found, str(request.folder / "Pulumi.yaml")
 
@@ -104,6 +114,13 @@ def _write(found: Verdict, request: Request, main: str) -> None:
             print(text)
         else:
             request.output.write_text(text + "\n", encoding="utf-8")
+
+
+def _text(path: Path, fix: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise UnusableProjectError(f"{path}: cannot be read. {fix}") from None
 
 
 def _json(path: Path, fix: str) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,27 @@ class Settings:
             if key in own or key.partition(":")[2] in own or value != self.project.config[key]
         }
         return {"encryptionsalt": self.seal.salt, "config": config}
+
+    def others(self) -> dict[str, str]:
+        """What each secret of the configuration is here, by what it was."""
+        return {
+            old: new
+            for key in self.project.config
+            for old, new in self._pairs(self.project.config[key], self.value(key))
+        }
+
+    def _pairs(self, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+        if isinstance(new, Mapping) and set(new) == {"secure"}:
+            if not isinstance(old, Mapping):  # what is encrypted is not known
+                yield text_of(old), self.seal.open(str(new["secure"]))
+        elif isinstance(old, Mapping) and isinstance(new, Mapping):
+            for key, one in old.items():
+                yield from self._pairs(one, new[key])
+        elif isinstance(old, list) and isinstance(new, list):
+            for one, other in zip(old, new, strict=True):
+                yield from self._pairs(one, other)
+        elif isinstance(old, str) and old != new:
+            yield old, str(new)
 
     def value(self, key: str) -> Any:
         """What stands for a key's value; encrypted where that is."""

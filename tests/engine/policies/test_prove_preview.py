@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,23 @@ class Password(pulumi.CustomResource):
     def __init__(self):
         super().__init__("random:index/randomPassword:RandomPassword", "made", {"length": 20, "result": None}, options)
 config_map("app", {"x": Password().result, "greeting": "hello"}, data_plane)
+"""
+KEYS = """
+import pulumi_random, pulumi_tls
+
+password = pulumi_random.RandomPassword("password", length=24)
+key = pulumi_tls.PrivateKey("key", algorithm="ECDSA", ecdsa_curve="P256")
+root = pulumi_tls.SelfSignedCert("root", private_key_pem=key.private_key_pem, allowed_uses=["cert_signing"],
+    subject={"common_name": "root"}, is_ca_certificate=True, validity_period_hours=24000)
+config_map("made", {"password": password.result, "key": key.private_key_pem}, control_plane)
+config_map("shown", {"key": key.public_key_pem, "certificate": root.cert_pem, "token": "none"}, data_plane)
+"""
+LEAKING_KEYS = """
+import base64
+packed = password.result.apply(lambda text: base64.b85encode(text.encode()).decode())
+backwards = lambda text: text[::-1]
+data = {"x": packed, "y": key.private_key_pem.apply(backwards), "z": token.apply(backwards)}
+config_map("more", data, data_plane)
 """
 REFERRING = """
 trust = pulumi.StackReference("organization/mesh/trust")
@@ -193,6 +210,45 @@ def test_what_only_an_update_knows_is_not_proven(folder: Path, environment: Mapp
         ("undecided", "data.x", "only an update knows it")
     ]
     assert [text.partition(":index")[0] for text in found["unsure"]] == ["random"]
+
+
+@pytest.fixture
+def deployed(folder: Path, environment: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """The environment in which the stack has been updated once: keys are made, and objects that hold them."""
+    backend = folder.parent / "backend"
+    backend.mkdir()
+    own = {**environment, "PULUMI_BACKEND_URL": f"file://{backend}", "PULUMI_CONFIG_PASSPHRASE": "its own"}
+    (folder / "Pulumi.yaml").write_text("name: shop\nruntime: python\n")
+    (folder / "__main__.py").write_text(PYTHON + KEYS)
+    pulumi(folder, own, "stack", "init", "dev")
+    pulumi(folder, own, "config", "set", "--secret", "token", TOKEN)
+    pulumi(folder, own, "up", "--yes", "--skip-preview")
+    yield own
+    pulumi(folder, own, "destroy", "--yes", "--skip-preview")
+
+
+def pulumi(folder: Path, environment: Mapping[str, str], *words: str) -> str:
+    command = ["pulumi", "--non-interactive", *words, "--stack", "dev"][: -2 if "init" in words else None]
+    return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_from_a_stacks_state_what_it_has_made_is_made_up_too(folder: Path, deployed: Mapping[str, str]) -> None:
+    """Without the state the keys are made at the update alone, and nothing would be decided."""
+    before = pulumi(folder, deployed, "stack", "export")
+    found = prove(folder, deployed, "python", {"__main__.py": PYTHON + KEYS}, "--state")
+    assert (found["code"], found["unsure"], found["problems"]) == (0, [], []), found
+    assert [(one["kind"], one["path"]) for one in found["findings"]] == [
+        ("public fact", "data.certificate"),
+        ("public fact", "data.key"),
+    ]
+    found = prove(folder, deployed, "python", {"__main__.py": PYTHON + KEYS + LEAKING_KEYS}, "--state")
+    assert (found["code"], found["unsure"]) == (1, [])
+    assert leaks(found) == [
+        ("ConfigMap more", "data.x", ["RandomPassword password"]),
+        ("ConfigMap more", "data.y", ["PrivateKey key"]),
+        ("ConfigMap more", "data.z", ["configuration shop:token"]),
+    ]
+    assert pulumi(folder, deployed, "stack", "export") == before
 
 
 def test_outputs_of_another_stack_are_made_up(folder: Path, environment: Mapping[str, str]) -> None:

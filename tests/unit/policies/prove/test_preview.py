@@ -260,6 +260,11 @@ def test_a_preview_that_fails_is_said_in_a_line(folder: Path, program: str, said
         (["--keep", "token"], "--keep token: its value is encrypted and is not read"),
         (["--python", "python3"], "--python: is of no use with --preview"),
         (["--secret", "nothing"], "the configuration has no such key"),
+        (["--state", "--state-file", "state.json"], "--state and --state-file exclude each other"),
+        (
+            ["--state-file", "no-such-file.json"],
+            "no-such-file.json: cannot be read. Write it with `pulumi stack export",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str], said: str) -> None:
