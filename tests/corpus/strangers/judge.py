@@ -32,7 +32,9 @@ NOWHERE = ("pulumi:", "tls:", "random:", "time:")
 def bare(value: Any) -> Any:
     """A message's value without its secret marks."""
     if isinstance(value, Mapping):
-        return bare(value.get("value")) if SIGNATURE in value else {key: bare(inner) for key, inner in value.items()}
+        if value.get(SIGNATURE) == MARKED:
+            return bare(value.get("value"))
+        return {key: bare(inner) for key, inner in value.items()}  # assets have signatures too
     return [bare(inner) for inner in value] if isinstance(value, list) else value
 
 
