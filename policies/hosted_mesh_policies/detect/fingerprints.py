@@ -19,7 +19,7 @@ import yaml
 
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
-from .leaves import LEAST_SECRET, Level, is_binary, is_random, level_of, without_public
+from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -41,6 +41,8 @@ _ASSIGNMENT = re.compile(
     rb"(?:^|[\n;,{&?]|\bexport[ \t]+)[ \t]*[\"']?([A-Za-z_][\w.-]{0,127})[\"']?"
     rb"(?:[ \t]*[=:][ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
 )
+_SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
+_LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
 _HTPASSWD = re.compile(rb"^[^\s:]+:(\$\S{20,}|\{S?SHA\}\S+)$", re.MULTILINE)
 _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
@@ -70,7 +72,7 @@ def fingerprints(
     for found in _PEM.finditer(value):
         yield from _of_pem(found.group(1), found.group(2))
     rest = without_public(_PEM.sub(lambda found: b"" if b"PRIVATE KEY" in found.group(1) else found.group(), value))
-    for parser in (_of_token, _of_user_info, _of_password_file):
+    for parser in (_of_token, _of_user_info, _of_login, _of_password_file):
         rest = yield from parser(rest)
     rest = rest.strip()
     if len(rest) < LEAST_SECRET:
@@ -84,7 +86,7 @@ def fingerprints(
             return
         if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
             yield decoded
-    if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest:
+    if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest or b" " in rest:
         yield from _of_settings(rest, names, depth)
     yield from _of_text(rest, certain=certain, name=name, names=names)
 
@@ -105,7 +107,8 @@ def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -
     shown = text.decode("utf-8", "replace")
     binary = is_binary(text)
     alone = binary or (b"\n" not in text and b" " not in text)
-    strong = certain or binary or (alone and is_random(shown))
+    named = level is Level.SECRET and not is_public(text, names)
+    strong = certain or binary or (alone and (is_random(shown) or named))
     if alone or certain or (level is Level.SECRET and b"\n" not in text):
         yield text if strong else Whole(text)
     if not alone:
@@ -144,6 +147,15 @@ def _of_user_info(text: bytes) -> Generator[bytes, None, bytes]:
     return _USER_INFO.sub(b"", text)
 
 
+def _of_login(text: bytes) -> Generator[bytes, None, bytes]:
+    """The password of an address that is no URL: `mesh:...@tcp(db:3306)`, `mesh/...@db.example.com:1521`."""
+    if b"@" in text:
+        for found in _LOGIN.finditer(text):
+            if is_random(found[1].decode("utf-8", "replace")):
+                yield found[1]
+    return text
+
+
 def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
     if b":$" not in text and b"SHA}" not in text:
         return text
@@ -153,7 +165,7 @@ def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
 
 def _of_settings(text: bytes, names: Collection[str], depth: int) -> Iterator[bytes]:
     """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf."""
-    for number, (key, found) in enumerate(_ASSIGNMENT.findall(text)):
+    for number, (key, found) in enumerate([*_ASSIGNMENT.findall(text), *_SPACED.findall(text)]):
         value = found.strip().strip(b"\"'").strip()
         if number < MOST_PARTS and value != text:
             yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)

@@ -18,7 +18,7 @@ from typing import Final
 
 from .der import is_public_der
 from .keystores import is_trust_store
-from .names import is_secrets_name
+from .names import is_identifiers_name, is_secrets_name
 
 
 class Level(IntEnum):
@@ -39,7 +39,7 @@ LONGEST_WORD: Final = 24
 
 _BLOCK = re.compile(
     rb"-----BEGIN ((?:[A-Z0-9]+ )*(?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY|CRL|PARAMETERS|PKCS7|CMS))-----"
-    rb"([^-]*)-----END \1-----"
+    rb"([^-]*)-----END \1-----(?:\\+[nr])*"
 )
 _BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])MI[A-Za-z0-9+/]{62,}={0,2}")
 _BASE64_PEM = re.compile(rb"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/]{62,}={0,2}")
@@ -76,10 +76,16 @@ def _is_public_der(der: bytes) -> bool:
 
 
 def _decoded(block: bytes) -> bytes:
+    """What a block holds. In JSON its line breaks are escaped, in JSON in JSON twice."""
+    if b"\\" in block:
+        block = _ESCAPED_BREAK.sub(b"", block)
     try:
         return base64.b64decode(block.translate(None, b" \t\r\n"), validate=True)
     except (binascii.Error, ValueError):
         return b""
+
+
+_ESCAPED_BREAK: Final = re.compile(rb"\\+[nr]")
 
 
 def _is_ssh(kind: bytes, blob: bytes) -> bool:
@@ -261,6 +267,8 @@ def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level
         return Level.PUBLIC
     if is_secrets_name(name):
         return Level.SECRET
+    if is_identifiers_name(name) and not any(letter.isspace() for letter in text) and "://" not in text:
+        return Level.PUBLIC
     if is_public(value, names):
         return Level.PUBLIC
     return Level.SECRET if is_random(text) or b"\0" in value or not text.isprintable() else Level.MAYBE

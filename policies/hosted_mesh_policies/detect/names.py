@@ -55,3 +55,31 @@ _DESCRIPTION = re.compile(
 def is_secrets_name(name: str) -> bool:
     """True for a key such as `password`, `apiToken`, `tls.key`: its value is secret whatever it looks like."""
     return bool(_SECRET.search(name)) and not _DESCRIPTION.search(name)
+
+
+_CREDENTIAL = re.compile(
+    r"passw|passphrase|passwd|pwd|secret|token|credentials?$|hmac|authorization$|(?:^|[_.-])psk$"
+    r"|(?:^|[_.-]|db|pg|root)pass$|literal\.value"
+    r"|(?:private|api|access|routing|fernet|encryption|signing|session|master|account|shared|app)[_.-]?key"
+    r"|inline_?(?:string|bytes)$",
+    re.IGNORECASE,
+)
+
+
+def is_credentials_name(name: str) -> bool:
+    """True for a name that is given to a credential alone: not `key`, `auth` or `seed`, of which many are public."""
+    return bool(_CREDENTIAL.search(name)) and not _DESCRIPTION.search(name)
+
+
+_IDENTIFIER = re.compile(
+    r"(?:^|[_.-])(?:id|zone|org|organi[sz]ation|endpoint|host|hostname|revision|commit|bucket|username|user|email|region"
+    r"|project|tenant|account|cluster|domain|issuer|audience)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
+    re.IGNORECASE,
+)
+_OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)key", re.IGNORECASE)
+
+
+def is_identifiers_name(name: str) -> bool:
+    """True for a name that says what or where something is: `client-id`, `zone`, `endpoint`. Its value is public,
+    however random it looks."""
+    return bool(_IDENTIFIER.search(name)) and not _OF_SECRET.search(name)

@@ -10,6 +10,7 @@ from ..plan.model import SECRET_DATA, Resource
 from ..plan.owners import CLOUDS
 from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_public, is_random
+from .named import LEAST, in_text, is_called_secret
 from .names import is_secrets_name
 from .places import as_bytes, from_base64
 
@@ -38,6 +39,7 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
     in_status = keeps_status(resource)
     of_cloud = is_clouds_secret(resource)
     whole = resource.type in ALL_SECRET_TYPES or resource.type == KEY_TYPE
+    yield from _called_secrets(resource, tree)
     for leaf in leaves(tree if tree is not None else {}):
         first = str(leaf.path[0]) if leaf.path else ""
         if "hash" in first.lower() or first.startswith(("public", "__")):
@@ -53,6 +55,18 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
             or (of_cloud and is_secrets_name(first) and not is_public(as_bytes(leaf.value)))
         ):
             yield leaf.path, as_bytes(leaf.value)
+
+
+def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
+    """What stands in plain in an object that is no Secret, and is called a credential: in its fields and in its texts."""
+    if resource.kind == "Secret" or tree is None:
+        return
+    for leaf in leaves(tree):
+        if isinstance(leaf.value, str) and len(leaf.value) >= LEAST and not str(leaf.path[0]).startswith("__"):
+            if is_called_secret(tree, leaf):
+                yield leaf.path, leaf.value.encode()
+            else:
+                yield from ((leaf.path, found) for found in in_text(leaf.value.encode()))
 
 
 _KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")

@@ -15,6 +15,7 @@ from ..plan.decode import YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree
 from .der import openssh_numbers, private_numbers
 from .keystores import has_key
+from .named import in_text
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
 
@@ -37,12 +38,16 @@ class Shape:
     opens: Kubeconfig | None = None
 
 
+_IN_LINES: Final = frozenset({Kind.KUBECONFIG, Kind.NAMED})
+"""What is read line by line."""
+
+
 def shapes(data: bytes) -> Iterator[Shape]:
     """Every credential in a value, at every layer; each kind once. Raises TooMuchError."""
     seen: set[tuple[Kind, Kubeconfig | None]] = set()
     for view in views(data):
         for kind, opens in _in_view(view.data):
-            if kind is Kind.KUBECONFIG and "folding" in view.layers:
+            if kind in _IN_LINES and "folding" in view.layers:
                 continue  # without its line breaks it cannot be read; the view before had them
             if (kind, opens) not in seen:
                 seen.add((kind, opens))
@@ -62,6 +67,7 @@ def may_hold_shape(data: bytes) -> bool:
         or (b"eyJ" in data and bool(JWT.search(data)))
         or b'"kty"' in data
         or any(any(word in lower for word in s.words) and s.pattern.search(data) for s in SIGNATURES)
+        or any(True for _ in in_text(data))
     )
 
 
@@ -87,6 +93,8 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
             not is_placeholder(found) for found in signature.pattern.finditer(data)
         ):
             yield signature.kind, None
+    if any(True for _ in in_text(data)):
+        yield Kind.NAMED, None
 
 
 def _has_keystore(data: bytes) -> bool:

@@ -25,6 +25,7 @@ class Kind(Enum):
     PASSWORD_HASH = "a password file entry"  # noqa: S105
     REGISTRY_LOGIN = "a registry login"
     ARGUMENT = "a credential given as an argument"
+    NAMED = "a credential, by its name"
 
 
 class Signature(NamedTuple):
@@ -80,6 +81,33 @@ SIGNATURES: Final = (
     Signature(Kind.ACCESS_TOKEN, (b"glpat-",), re.compile(rb"glpat-[A-Za-z0-9_-]{20}")),
     Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
     Signature(
+        Kind.ACCESS_TOKEN,
+        (
+            b"glrt-", b"glsa_", b"tskey-", b"dp.pt.", b"dp.st.", b"nrak-", b"hf_", b"sk-ant-", b"dapi", b"pypi-", b"sg.",
+            b"dt0c01.", b".atlasv1.", b"sk_live_", b"rk_live_", b"k8s-aws-v1.",
+        ),
+        re.compile(
+            rb"(?<![A-Za-z0-9_-])(?:glrt-[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
+            rb"|tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}|dp\.[ps]t\.[A-Za-z0-9]{40,}|NRAK-[A-Z0-9]{27}"
+            rb"|hf_[A-Za-z0-9]{34,}|sk-ant-[A-Za-z0-9_-]{24,}|dapi[0-9a-f]{32}|pypi-AgE[A-Za-z0-9_-]{24,}"
+            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"
+            rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}|[rs]k_live_[A-Za-z0-9]{24,}|k8s-aws-v1\.[A-Za-z0-9_-]{40,})"
+        ),
+    ),
+    Signature(
+        Kind.ACCESS_TOKEN,
+        (b"age-secret-key-1", b"::server:", b"hooks.slack.com/services/"),
+        re.compile(
+            rb"AGE-SECRET-KEY-1[0-9A-Z]{58}|K10[0-9a-f]{40,}::server:[0-9a-zA-Z]{16,}"
+            rb"|hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}"
+        ),
+    ),
+    Signature(
+        Kind.PRIVATE_KEY,
+        (b"openvpn static key",),
+        re.compile(rb"-----BEGIN OpenVPN Static key V\d-----\s+(?:[0-9a-f]{32}\s+){8,}"),
+    ),
+    Signature(
         Kind.PASSWORD_IN_URL,
         (b"://",),
         re.compile(rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
@@ -123,7 +151,10 @@ _PLACEHOLDER = re.compile(
 )
 
 
+_EXAMPLE = re.compile(rb"EXAMPLE(?:KEY)?$")  # of the clouds' own documentation
+
+
 def is_placeholder(found: re.Match[bytes]) -> bool:
     """True when what stands in the secret's place is a reference or a word such as "changeme"."""
     value = next((group for group in found.groups() if group), b"")
-    return bool(value and _PLACEHOLDER.match(value))
+    return bool((value and _PLACEHOLDER.match(value)) or _EXAMPLE.search(value or found.group()))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow import CHART_TYPES, Hop
+from ..detect.named import in_tree
 from ..detect.names import CREDENTIALS
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
@@ -92,17 +93,21 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if context.clusters.role(resource) is None:
         return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
+    yield from _called_credentials(context, resource)
     said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     for path, shape in shapes_in_tree(resource.body):
         if problem := _problem(context, resource, path, shape, said_own):
             yield context.show(path), f"{shape.kind.value}{problem}"
     if not context.inspection(resource).shapely:
         return
+    marked = {leaf.path for leaf in leaves(resource.asked) if leaf.secret}  # the flow tells whose these are
     for path, data in context.text(resource).parts():
         found = list(shapes(data))
         if any(_is_own_kubeconfig(context, shape) for shape in found):
             found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
         for shape in found:
+            if shape.kind is Kind.NAMED and (path in marked or _is_from_data_plane(context, resource)):
+                continue
             if problem := _problem(context, resource, path, shape, said_own):
                 wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
                 yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
@@ -186,6 +191,15 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
             yield show(leaf.path), "a cloud or DNS credential, by its name"
         elif leaf.path[-1:] == ("value",) and (named := _name_beside(resource, leaf.path)) and _is_literal(leaf.value):
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
+
+
+def _called_credentials(context: Context, resource: Resource) -> Iterator[Place]:
+    """What is called a credential and looks like one, where everybody who reads the object has it."""
+    if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
+        return
+    for path, _ in in_tree(resource.asked):
+        if not _is_kept_in_secret(resource, path) and not _is_from_data_plane(context, resource):
+            yield context.show(path), f"{Kind.NAMED.value}{PLAIN_OBJECT}"
 
 
 def _is_literal(value: Any) -> bool:
