@@ -20,6 +20,7 @@ import yaml
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
+from .names import is_credentials_name
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -43,6 +44,7 @@ _ASSIGNMENT = re.compile(
 )
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
+_UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HTPASSWD = re.compile(rb"^[^\s:]+:(\$\S{20,}|\{S?SHA\}\S+)$", re.MULTILINE)
 _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
@@ -62,6 +64,9 @@ def fingerprints(
         yield from numbers
         return
     if is_public_der(value):
+        return
+    if _UUID.fullmatch(value) and is_credentials_name(name):
+        yield value
         return
     if is_keystore(value):
         yield value[32:]  # what stands before is the same in every keystore

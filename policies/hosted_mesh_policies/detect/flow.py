@@ -26,6 +26,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
+from .names import is_credentials_name
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
@@ -413,7 +414,15 @@ class Flow:
         where that is given away (what is wrong with it is told from where it comes), else the data planes' own."""
         if self.owners.is_given_away(resource):
             return frozenset(resource.asked if isinstance(resource.asked, dict) else ())
-        return frozenset(name for name in resource.sources if self.is_data_planes_alone(resource, name))
+        foreign = (name for name in resource.sources if self.is_data_planes_alone(resource, name))
+        return frozenset(name for name in foreign if not self._is_made_for(resource, name))
+
+    def _is_made_for(self, resource: Resource, name: str) -> bool:
+        """True for random text of nobody's that a Secret keeps under the name of a credential: so it is one."""
+        kinds = [found.type for urn in resource.sources[name] if (found := self.stack.by_urn.get(urn))]
+        if resource.kind != "Secret" or not all(kind.startswith("random:") for kind in kinds):
+            return False
+        return any(is_credentials_name(str(leaf.path[-1])) for leaf in leaves(at(resource.asked, name)))
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""

@@ -73,7 +73,7 @@ def is_credentials_name(name: str) -> bool:
 
 _IDENTIFIER = re.compile(
     r"(?:^|[_.-])(?:id|zone|org|organi[sz]ation|endpoint|host|hostname|revision|commit|bucket|username|user|email|region"
-    r"|project|tenant|account|cluster|domain|issuer|audience)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
+    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
     re.IGNORECASE,
 )
 _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)key", re.IGNORECASE)
