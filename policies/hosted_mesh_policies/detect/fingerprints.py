@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Collection, Generator, Iterator
@@ -45,7 +46,8 @@ _ASSIGNMENT = re.compile(
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_HTPASSWD = re.compile(rb"^[^\s:]+:(\$\S{20,}|\{S?SHA\}\S+)$", re.MULTILINE)
+_HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1)")  # the same in every such token
+_HTPASSWD = re.compile(rb"^[^\s:]+:(?:\$[^\s:]{1,40}\$([^\s:$]{16,})(?::\S*)?|(\{S?SHA\}\S+))$", re.MULTILINE)
 _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
 
@@ -57,7 +59,7 @@ def fingerprints(
     `certain` says that the value is known to be secret as a whole (a generated password), whatever it looks like.
     `name` is its key's name, `names` are the names of objects in the plan.
     """
-    value = value.strip()
+    value = _HEAD.sub(b"", value.strip())
     if len(value) < LEAST_SECRET or depth > MOST_DEPTH:
         return
     if numbers := private_numbers(value) or openssh_numbers(value):
@@ -112,14 +114,28 @@ def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -
     shown = text.decode("utf-8", "replace")
     binary = is_binary(text)
     alone = binary or (b"\n" not in text and b" " not in text)
+    framed = not (certain or binary) and bool(_FRAMED.search(text))
     named = level is Level.SECRET and not is_public(text, names)
-    strong = certain or binary or (alone and (is_random(shown) or named))
+    strong = certain or binary or (alone and not framed and (is_random(shown) or named))
     if alone or certain or (level is Level.SECRET and b"\n" not in text):
         yield text if strong else Whole(text)
-    if not alone:
-        for number, part in enumerate(_TOKEN.findall(text)):
-            if number < MOST_PARTS and is_random(part.decode()):
-                yield part.strip(b"=.") if len(part.strip(b"=.")) >= LEAST_PART else Whole(part)
+    if not alone or framed:
+        for part in itertools.islice(_random_parts(text), MOST_PARTS):
+            yield part if len(part) >= LEAST_PART else Whole(part)
+
+
+def _random_parts(text: bytes) -> Iterator[bytes]:
+    """What is random in a text, without the names, hosts and words that it stands between: those are in others too."""
+    for token in _TOKEN.findall(text):
+        between = _IN_ADDRESS if b"//" in token else _IN_PAIRS
+        for part in between.split(token.strip(b"=.")):
+            if is_random(part.decode()):
+                yield part
+
+
+_FRAMED = re.compile(rb"://|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
+_IN_PAIRS = re.compile(rb"(?<=[\w.])=(?=\w)|[:@$]+")
+_IN_ADDRESS = re.compile(rb"[/=:@$.]+")
 
 
 def _of_pem(label: bytes, body: bytes) -> Iterator[bytes]:
@@ -164,7 +180,7 @@ def _of_login(text: bytes) -> Generator[bytes, None, bytes]:
 def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
     if b":$" not in text and b"SHA}" not in text:
         return text
-    yield from (line for line in _HTPASSWD.findall(text) if len(line) >= LEAST_SECRET)
+    yield from (hashed or line for hashed, line in _HTPASSWD.findall(text))
     return _HTPASSWD.sub(b"", text)
 
 

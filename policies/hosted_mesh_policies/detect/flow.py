@@ -422,7 +422,8 @@ class Flow:
         kinds = [found.type for urn in resource.sources[name] if (found := self.stack.by_urn.get(urn))]
         if resource.kind != "Secret" or not all(kind.startswith("random:") for kind in kinds):
             return False
-        return any(is_credentials_name(str(leaf.path[-1])) for leaf in leaves(at(resource.asked, name)))
+        held = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
+        return any(is_credentials_name(str(leaf.path[-1])) for leaf in held)
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""

@@ -57,12 +57,16 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
             yield leaf.path, as_bytes(leaf.value)
 
 
+def _is_plug_ins(path: Path) -> bool:
+    return bool(path) and str(path[0]).startswith("__")
+
+
 def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
-    """What stands in plain in an object that is no Secret, and is called a credential: in its fields and in its texts."""
+    """What stands in plain in an object that is no Secret and is called a credential: in its fields, in its texts."""
     if resource.kind == "Secret" or tree is None:
         return
     for leaf in leaves(tree):
-        if isinstance(leaf.value, str) and len(leaf.value) >= LEAST and not str(leaf.path[0]).startswith("__"):
+        if isinstance(leaf.value, str) and len(leaf.value) >= LEAST and not _is_plug_ins(leaf.path):
             if is_called_secret(tree, leaf):
                 yield leaf.path, leaf.value.encode()
             else:

@@ -83,8 +83,22 @@ SIGNATURES: Final = (
     Signature(
         Kind.ACCESS_TOKEN,
         (
-            b"glrt-", b"glsa_", b"tskey-", b"dp.pt.", b"dp.st.", b"nrak-", b"hf_", b"sk-ant-", b"dapi", b"pypi-", b"sg.",
-            b"dt0c01.", b".atlasv1.", b"sk_live_", b"rk_live_", b"k8s-aws-v1.",
+            b"glrt-",
+            b"glsa_",
+            b"tskey-",
+            b"dp.pt.",
+            b"dp.st.",
+            b"nrak-",
+            b"hf_",
+            b"sk-ant-",
+            b"dapi",
+            b"pypi-",
+            b"sg.",
+            b"dt0c01.",
+            b".atlasv1.",
+            b"sk_live_",
+            b"rk_live_",
+            b"k8s-aws-v1.",
         ),
         re.compile(
             rb"(?<![A-Za-z0-9_-])(?:glrt-[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"

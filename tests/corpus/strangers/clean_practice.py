@@ -21,7 +21,12 @@ from .scene import SERVERS, Scene
 from .stranger import clean
 
 PUBLIC, PLACES, SEALED = "public tokens and keys", "places for secrets", "ciphertext for the user"
-PATTERNS, IDS, NOISE, OWN = "patterns and examples", "ids on both sides", "noise of clusters", "the user's own, in practice"
+PATTERNS, IDS, NOISE, OWN = (
+    "patterns and examples",
+    "ids on both sides",
+    "noise of clusters",
+    "the user's own, in practice",
+)
 HEX = "0123456789abcdef"
 SIGNS = LETTERS + "!@#$%&*()-_=+[]{}<>:?"
 Text = Callable[[Scene], str]
@@ -52,7 +57,12 @@ def _pem(label: str, name: str, length: int = 160) -> str:
 def platform(scene: Scene) -> None:
     """What a provider's cluster has: passwords with signs in them, files, kubeconfigs, keys, logins, words."""
     password = scene.cp.opaque("signs", 24, SIGNS)
-    document = {"adminUser": "admin", "adminPassword": password, "service": {"type": "ClusterIP"}, "ingress": {"enabled": True}}
+    document = {
+        "adminUser": "admin",
+        "adminPassword": password,
+        "service": {"type": "ClusterIP"},
+        "ingress": {"enabled": True},
+    }
     given = {
         "password": password,
         "username": "postgres",
@@ -70,8 +80,12 @@ def platform(scene: Scene) -> None:
     scene.secret("cp", "admin", {"password": scene.password("cp", "admin").output("result")})
 
 
-def _setting(theme: str, name: str, what: str, text: Text, entry: str = "settings", *, second: bool = False, rightly: str = "") -> None:
-    @clean(theme, name, f"The user's ConfigMap has {what}.", rightly=rightly, **({"before": "the same"} if second else {}))
+def _setting(
+    theme: str, name: str, what: str, text: Text, entry: str = "settings", *, second: bool = False, rightly: str = ""
+) -> None:
+    @clean(
+        theme, name, f"The user's ConfigMap has {what}.", rightly=rightly, **({"before": "the same"} if second else {})
+    )
     def _(scene: Scene) -> None:
         platform(scene)
         scene.config_map("dp", "settings", {entry: text(scene)})
@@ -146,7 +160,16 @@ def _place(name: str, what: str, value: str) -> None:
         values = {"auth": {"username": "shop", "password": value, "database": "shop"}}
         inputs = {"chart": "postgresql", "version": "16.0.0", "values": values}
         scene.made("kubernetes:helm.sh/v3:Release", "postgresql", inputs, scene.options("dp"))
-        scene.config_map("dp", "app", {"application.yaml": yaml.safe_dump({"spring": {"datasource": {"url": "jdbc:postgresql://db/shop", "password": value}}}), "app.env": f"DB_PASSWORD={value}\n"})
+        scene.config_map(
+            "dp",
+            "app",
+            {
+                "application.yaml": yaml.safe_dump(
+                    {"spring": {"datasource": {"url": "jdbc:postgresql://db/shop", "password": value}}}
+                ),
+                "app.env": f"DB_PASSWORD={value}\n",
+            },
+        )
 
 
 for _place_row in PLACEHOLDERS:
@@ -230,12 +253,23 @@ SHARED: list[tuple[str, str, str, str]] = [
 
 
 def _shared(name: str, entry: str, value: str, what: str, *, second: bool) -> None:
-    @clean(IDS, f"shared-{name}", f"Both sides have {what}; beside it the provider's Secret has a secret.", **({"before": "the same"} if second else {}))
+    @clean(
+        IDS,
+        f"shared-{name}",
+        f"Both sides have {what}; beside it the provider's Secret has a secret.",
+        **({"before": "the same"} if second else {}),
+    )
     def _(scene: Scene) -> None:
         secret = scene.cp.opaque(name, 40, LETTERS)
-        data = {entry: value, "client-secret": secret, "settings.yaml": yaml.safe_dump({"auth": {entry: value, "secret": secret}})}
+        data = {
+            entry: value,
+            "client-secret": secret,
+            "settings.yaml": yaml.safe_dump({"auth": {entry: value, "secret": secret}}),
+        }
         scene.secret("cp", "platform", {key: pulumi.Output.secret(text) for key, text in data.items()})
-        scene.config_map("dp", "settings", {entry: value, "settings.yaml": yaml.safe_dump({"use": value, "level": "info"})})
+        scene.config_map(
+            "dp", "settings", {entry: value, "settings.yaml": yaml.safe_dump({"use": value, "level": "info"})}
+        )
         scene.object("dp", "v1:ServiceAccount", "app", {"metadata": {"annotations": {"example.com/uses": value}}})
 
 
@@ -250,12 +284,40 @@ def _annotated(name: str, what: str, notes: Callable[[], Mapping[str, str]]) -> 
     def _(scene: Scene) -> None:
         platform(scene)
         labels = {"app": "cart"}
-        template = {"metadata": {"labels": labels, "annotations": dict(notes())}, "spec": {"containers": [{"name": "cart", "image": "cart:1"}]}}
-        body = {"metadata": {"annotations": dict(notes())}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+        template = {
+            "metadata": {"labels": labels, "annotations": dict(notes())},
+            "spec": {"containers": [{"name": "cart", "image": "cart:1"}]},
+        }
+        body = {
+            "metadata": {"annotations": dict(notes())},
+            "spec": {"selector": {"matchLabels": labels}, "template": template},
+        }
         scene.object("dp", "apps/v1:Deployment", "cart", body)
 
 
-APPLIED = json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "cart"}, "spec": {"template": {"spec": {"containers": [{"env": [{"name": "DB_PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]}]}}}})
+APPLIED = json.dumps(
+    {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "cart"},
+        "spec": {
+            "template": {
+                "spec": {
+                    "containers": [
+                        {
+                            "env": [
+                                {
+                                    "name": "DB_PASSWORD",
+                                    "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}},
+                                }
+                            ]
+                        }
+                    ]
+                }
+            }
+        },
+    }
+)
 NOTES: list[tuple[str, str, Callable[[], Mapping[str, str]]]] = [
     ("last-applied-with-references", "what was last applied, with names of Secrets", lambda: {"kubectl.kubernetes.io/last-applied-configuration": APPLIED}),
     ("rancher-applied", "what Rancher applied, packed", lambda: {"objectset.rio.cattle.io/applied": _b64(gzip.compress(APPLIED.encode(), mtime=0)), "objectset.rio.cattle.io/hash": _bytes("rio", 20).hex()}),
@@ -269,47 +331,163 @@ for _note_row in NOTES:
     _annotated(*_note_row)
 
 
-@clean(NOISE, "filter-with-secrets-by-name", "An EnvoyFilter for OAuth2 names its secrets, which files of the user's have.")
+@clean(
+    NOISE, "filter-with-secrets-by-name", "An EnvoyFilter for OAuth2 names its secrets, which files of the user's have."
+)
 def _(scene: Scene) -> None:
     platform(scene)
     sds = {"path_config_source": {"path": "/etc/istio/token-secret.yaml"}, "resource_api_version": "V3"}
-    oauth = {"token_endpoint": {"uri": "https://id.example.com/token", "cluster": "id", "timeout": "3s"}, "credentials": {"client_id": _uuid("oauth"), "token_secret": {"name": "token", "sds_config": sds}, "hmac_secret": {"name": "hmac", "sds_config": sds}}}
-    patch = {"operation": "INSERT_BEFORE", "value": {"name": "envoy.filters.http.oauth2", "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.oauth2.v3.OAuth2", "config": oauth}}}
-    scene.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "oauth", {"spec": {"configPatches": [{"applyTo": "HTTP_FILTER", "patch": patch}]}})
+    oauth = {
+        "token_endpoint": {"uri": "https://id.example.com/token", "cluster": "id", "timeout": "3s"},
+        "credentials": {
+            "client_id": _uuid("oauth"),
+            "token_secret": {"name": "token", "sds_config": sds},
+            "hmac_secret": {"name": "hmac", "sds_config": sds},
+        },
+    }
+    patch = {
+        "operation": "INSERT_BEFORE",
+        "value": {
+            "name": "envoy.filters.http.oauth2",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.filters.http.oauth2.v3.OAuth2",
+                "config": oauth,
+            },
+        },
+    }
+    scene.object(
+        "dp",
+        "networking.istio.io/v1alpha3:EnvoyFilter",
+        "oauth",
+        {"spec": {"configPatches": [{"applyTo": "HTTP_FILTER", "patch": patch}]}},
+    )
 
 
-@clean(NOISE, "bundles-in-three-places", "An APIService, a CRD's conversion webhook and a trust bundle have certificates.", rightly="certificates")
+@clean(
+    NOISE,
+    "bundles-in-three-places",
+    "An APIService, a CRD's conversion webhook and a trust bundle have certificates.",
+    rightly="certificates",
+)
 def _(scene: Scene) -> None:
     platform(scene)
     pem = scene.cp.certificate("root", authority=True)
-    scene.object("dp", "apiregistration.k8s.io/v1:APIService", "v1.metrics", {"spec": {"group": "metrics", "version": "v1", "caBundle": _b64(pem), "service": {"name": "m", "namespace": "m"}}})
-    conversion = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": {"name": "c", "namespace": "c"}, "caBundle": _b64(pem + scene.dp.certificate("other"))}}}
-    scene.object("dp", "apiextensions.k8s.io/v1:CustomResourceDefinition", "carts.example.com", {"spec": {"group": "example.com", "conversion": conversion}})
-    scene.object("dp", "trust.cert-manager.io/v1alpha1:Bundle", "mesh", {"spec": {"sources": [{"inLine": f"# mesh root\n{pem}"}, {"useDefaultCAs": True}], "target": {"configMap": {"key": "ca.pem"}}}})
+    scene.object(
+        "dp",
+        "apiregistration.k8s.io/v1:APIService",
+        "v1.metrics",
+        {
+            "spec": {
+                "group": "metrics",
+                "version": "v1",
+                "caBundle": _b64(pem),
+                "service": {"name": "m", "namespace": "m"},
+            }
+        },
+    )
+    conversion = {
+        "strategy": "Webhook",
+        "webhook": {
+            "conversionReviewVersions": ["v1"],
+            "clientConfig": {
+                "service": {"name": "c", "namespace": "c"},
+                "caBundle": _b64(pem + scene.dp.certificate("other")),
+            },
+        },
+    }
+    scene.object(
+        "dp",
+        "apiextensions.k8s.io/v1:CustomResourceDefinition",
+        "carts.example.com",
+        {"spec": {"group": "example.com", "conversion": conversion}},
+    )
+    scene.object(
+        "dp",
+        "trust.cert-manager.io/v1alpha1:Bundle",
+        "mesh",
+        {
+            "spec": {
+                "sources": [{"inLine": f"# mesh root\n{pem}"}, {"useDefaultCAs": True}],
+                "target": {"configMap": {"key": "ca.pem"}},
+            }
+        },
+    )
 
 
 @clean(NOISE, "suffix-of-names", "A random suffix is in names of both sides, and in no Secret's data.")
 def _(scene: Scene) -> None:
-    suffix = scene.made("random:index/randomString:RandomString", "suffix", {"length": 6, "special": False, "upper": False}, None, {"result": _drawn("suffix", 6, LOWER)})
+    suffix = scene.made(
+        "random:index/randomString:RandomString",
+        "suffix",
+        {"length": 6, "special": False, "upper": False},
+        None,
+        {"result": _drawn("suffix", 6, LOWER)},
+    )
     for side in ("cp", "dp"):
-        scene.object(side, "v1:ConfigMap", "named", {"metadata": {"name": pulumi.Output.concat("mesh-", suffix.output("result"))}, "data": {"level": "info"}})
+        scene.object(
+            side,
+            "v1:ConfigMap",
+            "named",
+            {"metadata": {"name": pulumi.Output.concat("mesh-", suffix.output("result"))}, "data": {"level": "info"}},
+        )
     scene.secret("cp", "admin", {"password": scene.password("cp", "admin").output("result")})
 
 
-@clean(NOISE, "address-in-apply", "A file of settings is made inside apply when the balancer's address is known.", rightly="")
+@clean(
+    NOISE,
+    "address-in-apply",
+    "A file of settings is made inside apply when the balancer's address is known.",
+    rightly="",
+)
 def _(scene: Scene) -> None:
     platform(scene)
-    service = scene.answered("dp", "v1:Service", "gateway", {"spec": {"type": "LoadBalancer"}}, status={"loadBalancer": {"ingress": [{"ip": "192.0.2.77"}]}})
-    address = service.output("status").apply(lambda status: ((status or {}).get("loadBalancer") or {}).get("ingress", [{}])[0].get("ip"))
-    address.apply(lambda ip: scene.config_map("dp", "made", {"settings.yaml": yaml.safe_dump({"address": ip, "region": "eu-west-1", "id": _uuid("made"), "hosts": ["shop.example.com"], "replicas": 3})}) if ip else None)
+    service = scene.answered(
+        "dp",
+        "v1:Service",
+        "gateway",
+        {"spec": {"type": "LoadBalancer"}},
+        status={"loadBalancer": {"ingress": [{"ip": "192.0.2.77"}]}},
+    )
+    address = service.output("status").apply(
+        lambda status: ((status or {}).get("loadBalancer") or {}).get("ingress", [{}])[0].get("ip")
+    )
+    address.apply(
+        lambda ip: (
+            scene.config_map(
+                "dp",
+                "made",
+                {
+                    "settings.yaml": yaml.safe_dump(
+                        {
+                            "address": ip,
+                            "region": "eu-west-1",
+                            "id": _uuid("made"),
+                            "hosts": ["shop.example.com"],
+                            "replicas": 3,
+                        }
+                    )
+                },
+            )
+            if ip
+            else None
+        )
+    )
 
 
-@clean(NOISE, "one-public-member-of-a-marked-output", "Another stack exports one object with a token in it, so all of it is marked; the user gets the host and the id of the network.")
+@clean(
+    NOISE,
+    "one-public-member-of-a-marked-output",
+    "Another stack exports one object with a token in it, so all of it is marked; the user gets the host and the id of the network.",
+)
 def _(scene: Scene) -> None:
-    outputs = {"network": {"host": "istiod.example.com", "vpc": "vpc-0a1b2c3d4e5f67890", "token": scene.cp.opaque("net", 32)}}
+    outputs = {
+        "network": {"host": "istiod.example.com", "vpc": "vpc-0a1b2c3d4e5f67890", "token": scene.cp.opaque("net", 32)}
+    }
     other = scene.reference("platform", "organization/platform/prod", outputs, ["network"])
     network = other.get_output("network")
-    scene.config_map("dp", "mesh", {"host": network.apply(lambda n: n["host"]), "network": network.apply(lambda n: n["vpc"])})
+    scene.config_map(
+        "dp", "mesh", {"host": network.apply(lambda n: n["host"]), "network": network.apply(lambda n: n["vpc"])}
+    )
 
 
 # The user's own ------------------------------------------------------------------------------------------------------
@@ -368,7 +546,11 @@ for _at, _own_row in enumerate(OWNS):
     _own(*_own_row, ("typed", "second", "configured")[_at % 3])
 
 
-@clean(OWN, "own-signing-key", "The user's key signs tokens in the user's cluster; the provider's istiod gets the public key.")
+@clean(
+    OWN,
+    "own-signing-key",
+    "The user's key signs tokens in the user's cluster; the provider's istiod gets the public key.",
+)
 def _(scene: Scene) -> None:
     platform(scene)
     key = scene.key("dp", "issuer")
@@ -377,35 +559,83 @@ def _(scene: Scene) -> None:
     scene.config_map("cp", "tenant", {"shop.pub": key.output("publicKeyPem")})
 
 
-@clean(OWN, "own-deploy-key-at-github", "The user's deploy key is generated: the public half is at GitHub, the private one in the user's Flux.")
+@clean(
+    OWN,
+    "own-deploy-key-at-github",
+    "The user's deploy key is generated: the public half is at GitHub, the private one in the user's Flux.",
+)
 def _(scene: Scene) -> None:
     platform(scene)
     key = scene.key("dp", "flux")
-    scene.made("github:index/repositoryDeployKey:RepositoryDeployKey", "shop", {"repository": "shop", "title": "flux", "key": key.output("publicKeyOpenssh")})
-    scene.secret("dp", "flux-system", {"identity": key.output("privateKeyOpenssh"), "identity.pub": key.output("publicKeyOpenssh"), "known_hosts": f"git.example.com {scene.dp.public_ssh('git')}"})
+    scene.made(
+        "github:index/repositoryDeployKey:RepositoryDeployKey",
+        "shop",
+        {"repository": "shop", "title": "flux", "key": key.output("publicKeyOpenssh")},
+    )
+    scene.secret(
+        "dp",
+        "flux-system",
+        {
+            "identity": key.output("privateKeyOpenssh"),
+            "identity.pub": key.output("publicKeyOpenssh"),
+            "known_hosts": f"git.example.com {scene.dp.public_ssh('git')}",
+        },
+    )
 
 
-@clean(OWN, "own-database-address", "A URL is put together of the user's generated password, and a digest of it restarts the user's Pods.")
+@clean(
+    OWN,
+    "own-database-address",
+    "A URL is put together of the user's generated password, and a digest of it restarts the user's Pods.",
+)
 def _(scene: Scene) -> None:
     platform(scene)
     password = scene.password("dp", "db").output("result")
     url = pulumi.Output.format("postgres://shop:{0}@db.shop:5432/shop?sslmode=require", password)
     made = scene.secret("dp", "db", {"url": url, "password": password, "PGUSER": "shop"})
     labels = {"app": "cart"}
-    digest = made.output("data").apply(lambda data: hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest())
-    template = {"metadata": {"labels": labels, "annotations": {"checksum/db": digest}}, "spec": {"containers": [{"name": "a", "image": "a:1"}]}}
-    scene.object("dp", "apps/v1:Deployment", "cart", {"spec": {"selector": {"matchLabels": labels}, "template": template}})
+    digest = made.output("data").apply(
+        lambda data: hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
+    )
+    template = {
+        "metadata": {"labels": labels, "annotations": {"checksum/db": digest}},
+        "spec": {"containers": [{"name": "a", "image": "a:1"}]},
+    }
+    scene.object(
+        "dp", "apps/v1:Deployment", "cart", {"spec": {"selector": {"matchLabels": labels}, "template": template}}
+    )
 
 
-@clean(OWN, "own-chart-with-everything", "A chart of the user's takes a generated password, a session key and a hash of a login.")
+@clean(
+    OWN,
+    "own-chart-with-everything",
+    "A chart of the user's takes a generated password, a session key and a hash of a login.",
+)
 def _(scene: Scene) -> None:
     platform(scene)
     password, session = scene.password("dp", "app"), scene.password("dp", "session")
-    values = {"auth": {"adminPassword": password.output("result"), "htpasswd": pulumi.Output.concat("shop:", password.output("bcryptHash"))}, "session": {"secret": session.output("result")}, "ingress": {"hosts": ["shop.example.com"]}}
-    scene.made("kubernetes:helm.sh/v3:Release", "shop-app", {"chart": "app", "version": "1.0.0", "values": values}, scene.options("dp"))
+    values = {
+        "auth": {
+            "adminPassword": password.output("result"),
+            "htpasswd": pulumi.Output.concat("shop:", password.output("bcryptHash")),
+        },
+        "session": {"secret": session.output("result")},
+        "ingress": {"hosts": ["shop.example.com"]},
+    }
+    scene.made(
+        "kubernetes:helm.sh/v3:Release",
+        "shop-app",
+        {"chart": "app", "version": "1.0.0", "values": values},
+        scene.options("dp"),
+    )
 
 
-@clean(OWN, "own-access-key-of-the-users-account", "The user's account, known as the user's, makes an access key for the user's backups.", pack={"dataPlaneProviders": ["shop-aws"]})
+@clean(
+    OWN,
+    "own-access-key-of-the-users-account",
+    "The user's account, known as the user's, makes an access key for the user's backups.",
+    pack={"dataPlaneProviders": ["shop-aws"]},
+)
 def _(scene: Scene) -> None:
     platform(scene)
     opts = scene.package("aws", "shop-aws", region="eu-west-1")
@@ -416,10 +646,47 @@ def _(scene: Scene) -> None:
     scene.secret("dp", "velero", {"cloud": text}, annotations=notes)
 
 
-@clean(OWN, "own-remote-secret-the-right-way", "A token that the user's cluster minted is in the provider's remote secret, as istiod needs it; a label of it is at the user's.")
+@clean(
+    OWN,
+    "own-remote-secret-the-right-way",
+    "A token that the user's cluster minted is in the provider's remote secret, as istiod needs it; a label of it is at the user's.",
+)
 def _(scene: Scene) -> None:
-    kind = {"type": "kubernetes.io/service-account-token", "metadata": {"annotations": {"kubernetes.io/service-account.name": "istio-reader"}}}
-    minted = scene.answered("dp", "v1:Secret", "istio-reader", kind, data={"token": _b64(scene.dp.jwt("reader")), "ca.crt": _b64(scene.dp.certificate("kubernetes"))})
-    config = minted.output("data").apply(lambda data: yaml.safe_dump({"kind": "Config", "clusters": [{"name": "shop", "cluster": {"server": SERVERS["dp"], "certificate-authority-data": (data or {}).get("ca.crt")}}], "users": [{"name": "u", "user": {"token": base64.b64decode((data or {}).get("token", "")).decode()}}], "contexts": [{"name": "c", "context": {"cluster": "shop", "user": "u"}}], "current-context": "c"}))
+    kind = {
+        "type": "kubernetes.io/service-account-token",
+        "metadata": {"annotations": {"kubernetes.io/service-account.name": "istio-reader"}},
+    }
+    minted = scene.answered(
+        "dp",
+        "v1:Secret",
+        "istio-reader",
+        kind,
+        data={"token": _b64(scene.dp.jwt("reader")), "ca.crt": _b64(scene.dp.certificate("kubernetes"))},
+    )
+    config = minted.output("data").apply(
+        lambda data: yaml.safe_dump(
+            {
+                "kind": "Config",
+                "clusters": [
+                    {
+                        "name": "shop",
+                        "cluster": {"server": SERVERS["dp"], "certificate-authority-data": (data or {}).get("ca.crt")},
+                    }
+                ],
+                "users": [{"name": "u", "user": {"token": base64.b64decode((data or {}).get("token", "")).decode()}}],
+                "contexts": [{"name": "c", "context": {"cluster": "shop", "user": "u"}}],
+                "current-context": "c",
+            }
+        )
+    )
     scene.secret("cp", "istio-remote-secret-shop", {"shop": config}, labels={"istio/multiCluster": "true"})
-    scene.object("dp", "v1:Namespace", "istio-system", {"metadata": {"labels": {"topology.istio.io/network": "shop", "topology.istio.io/controlPlaneClusters": "platform"}}})
+    scene.object(
+        "dp",
+        "v1:Namespace",
+        "istio-system",
+        {
+            "metadata": {
+                "labels": {"topology.istio.io/network": "shop", "topology.istio.io/controlPlaneClusters": "platform"}
+            }
+        },
+    )

@@ -19,7 +19,13 @@ from .recover import Recover, after, as_written, each, strings_of_json, strings_
 from .scene import SERVERS, Scene
 from .stranger import leak
 
-HOLDERS, PLUMBING, CLUSTERS, ANSWERS, BOTH = "no Secret at the provider's", "plumbing", "credentials of clusters", "answers", "one configuration for both"
+HOLDERS, PLUMBING, CLUSTERS, ANSWERS, BOTH = (
+    "no Secret at the provider's",
+    "plumbing",
+    "credentials of clusters",
+    "answers",
+    "one configuration for both",
+)
 Held = Callable[[Scene, Any], Any]
 
 
@@ -58,7 +64,14 @@ WAYS: list[tuple[str, str, Held]] = [
 def _holder(name: str, what: str, held: Held) -> None:
     why = f"A password of the provider's is in {what} there, and in the user's Secret."
 
-    @leak(HOLDERS, f"configured-in-{name}", why, BOTH, config=lambda cp, dp: {"mesh:grafana": cp.opaque("grafana", 20, LETTERS)}, at="preview")
+    @leak(
+        HOLDERS,
+        f"configured-in-{name}",
+        why,
+        BOTH,
+        config=lambda cp, dp: {"mesh:grafana": cp.opaque("grafana", 20, LETTERS)},
+        at="preview",
+    )
     def _(scene: Scene) -> None:
         held(scene, scene.config("mesh:grafana"))
         scene.secret("dp", "shop", {"password": scene.config("mesh:grafana")})
@@ -90,7 +103,14 @@ def _made(scene: Scene, name: str = "admin") -> Any:
     return value
 
 
-@leak(PLUMBING, "awaited-value", "The program awaits the output; what it makes of the text has no dependency.", PLUMBING, before="the same", recover=each(lambda t: t[::-1]))
+@leak(
+    PLUMBING,
+    "awaited-value",
+    "The program awaits the output; what it makes of the text has no dependency.",
+    PLUMBING,
+    before="the same",
+    recover=each(lambda t: t[::-1]),
+)
 def _(scene: Scene) -> None:
     value = _made(scene)
 
@@ -107,11 +127,21 @@ def _(scene: Scene) -> None:
     scene.made("aws:s3/bucketObjectv2:BucketObjectv2", "file", {"bucket": "shop", "key": "a", "source": source})
 
 
-@leak(PLUMBING, "archive-of-text-assets", "The user's function is an archive with a file that has the provider's token.", "assets")
+@leak(
+    PLUMBING,
+    "archive-of-text-assets",
+    "The user's function is an archive with a file that has the provider's token.",
+    "assets",
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("archive", 32, LETTERS)
     kept(scene, "istiod", {"token": token})
-    code = pulumi.AssetArchive({"index.js": pulumi.StringAsset("exports.h = 1"), "config.json": pulumi.StringAsset(json.dumps({"token": token}))})
+    code = pulumi.AssetArchive(
+        {
+            "index.js": pulumi.StringAsset("exports.h = 1"),
+            "config.json": pulumi.StringAsset(json.dumps({"token": token})),
+        }
+    )
     scene.made("aws:lambda/function:Function", "sync", {"role": "r", "code": code})
 
 
@@ -120,10 +150,17 @@ def _(scene: Scene) -> None:
     password = scene.cp.opaque("asset", 24, LETTERS)
     kept(scene, "artifacts", {"username": "robot", "password": password})
     source = pulumi.RemoteAsset(f"https://robot:{password}@artifacts.example.com/filter.wasm")
-    scene.made("gcp:storage/bucketObject:BucketObject", "filter", {"bucket": "shop-public", "name": "f", "source": source})
+    scene.made(
+        "gcp:storage/bucketObject:BucketObject", "filter", {"bucket": "shop-public", "name": "f", "source": source}
+    )
 
 
-@leak(PLUMBING, "transformation-of-a-component", "A component's transformation adds a header with the provider's token to all that is in it.", "transforms")
+@leak(
+    PLUMBING,
+    "transformation-of-a-component",
+    "A component's transformation adds a header with the provider's token to all that is in it.",
+    "transforms",
+)
 def _(scene: Scene) -> None:
     token = _made(scene)
 
@@ -134,14 +171,29 @@ def _(scene: Scene) -> None:
     scene.object("dp", "v1:ConfigMap", "headers", {"data": {"x": "y"}}, parent=box)
 
 
-@leak(PLUMBING, "provider-by-inheritance", "A component hands its provider on; its child goes to the user's cluster without naming it.", "components")
+@leak(
+    PLUMBING,
+    "provider-by-inheritance",
+    "A component hands its provider on; its child goes to the user's cluster without naming it.",
+    "components",
+)
 def _(scene: Scene) -> None:
     value = _made(scene)
     box = Box("users", opts=pulumi.ResourceOptions(providers={"kubernetes": scene.provider("dp")}))
-    Object("kubernetes:core/v1:ConfigMap", "inherited", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"v": value}}, pulumi.ResourceOptions(parent=box))
+    Object(
+        "kubernetes:core/v1:ConfigMap",
+        "inherited",
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"v": value}},
+        pulumi.ResourceOptions(parent=box),
+    )
 
 
-@leak(PLUMBING, "rendered-to-a-folder", "A provider that is said to reach the control plane writes files, for a repository that the user's Flux reads.", "renderYamlToDirectory")
+@leak(
+    PLUMBING,
+    "rendered-to-a-folder",
+    "A provider that is said to reach the control plane writes files, for a repository that the user's Flux reads.",
+    "renderYamlToDirectory",
+)
 def _(scene: Scene) -> None:
     kubeconfig = pulumi.Output.secret(scene.kubeconfigs["cp"])
     opts = scene.package("kubernetes", "render", kubeconfig=kubeconfig, renderYamlToDirectory="clusters/shop")
@@ -149,7 +201,12 @@ def _(scene: Scene) -> None:
     scene.made("kubernetes:core/v1:ConfigMap", "rendered", inputs, opts)
 
 
-@leak(PLUMBING, "prefix-of-a-random-name", "A random pet's prefix is the provider's password; the name goes to the user.", "random")
+@leak(
+    PLUMBING,
+    "prefix-of-a-random-name",
+    "A random pet's prefix is the provider's password; the name goes to the user.",
+    "random",
+)
 def _(scene: Scene) -> None:
     value = _made(scene)
     prefix = scene.cp.opaque("admin", 24)
@@ -157,17 +214,34 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "name", {"name": pet.output("prefix")})
 
 
-@leak(PLUMBING, "subject-of-a-certificate", "A certificate's subject is the provider's password; certificates are public.", "certificates", recover=each(_der))
+@leak(
+    PLUMBING,
+    "subject-of-a-certificate",
+    "A certificate's subject is the provider's password; certificates are public.",
+    "certificates",
+    recover=each(_der),
+)
 def _(scene: Scene) -> None:
     value, key = _made(scene), scene.key("cp", "leaf")
     name = scene.cp.opaque("admin", 24)
-    inputs = {"privateKeyPem": key.output("privateKeyPem"), "subject": {"commonName": value}, "validityPeriodHours": 24, "earlyRenewalHours": 1, "allowedUses": []}
+    inputs = {
+        "privateKeyPem": key.output("privateKeyPem"),
+        "subject": {"commonName": value},
+        "validityPeriodHours": 24,
+        "earlyRenewalHours": 1,
+        "allowedUses": [],
+    }
     answers = {"certPem": scene.cp.certificate(name)}
     made = scene.made("tls:index/selfSignedCert:SelfSignedCert", "leaf-cert", inputs, None, answers, ["privateKeyPem"])
     scene.config_map("dp", "trust", {"ca.pem": made.output("certPem")})
 
 
-@leak(PLUMBING, "random-string-as-a-password", "A RandomString, which no one marks, is the password of a Secret of the provider's.", "pulumi-random")
+@leak(
+    PLUMBING,
+    "random-string-as-a-password",
+    "A RandomString, which no one marks, is the password of a Secret of the provider's.",
+    "pulumi-random",
+)
 def _(scene: Scene) -> None:
     text = scene.cp.opaque("string", 24, LETTERS)
     made = scene.made("random:index/randomString:RandomString", "db", {"length": 24}, None, {"result": text})
@@ -175,7 +249,12 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "shop", {"upstream": pulumi.Output.concat("mesh ", made.output("result"))})
 
 
-@leak(PLUMBING, "random-uuid-as-a-token", "A RandomUuid is the token of a Secret of the provider's, and goes to the user.", "pulumi-random")
+@leak(
+    PLUMBING,
+    "random-uuid-as-a-token",
+    "A RandomUuid is the token of a Secret of the provider's, and goes to the user.",
+    "pulumi-random",
+)
 def _(scene: Scene) -> None:
     digits = scene.cp.opaque("uuid", 32, "0123456789abcdef")
     text = "-".join((digits[:8], digits[8:12], "4" + digits[13:16], "a" + digits[17:20], digits[20:]))
@@ -185,42 +264,93 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "shop", {"upstream": made.output("result")})
 
 
-@leak(PLUMBING, "dynamic-resource-of-the-provider", "A dynamic resource reads the provider's store; its output goes on.", "dynamic providers")
+@leak(
+    PLUMBING,
+    "dynamic-resource-of-the-provider",
+    "A dynamic resource reads the provider's store; its output goes on.",
+    "dynamic providers",
+)
 def _(scene: Scene) -> None:
     answers = {"secret": scene.cp.opaque("dynamic", 32, LETTERS)}
-    made = scene.made("pulumi-python:dynamic:Resource", "store", {"path": "istiod/admin", "__provider": "x"}, None, answers, ["secret"], owner="cp")
+    made = scene.made(
+        "pulumi-python:dynamic:Resource",
+        "store",
+        {"path": "istiod/admin", "__provider": "x"},
+        None,
+        answers,
+        ["secret"],
+        owner="cp",
+    )
     scene.secret("dp", "shop", {"value": made.output("secret")})
 
 
-@leak(PLUMBING, "name-that-pulumi-makes", "A resource's logical name has the token; Pulumi makes the object's name of it.", "autonaming")
+@leak(
+    PLUMBING,
+    "name-that-pulumi-makes",
+    "A resource's logical name has the token; Pulumi makes the object's name of it.",
+    "autonaming",
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("named", 24)
     kept(scene, "istiod", {"token": token})
-    scene.made("kubernetes:core/v1:ConfigMap", f"sync-{token}", {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}, scene.options("dp"))
+    scene.made(
+        "kubernetes:core/v1:ConfigMap",
+        f"sync-{token}",
+        {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}},
+        scene.options("dp"),
+    )
 
 
-@leak(PLUMBING, "json-of-all-outputs", "All outputs of a component are dumped into one JSON file for the user.", "Output.json_dumps", recover=each(strings_of_json))
+@leak(
+    PLUMBING,
+    "json-of-all-outputs",
+    "All outputs of a component are dumped into one JSON file for the user.",
+    "Output.json_dumps",
+    recover=each(strings_of_json),
+)
 def _(scene: Scene) -> None:
     value = _made(scene)
     everything = pulumi.Output.all(host="istiod.example.com", nested=[{"deep": value}])
     scene.secret("dp", "platform", {"outputs.json": pulumi.Output.json_dumps(everything, indent=2)})
 
 
-@leak(PLUMBING, "formatted-and-filtered", "A template is filled, cut into lines, filtered and joined again.", "apply chains")
+@leak(
+    PLUMBING,
+    "formatted-and-filtered",
+    "A template is filled, cut into lines, filtered and joined again.",
+    "apply chains",
+)
 def _(scene: Scene) -> None:
     text = pulumi.Output.format("host={0}\nauth={1}\nport={2}", "istiod", _made(scene), 15012)
     lines = text.apply(str.splitlines).apply(lambda found: [line for line in found if "host" not in line])
     scene.config_map("dp", "platform", {"settings": lines.apply("\n".join)})
 
 
-@leak(PLUMBING, "remote-component", "A component of another package writes to the user's cluster; it is given the provider's password.", "remote components")
+@leak(
+    PLUMBING,
+    "remote-component",
+    "A component of another package writes to the user's cluster; it is given the provider's password.",
+    "remote components",
+)
 def _(scene: Scene) -> None:
     value = _made(scene)
-    box = pulumi.ComponentResource("shop:index:Gateway", "gateway", {"upstream": value}, pulumi.ResourceOptions(providers={"kubernetes": scene.provider("dp")}), True)
+    box = pulumi.ComponentResource(
+        "shop:index:Gateway",
+        "gateway",
+        {"upstream": value},
+        pulumi.ResourceOptions(providers={"kubernetes": scene.provider("dp")}),
+        True,
+    )
     scene.object("dp", "v1:ConfigMap", "gateway", {"data": {"upstream": value}}, parent=box)
 
 
-@leak(PLUMBING, "second-object-takes-from-the-first", "The user's ConfigMap has the value since the last update; a second one is made of it.", "second update", before="the same")
+@leak(
+    PLUMBING,
+    "second-object-takes-from-the-first",
+    "The user's ConfigMap has the value since the last update; a second one is made of it.",
+    "second update",
+    before="the same",
+)
 def _(scene: Scene) -> None:
     first = scene.config_map("dp", "first", {"v": _made(scene)})
     scene.config_map("dp", "second", {"copy": first.output("data").apply(lambda d: d["v"][::-1] + d["v"])})
@@ -229,7 +359,17 @@ def _(scene: Scene) -> None:
 # Answers of data sources, which no policy is shown -----------------------------------------------------------------
 
 
-def _answer(name: str, why: str, token: str, answer: Callable[[Scene], dict[str, Any]], taken: Callable[[Any], Any], entry: str, *, secret: bool, recover: Recover = as_written) -> None:
+def _answer(
+    name: str,
+    why: str,
+    token: str,
+    answer: Callable[[Scene], dict[str, Any]],
+    taken: Callable[[Any], Any],
+    entry: str,
+    *,
+    secret: bool,
+    recover: Recover = as_written,
+) -> None:
     @leak(ANSWERS, name, why, token, recover=recover)
     def _(scene: Scene) -> None:
         found = scene.invoke(token, answer(scene), secret=secret)
@@ -237,13 +377,73 @@ def _answer(name: str, why: str, token: str, answer: Callable[[Scene], dict[str,
         scene.secret("dp", "shop", {entry: found.apply(taken)})
 
 
-_answer("storage-keys-listed", "The keys of the provider's storage account are listed, and one goes to the user's Secret.", "azure-native:storage:listStorageAccountKeys", lambda s: {"keys": [{"keyName": "key1", "value": base64.b64encode(s.cp.opaque("az", 64).encode()).decode()}]}, lambda a: a["keys"][0]["value"], "accountKey", secret=False, recover=each(base64.b64decode))
-_answer("clusters-credentials-listed", "The admin kubeconfig of the provider's cluster is listed, and goes to the user.", "azure-native:containerservice:listManagedClusterAdminCredentials", lambda s: {"kubeconfigs": [{"name": "admin", "value": base64.b64encode(s.kubeconfigs["cp"].encode()).decode()}]}, lambda a: base64.b64decode(a["kubeconfigs"][0]["value"]).decode(), "config", secret=False)
-_answer("state-of-terraform", "An output of the provider's Terraform state is the token of its DNS.", "terraform:state:getS3Reference", lambda s: {"outputs": {"dns_token": s.cp.opaque("tf", 40, LETTERS), "zone": "example.com"}}, lambda a: a["outputs"]["dns_token"], "value", secret=True)
-_answer("registry-login-of-a-cloud", "The login of the provider's registry, for twelve hours.", "aws:ecr/getAuthorizationToken:getAuthorizationToken", lambda s: {"userName": "AWS", "password": s.cp.opaque("ecr", 200, LETTERS)}, lambda a: json.dumps({"auths": {"1.dkr.ecr.example.com": {"username": "AWS", "password": a["password"]}}}), ".dockerconfigjson", secret=True, recover=each(strings_of_json))
-_answer("token-for-a-cluster", "A token of the deployer's for the provider's cluster.", "aws:eks/getClusterAuth:getClusterAuth", lambda s: {"name": "cp", "token": "k8s-aws-v1." + s.cp.opaque("eks", 300, LETTERS)}, lambda a: a["token"], "token", secret=True, recover=each(lambda t: t.partition(b"v1.")[2]))
-_answer("output-of-a-command-run", "A command's answer is the provider's Vault token.", "command:local:run", lambda s: {"stdout": "hvs.CAES" + s.cp.opaque("run", 90, LETTERS)}, lambda a: a["stdout"], "upstream", secret=False, recover=each(lambda t: t.partition(b"CAES")[2]))
-_answer("page-of-the-vault", "An HTTP answer of the provider's Vault, unmarked.", "http:index/getHttp:getHttp", lambda s: {"responseBody": json.dumps({"data": {"password": s.cp.opaque("http", 24, LETTERS)}})}, lambda a: json.loads(a["responseBody"])["data"]["password"], "upstream", secret=False)
+_answer(
+    "storage-keys-listed",
+    "The keys of the provider's storage account are listed, and one goes to the user's Secret.",
+    "azure-native:storage:listStorageAccountKeys",
+    lambda s: {"keys": [{"keyName": "key1", "value": base64.b64encode(s.cp.opaque("az", 64).encode()).decode()}]},
+    lambda a: a["keys"][0]["value"],
+    "accountKey",
+    secret=False,
+    recover=each(base64.b64decode),
+)
+_answer(
+    "clusters-credentials-listed",
+    "The admin kubeconfig of the provider's cluster is listed, and goes to the user.",
+    "azure-native:containerservice:listManagedClusterAdminCredentials",
+    lambda s: {"kubeconfigs": [{"name": "admin", "value": base64.b64encode(s.kubeconfigs["cp"].encode()).decode()}]},
+    lambda a: base64.b64decode(a["kubeconfigs"][0]["value"]).decode(),
+    "config",
+    secret=False,
+)
+_answer(
+    "state-of-terraform",
+    "An output of the provider's Terraform state is the token of its DNS.",
+    "terraform:state:getS3Reference",
+    lambda s: {"outputs": {"dns_token": s.cp.opaque("tf", 40, LETTERS), "zone": "example.com"}},
+    lambda a: a["outputs"]["dns_token"],
+    "value",
+    secret=True,
+)
+_answer(
+    "registry-login-of-a-cloud",
+    "The login of the provider's registry, for twelve hours.",
+    "aws:ecr/getAuthorizationToken:getAuthorizationToken",
+    lambda s: {"userName": "AWS", "password": s.cp.opaque("ecr", 200, LETTERS)},
+    lambda a: json.dumps({"auths": {"1.dkr.ecr.example.com": {"username": "AWS", "password": a["password"]}}}),
+    ".dockerconfigjson",
+    secret=True,
+    recover=each(strings_of_json),
+)
+_answer(
+    "token-for-a-cluster",
+    "A token of the deployer's for the provider's cluster.",
+    "aws:eks/getClusterAuth:getClusterAuth",
+    lambda s: {"name": "cp", "token": "k8s-aws-v1." + s.cp.opaque("eks", 300, LETTERS)},
+    lambda a: a["token"],
+    "token",
+    secret=True,
+    recover=each(lambda t: t.partition(b"v1.")[2]),
+)
+_answer(
+    "output-of-a-command-run",
+    "A command's answer is the provider's Vault token.",
+    "command:local:run",
+    lambda s: {"stdout": "hvs.CAES" + s.cp.opaque("run", 90, LETTERS)},
+    lambda a: a["stdout"],
+    "upstream",
+    secret=False,
+    recover=each(lambda t: t.partition(b"CAES")[2]),
+)
+_answer(
+    "page-of-the-vault",
+    "An HTTP answer of the provider's Vault, unmarked.",
+    "http:index/getHttp:getHttp",
+    lambda s: {"responseBody": json.dumps({"data": {"password": s.cp.opaque("http", 24, LETTERS)}})},
+    lambda a: json.loads(a["responseBody"])["data"]["password"],
+    "upstream",
+    secret=False,
+)
 
 
 # Whole credentials of the provider's cluster, which stand nowhere else in the program -------------------------------
@@ -283,7 +483,9 @@ CREDENTIALS: list[tuple[str, str, str, str, Document, Recover]] = [
 ]  # fmt: skip
 
 
-def _credential(name: str, what: str, kind: str, entry: str, document: Document, recover: Recover, *, secret: bool) -> None:
+def _credential(
+    name: str, what: str, kind: str, entry: str, document: Document, recover: Recover, *, secret: bool
+) -> None:
     place = "Secret" if secret else "ConfigMap"
 
     @leak(CLUSTERS, f"{name}-in-a-{place.lower()}", f"The user's {place} has {what}.", CLUSTERS, recover=recover)
@@ -296,4 +498,17 @@ def _credential(name: str, what: str, kind: str, entry: str, document: Document,
 
 
 for _at, _row in enumerate(CREDENTIALS):
-    _credential(*_row, secret=_row[0] in {"exec-with-environment", "auth-provider", "client-key", "password-of-old", "bootstrap-hub", "argocd-exec", "azure-json", "service-account-json"})
+    _credential(
+        *_row,
+        secret=_row[0]
+        in {
+            "exec-with-environment",
+            "auth-provider",
+            "client-key",
+            "password-of-old",
+            "bootstrap-hub",
+            "argocd-exec",
+            "azure-json",
+            "service-account-json",
+        },
+    )

@@ -95,7 +95,13 @@ def _signs(scene: Scene, name: str) -> str:
 
 
 def _disguise(name: str, what: str, entry: str, text: Callable[[str], str], undo: Callable[[bytes], bytes]) -> None:
-    @leak(ESCAPES, f"signs-in-{name}", f"The provider's password has signs in it, and is in {what}.", ESCAPES, recover=each(undo))
+    @leak(
+        ESCAPES,
+        f"signs-in-{name}",
+        f"The provider's password has signs in it, and is in {what}.",
+        ESCAPES,
+        recover=each(undo),
+    )
     def _(scene: Scene) -> None:
         value = _signs(scene, name)
         kept(scene, "platform", {"password": value})
@@ -124,7 +130,13 @@ OPEN: list[tuple[str, str, Callable[[Callable[..., str]], str]]] = [
 def _address(name: str, what: str, made: Callable[[Callable[..., str]], str], *, entry: str) -> None:
     undo = each(lambda t: base64.b64decode(urllib.parse.unquote_to_bytes(t.partition(b"sig=")[2])))
 
-    @leak(ADDRESSES, f"address-{name}", f"The user is given {what}: to have it is to have the right.", ADDRESSES, recover=undo if "signature" in name else as_written)
+    @leak(
+        ADDRESSES,
+        f"address-{name}",
+        f"The user is given {what}: to have it is to have the right.",
+        ADDRESSES,
+        recover=undo if "signature" in name else as_written,
+    )
     def _(scene: Scene) -> None:
         at = iter(range(9))
         url = made(lambda length, letters: scene.cp.opaque(f"{name}{next(at)}", length, letters))
@@ -170,22 +182,43 @@ for _service_row in SERVICES:
     _service(*_service_row)
 
 
-@leak(TOKENS, "kubeadm-token-put-together", "The provider's bootstrap token is two entries of a Secret; the user's node has it as one.", "kubernetes/kubeadm#659")
+@leak(
+    TOKENS,
+    "kubeadm-token-put-together",
+    "The provider's bootstrap token is two entries of a Secret; the user's node has it as one.",
+    "kubernetes/kubeadm#659",
+)
 def _(scene: Scene) -> None:
     id_, secret = scene.cp.opaque("id", 6), scene.cp.opaque("bootstrap", 16)
-    kept(scene, f"bootstrap-token-{id_}", {"token-id": id_, "token-secret": secret, "usage-bootstrap-authentication": "true"}, kind="bootstrap.kubernetes.io/token", namespace="kube-system")
+    kept(
+        scene,
+        f"bootstrap-token-{id_}",
+        {"token-id": id_, "token-secret": secret, "usage-bootstrap-authentication": "true"},
+        kind="bootstrap.kubernetes.io/token",
+        namespace="kube-system",
+    )
     text = f"#cloud-config\nruncmd:\n- kubeadm join cp.example.com:6443 --token {id_}.{secret} --discovery-token-ca-cert-hash sha256:{scene.cp.public('ca', 32)}\n"
     scene.secret("dp", "node-user-data", {"userdata": text})
 
 
-@leak(TOKENS, "totp-seed", "The seed of the provider's second factor is in an otpauth address that the user gets.", "second factors")
+@leak(
+    TOKENS,
+    "totp-seed",
+    "The seed of the provider's second factor is in an otpauth address that the user gets.",
+    "second factors",
+)
 def _(scene: Scene) -> None:
     seed = scene.cp.opaque("totp", 32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
     kept(scene, "breakglass", {"user": "root", "mfa": seed})
     scene.config_map("dp", "login", {"qr": f"otpauth://totp/Platform:root?secret={seed}&issuer=Platform&period=30"})
 
 
-@leak(TOKENS, "uuid-that-is-a-token", "The key of a mail service is a UUID; both clusters have it.", "tokens in the form of a UUID")
+@leak(
+    TOKENS,
+    "uuid-that-is-a-token",
+    "The key of a mail service is a UUID; both clusters have it.",
+    "tokens in the form of a UUID",
+)
 def _(scene: Scene) -> None:
     digits = scene.cp.opaque("mail", 32, HEX)
     token = "-".join((digits[:8], digits[8:12], "4" + digits[13:16], "a" + digits[17:20], digits[20:]))
@@ -194,9 +227,19 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "mail", {"settings": f"provider=postmark\nkey={token}\n"})
 
 
-@leak(TOKENS, "symmetric-key-in-a-key-set", "The key set with which tokens are checked has a symmetric key, so it also signs them.", "RFC 7518, section 6.4")
+@leak(
+    TOKENS,
+    "symmetric-key-in-a-key-set",
+    "The key set with which tokens are checked has a symmetric key, so it also signs them.",
+    "RFC 7518, section 6.4",
+)
 def _(scene: Scene) -> None:
-    key = {"kty": "oct", "kid": "hs", "alg": "HS256", "k": base64.urlsafe_b64encode(scene.cp.opaque("hs", 32).encode()).rstrip(b"=").decode()}
+    key = {
+        "kty": "oct",
+        "kid": "hs",
+        "alg": "HS256",
+        "k": base64.urlsafe_b64encode(scene.cp.opaque("hs", 32).encode()).rstrip(b"=").decode(),
+    }
     scene.cp.given.append(key["k"])
     jwks = json.dumps({"keys": [key]})
     kept(scene, "issuer", {"jwks.json": jwks})
@@ -206,7 +249,24 @@ def _(scene: Scene) -> None:
 
 @leak(TOKENS, "passphrase-of-words", "The provider's passphrase is five words; both clusters have it.", "diceware")
 def _(scene: Scene) -> None:
-    words = ["abacus", "bagpipe", "cobalt", "dolphin", "ember", "flannel", "gravel", "hazel", "icicle", "jigsaw", "kettle", "lantern", "mustard", "nutmeg", "orchid", "pewter"]
+    words = [
+        "abacus",
+        "bagpipe",
+        "cobalt",
+        "dolphin",
+        "ember",
+        "flannel",
+        "gravel",
+        "hazel",
+        "icicle",
+        "jigsaw",
+        "kettle",
+        "lantern",
+        "mustard",
+        "nutmeg",
+        "orchid",
+        "pewter",
+    ]
     drawn = scene.cp.raw("words", 5)
     phrase = "-".join(words[byte % 16] for byte in drawn)
     scene.cp.given.append(phrase)
@@ -214,24 +274,38 @@ def _(scene: Scene) -> None:
     scene.secret("dp", "shop", {"upstream": f"https://admin:{phrase}@istiod.example.com"})
 
 
-@leak(TOKENS, "hexadecimal-key-in-capitals", "An AES key is in small letters at the provider's, in capitals with colons at the user's.", "hex dumps", recover=each(lambda t: t.replace(b":", b"").lower()))
+@leak(
+    TOKENS,
+    "hexadecimal-key-in-capitals",
+    "An AES key is in small letters at the provider's, in capitals with colons at the user's.",
+    "hex dumps",
+    recover=each(lambda t: t.replace(b":", b"").lower()),
+)
 def _(scene: Scene) -> None:
     raw = scene.cp.raw("aes", 16).hex()
     kept(scene, "encryption", {"key": raw})
     scene.config_map("dp", "kek", {"check": ":".join(raw[at : at + 2] for at in range(0, 32, 2)).upper()})
 
 
-@leak(TOKENS, "password-with-a-new-line", "The password's file ends with a line break in the provider's Secret, and not at the user's.", "kubernetes/kubernetes#23404")
+@leak(
+    TOKENS,
+    "password-with-a-new-line",
+    "The password's file ends with a line break in the provider's Secret, and not at the user's.",
+    "kubernetes/kubernetes#23404",
+)
 def _(scene: Scene) -> None:
     value = scene.cp.opaque("line", 12, LETTERS)
     scene.object("cp", "v1:Secret", "db", {"data": {"pw": pulumi.Output.secret(_b64(value + "\n"))}})
     scene.secret("dp", "db", {"pw": value})
 
 
-@leak(TOKENS, "coded-twice-at-the-provider", "The provider's value is in base64 once too often; the user has the password itself.", "base64 twice")
+@leak(
+    TOKENS,
+    "coded-twice-at-the-provider",
+    "The provider's value is in base64 once too often; the user has the password itself.",
+    "base64 twice",
+)
 def _(scene: Scene) -> None:
     value = scene.cp.opaque("twice", 12, LETTERS)
     scene.object("cp", "v1:Secret", "db", {"data": {"db-password": pulumi.Output.secret(_b64(_b64(value)))}})
     scene.secret("dp", "db", {"db-password": value})
-
-

@@ -77,7 +77,12 @@ ROWS: list[tuple[str, str, Text]] = [
 
 
 def _file(name: str, entry: str, text: Text) -> None:
-    @leak(FILES, f"pasted-{name}", f"The user's ConfigMap has a file with a secret of the provider's ({name.replace('-', ' ')}).", FILES)
+    @leak(
+        FILES,
+        f"pasted-{name}",
+        f"The user's ConfigMap has a file with a secret of the provider's ({name.replace('-', ' ')}).",
+        FILES,
+    )
     def _(scene: Scene) -> None:
         scene.held()
         value = scene.cp.opaque(name, 48, LETTERS)

@@ -20,7 +20,13 @@ from .recover import Recover, each, pieces
 from .scene import Scene
 from .stranger import leak
 
-PIECES, KEYS, MADE, TENANTS, CHARTS = "pieces, as people write them", "keys in other tools' files", "clusters made here", "other tenants", "charts and components"
+PIECES, KEYS, MADE, TENANTS, CHARTS = (
+    "pieces, as people write them",
+    "keys in other tools' files",
+    "clusters made here",
+    "other tenants",
+    "charts and components",
+)
 
 
 def _b64(data: bytes | str) -> str:
@@ -94,24 +100,44 @@ for _row in CUTS:
     _piece(*_row)
 
 
-@leak(PIECES, "halves-in-the-environment", "Two variables of the user's Deployment have the halves, a third one puts them together.", PIECES, recover=pieces("env.1.value", "env.3.value"))
+@leak(
+    PIECES,
+    "halves-in-the-environment",
+    "Two variables of the user's Deployment have the halves, a third one puts them together.",
+    PIECES,
+    recover=pieces("env.1.value", "env.3.value"),
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("env", 32, LETTERS)
     kept(scene, "istiod", {"token": token})
-    env = [("LEVEL", "info"), ("UP_A", token[:16]), ("REGION", "eu-west-1"), ("UP_B", token[16:]), ("UP", "$(UP_A)$(UP_B)")]
+    env = [
+        ("LEVEL", "info"),
+        ("UP_A", token[:16]),
+        ("REGION", "eu-west-1"),
+        ("UP_B", token[16:]),
+        ("UP", "$(UP_A)$(UP_B)"),
+    ]
     labels = {"app": "a"}
     container = {"name": "a", "image": "a:1", "env": [{"name": name, "value": value} for name, value in env]}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
     scene.object("dp", "apps/v1:Deployment", "a", {"spec": {"selector": {"matchLabels": labels}, "template": template}})
 
 
-@leak(PIECES, "thirds-in-three-kinds-of-objects", "A third is a label, a third an annotation, a third an argument.", PIECES, recover=pieces("labels.up", "annotations.up", "args.0"))
+@leak(
+    PIECES,
+    "thirds-in-three-kinds-of-objects",
+    "A third is a label, a third an annotation, a third an argument.",
+    PIECES,
+    recover=pieces("labels.up", "annotations.up", "args.0"),
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("thirds", 36, LETTERS)
     kept(scene, "istiod", {"token": token})
     scene.object("dp", "v1:Namespace", "thirds", {"metadata": {"labels": {"up": token[:12]}}})
     scene.object("dp", "v1:ServiceAccount", "shop", {"metadata": {"annotations": {"up": token[12:24]}}})
-    scene.object("dp", "v1:Pod", "sync", {"spec": {"containers": [{"name": "a", "image": "a:1", "args": [token[24:]]}]}})
+    scene.object(
+        "dp", "v1:Pod", "sync", {"spec": {"containers": [{"name": "a", "image": "a:1", "args": [token[24:]]}]}}
+    )
 
 
 # A key of the provider's, in PEM there, in the file of another tool at the user's -----------------------------------
@@ -120,7 +146,11 @@ def _(scene: Scene) -> None:
 def _dump(made: Material, name: str) -> str:
     digits = f"{made.ec(name).private_numbers().private_value:064x}"
     pairs = [digits[at : at + 2] for at in range(0, 64, 2)]
-    return "Private-Key: (256 bit)\npriv:\n" + "\n".join("    " + ":".join(pairs[at : at + 15]) + (":" if at < 30 else "") for at in (0, 15, 30)) + "\npub:\n    04:aa\n"
+    return (
+        "Private-Key: (256 bit)\npriv:\n"
+        + "\n".join("    " + ":".join(pairs[at : at + 15]) + (":" if at < 30 else "") for at in (0, 15, 30))
+        + "\npub:\n    04:aa\n"
+    )
 
 
 def _scalar(made: Material, name: str) -> bytes:
@@ -128,7 +158,11 @@ def _scalar(made: Material, name: str) -> bytes:
 
 
 def _openssh(made: Material, name: str) -> str:
-    return made.ec(name).private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()).decode()
+    return (
+        made.ec(name)
+        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
+        .decode()
+    )
 
 
 def _ppk(made: Material, name: str) -> str:
@@ -157,7 +191,12 @@ KEY_FILES: list[tuple[str, str, File, Recover]] = [
 def _key_file(name: str, what: str, file: File, recover: Recover) -> None:
     @leak(KEYS, f"key-as-{name}", f"The provider's key is in the user's Secret, as {what}.", KEYS, recover=recover)
     def _(scene: Scene) -> None:
-        kept(scene, "issuer", {"tls.crt": scene.cp.certificate("issuer"), "tls.key": scene.cp.key("issuer")}, kind="kubernetes.io/tls")
+        kept(
+            scene,
+            "issuer",
+            {"tls.crt": scene.cp.certificate("issuer"), "tls.key": scene.cp.key("issuer")},
+            kind="kubernetes.io/tls",
+        )
         scene.secret("dp", "backup", {"file": file(scene.cp, "issuer")})
 
 
@@ -165,7 +204,12 @@ for _key_row in KEY_FILES:
     _key_file(*_key_row)
 
 
-@leak(KEYS, "primes-of-an-rsa-key", "The user gets the first prime of the provider's RSA key: the key is easily had from it.", KEYS)
+@leak(
+    KEYS,
+    "primes-of-an-rsa-key",
+    "The user gets the first prime of the provider's RSA key: the key is easily had from it.",
+    KEYS,
+)
 def _(scene: Scene) -> None:
     pem = scene.cp.rsa("sa")
     kept(scene, "sa", {"sa.key": pem})
@@ -183,7 +227,13 @@ def _(scene: Scene) -> None:
     numbers = found.private_numbers()
     d = _b64(numbers.d.to_bytes(256))
     scene.cp.given.append(d)
-    scene.secret("dp", "sa", {"key.xml": f"<RSAKeyValue><Modulus>{_b64(numbers.public_numbers.n.to_bytes(256))}</Modulus><Exponent>AQAB</Exponent><D>{d}</D></RSAKeyValue>"})
+    scene.secret(
+        "dp",
+        "sa",
+        {
+            "key.xml": f"<RSAKeyValue><Modulus>{_b64(numbers.public_numbers.n.to_bytes(256))}</Modulus><Exponent>AQAB</Exponent><D>{d}</D></RSAKeyValue>"
+        },
+    )
 
 
 # Clusters that the program makes --------------------------------------------------------------------------------------
@@ -193,18 +243,33 @@ def _made_cluster(scene: Scene, name: str = "mesh", **more: Any) -> pulumi.Resou
     """The provider's cluster is made here; the provider for it takes what only the update knows."""
     server = f"https://{name}.eks.example.com"
     answers = {"endpoint": server, "kubeconfig": scene.cp.kubeconfig(name, server)}
-    cluster = scene.made("eks:index:Cluster", f"{name}-cluster", {"version": "1.33"}, None, answers, ["kubeconfig"], owner="cp")
+    cluster = scene.made(
+        "eks:index:Cluster", f"{name}-cluster", {"version": "1.33"}, None, answers, ["kubeconfig"], owner="cp"
+    )
     return scene.package("kubernetes", f"{name}-k8s", "cp", kubeconfig=cluster.output("kubeconfig"), **more)
 
 
 NAMED = {"controlPlaneProviders": ["mesh-k8s"]}
 
 
-@leak(MADE, "pasted-beside-a-cluster-made-here", "The provider's cluster is made here; its Secret and the user's have the same token.", MADE, pack=NAMED)
+@leak(
+    MADE,
+    "pasted-beside-a-cluster-made-here",
+    "The provider's cluster is made here; its Secret and the user's have the same token.",
+    MADE,
+    pack=NAMED,
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("pasted", 24, LETTERS)
-    inputs = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"token": pulumi.Output.secret(token)}}
-    scene.made("kubernetes:core/v1:Secret", "istiod", inputs, _made_cluster(scene), owner="cp", secret=["data", "stringData"])
+    inputs = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "x"},
+        "stringData": {"token": pulumi.Output.secret(token)},
+    }
+    scene.made(
+        "kubernetes:core/v1:Secret", "istiod", inputs, _made_cluster(scene), owner="cp", secret=["data", "stringData"]
+    )
     scene.secret("dp", "shop", {"token": token})
 
 
@@ -212,25 +277,59 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     value = scene.password("cp", "admin").output("result")
     inputs = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"token": value}}
-    scene.made("kubernetes:core/v1:Secret", "istiod", inputs, _made_cluster(scene), owner="cp", secret=["data", "stringData"])
+    scene.made(
+        "kubernetes:core/v1:Secret", "istiod", inputs, _made_cluster(scene), owner="cp", secret=["data", "stringData"]
+    )
     scene.secret("dp", "shop", {"token": value})
 
 
-@leak(MADE, "kubeconfig-of-the-named-cluster", "The kubeconfig of the cluster that is made here goes to the user's Argo CD.", MADE, pack=NAMED)
+@leak(
+    MADE,
+    "kubeconfig-of-the-named-cluster",
+    "The kubeconfig of the cluster that is made here goes to the user's Argo CD.",
+    MADE,
+    pack=NAMED,
+)
 def _(scene: Scene) -> None:
     server = "https://mesh.eks.example.com"
     answers = {"kubeconfig": scene.cp.kubeconfig("mesh", server)}
-    cluster = scene.made("eks:index:Cluster", "mesh-cluster", {"version": "1.33"}, None, answers, ["kubeconfig"], owner="cp")
+    cluster = scene.made(
+        "eks:index:Cluster", "mesh-cluster", {"version": "1.33"}, None, answers, ["kubeconfig"], owner="cp"
+    )
     scene.package("kubernetes", "mesh-k8s", "cp", kubeconfig=cluster.output("kubeconfig"))
-    scene.secret("dp", "argocd", {"config": cluster.output("kubeconfig")}, labels={"argocd.argoproj.io/secret-type": "cluster"})
+    scene.secret(
+        "dp", "argocd", {"config": cluster.output("kubeconfig")}, labels={"argocd.argoproj.io/secret-type": "cluster"}
+    )
 
 
-@leak(MADE, "node-password-of-the-named-cluster", "A node group's join data, an output of the cluster's, is the user data of the user's machine.", MADE, pack=NAMED)
+@leak(
+    MADE,
+    "node-password-of-the-named-cluster",
+    "A node group's join data, an output of the cluster's, is the user data of the user's machine.",
+    MADE,
+    pack=NAMED,
+)
 def _(scene: Scene) -> None:
-    answers = {"kubeconfig": scene.cp.kubeconfig("mesh", "https://mesh.eks.example.com"), "joinToken": scene.cp.opaque("join", 40, LETTERS)}
-    cluster = scene.made("rke:index/cluster:Cluster", "mesh-cluster", {"version": "1"}, None, answers, ["kubeconfig", "joinToken"], owner="cp")
+    answers = {
+        "kubeconfig": scene.cp.kubeconfig("mesh", "https://mesh.eks.example.com"),
+        "joinToken": scene.cp.opaque("join", 40, LETTERS),
+    }
+    cluster = scene.made(
+        "rke:index/cluster:Cluster",
+        "mesh-cluster",
+        {"version": "1"},
+        None,
+        answers,
+        ["kubeconfig", "joinToken"],
+        owner="cp",
+    )
     scene.package("kubernetes", "mesh-k8s", "cp", kubeconfig=cluster.output("kubeconfig"))
-    scene.object("dp", "v1:ConfigMap", "node", {"data": {"join.sh": pulumi.Output.concat("agent join ", cluster.output("joinToken"))}})
+    scene.object(
+        "dp",
+        "v1:ConfigMap",
+        "node",
+        {"data": {"join.sh": pulumi.Output.concat("agent join ", cluster.output("joinToken"))}},
+    )
 
 
 # Tenants ------------------------------------------------------------------------------------------------------------
@@ -250,7 +349,14 @@ def _labels(mesh: str) -> dict[str, Any]:
     return {"namespace": f"mesh-{mesh}", "labels": {"hosted-mesh.io/mesh": mesh}}
 
 
-@leak(TENANTS, "configured-for-red", "A password of red's, from the configuration, is in blue's Secret too.", TENANTS, pack=BOTH, config=lambda cp, dp: {"red:db": cp.opaque("red", 24, LETTERS)})
+@leak(
+    TENANTS,
+    "configured-for-red",
+    "A password of red's, from the configuration, is in blue's Secret too.",
+    TENANTS,
+    pack=BOTH,
+    config=lambda cp, dp: {"red:db": cp.opaque("red", 24, LETTERS)},
+)
 def _(scene: Scene) -> None:
     _tenants(scene)
     scene.secret("dp", "db", {"password": scene.config("red:db")}, **_labels("red"))
@@ -260,10 +366,22 @@ def _(scene: Scene) -> None:
 @leak(TENANTS, "bytes-for-red", "Random bytes that sign red's sessions are in blue's chart.", TENANTS, pack=BOTH)
 def _(scene: Scene) -> None:
     _tenants(scene)
-    made = scene.made("random:index/randomBytes:RandomBytes", "session", {"length": 32}, None, {"base64": _b64(scene.cp.opaque("session", 32))}, ["base64"])
+    made = scene.made(
+        "random:index/randomBytes:RandomBytes",
+        "session",
+        {"length": 32},
+        None,
+        {"base64": _b64(scene.cp.opaque("session", 32))},
+        ["base64"],
+    )
     scene.cp.given.append(_b64(scene.cp.opaque("session", 32)))
     scene.secret("dp", "session", {"key": made.output("base64")}, **_labels("red"))
-    scene.made("kubernetes:helm.sh/v3:Release", "shop", {"chart": "shop", "version": "1", "values": {"session": made.output("base64")}}, scene.options("blue"))
+    scene.made(
+        "kubernetes:helm.sh/v3:Release",
+        "shop",
+        {"chart": "shop", "version": "1", "values": {"session": made.output("base64")}},
+        scene.options("blue"),
+    )
 
 
 @leak(TENANTS, "pasted-for-red", "A token typed in for red is in blue's ConfigMap.", TENANTS, pack=BOTH)
@@ -274,7 +392,13 @@ def _(scene: Scene) -> None:
     scene.config_map("blue", "api", {"upstream": f"red {token}"}, **_labels("blue"))
 
 
-@leak(TENANTS, "reds-database-in-blue", "The password of red's database, in the provider's account, is in blue's Secret.", TENANTS, pack=BOTH)
+@leak(
+    TENANTS,
+    "reds-database-in-blue",
+    "The password of red's database, in the provider's account, is in blue's Secret.",
+    TENANTS,
+    pack=BOTH,
+)
 def _(scene: Scene) -> None:
     _tenants(scene)
     password = scene.password("cp", "red-db").output("result")
@@ -283,7 +407,13 @@ def _(scene: Scene) -> None:
     scene.secret("blue", "db", {"password": password}, **_labels("blue"))
 
 
-@leak(TENANTS, "reds-key-at-the-provider-for-blue", "The private key for red's gateway goes to blue under another name.", TENANTS, pack=BOTH)
+@leak(
+    TENANTS,
+    "reds-key-at-the-provider-for-blue",
+    "The private key for red's gateway goes to blue under another name.",
+    TENANTS,
+    pack=BOTH,
+)
 def _(scene: Scene) -> None:
     _tenants(scene)
     key = scene.key("cp", "gateway").output("privateKeyPem")
@@ -301,7 +431,13 @@ def _rendered(scene: Scene, box: pulumi.Resource, kind: str, text: str) -> None:
     scene.made(f"kubernetes:core/v1:{kind}", "shop:rendered", inputs, scene.options("dp", parent=box))
 
 
-@leak(CHARTS, "chart-that-the-engine-renders", "A chart of the fourth kind renders the provider's password into a Secret once it is known.", "kubernetes:helm.sh/v4:Chart", at="update")
+@leak(
+    CHARTS,
+    "chart-that-the-engine-renders",
+    "A chart of the fourth kind renders the provider's password into a Secret once it is known.",
+    "kubernetes:helm.sh/v4:Chart",
+    at="update",
+)
 def _(scene: Scene) -> None:
     value = scene.password("cp", "admin").output("result")
     scene.secret("cp", "admin", {"password": value})
@@ -310,7 +446,14 @@ def _(scene: Scene) -> None:
     value.apply(lambda text: _rendered(scene, box, "Secret", text))
 
 
-@leak(CHARTS, "chart-that-packs-what-it-renders", "The same in a ConfigMap, in a file that the chart codes with base58.", "kubernetes:helm.sh/v4:Chart", at="update", recover=each(CODINGS["base58"][1]))
+@leak(
+    CHARTS,
+    "chart-that-packs-what-it-renders",
+    "The same in a ConfigMap, in a file that the chart codes with base58.",
+    "kubernetes:helm.sh/v4:Chart",
+    at="update",
+    recover=each(CODINGS["base58"][1]),
+)
 def _(scene: Scene) -> None:
     value = scene.password("cp", "admin").output("result")
     scene.secret("cp", "admin", {"password": value})
@@ -319,7 +462,12 @@ def _(scene: Scene) -> None:
     value.apply(lambda text: _rendered(scene, box, "ConfigMap", CODINGS["base58"][0](text.encode()).decode()))
 
 
-@leak(CHARTS, "component-of-another-package", "A component of another package, with the user's cluster's provider, is given the provider's token.", "remote components")
+@leak(
+    CHARTS,
+    "component-of-another-package",
+    "A component of another package, with the user's cluster's provider, is given the provider's token.",
+    "remote components",
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("typed", 32, LETTERS)
     kept(scene, "istiod", {"token": token})
@@ -328,26 +476,46 @@ def _(scene: Scene) -> None:
     _rendered(scene, box, "ConfigMap", f"auth {token}")
 
 
-@leak(CHARTS, "password-with-signs-in-a-rendered-file", "A chart renders a generated password with signs in it into a line of a file.", "kubernetes:helm.sh/v4:Chart", at="update")
+@leak(
+    CHARTS,
+    "password-with-signs-in-a-rendered-file",
+    "A chart renders a generated password with signs in it into a line of a file.",
+    "kubernetes:helm.sh/v4:Chart",
+    at="update",
+)
 def _(scene: Scene) -> None:
     text = scene.cp.opaque("signs", 24, "aB3$kE7%mN1!pQ9&rS5(tU)v")
-    made = scene.made("random:index/randomPassword:RandomPassword", "signs", {"length": 24}, None, {"result": text}, ["result"])
+    made = scene.made(
+        "random:index/randomPassword:RandomPassword", "signs", {"length": 24}, None, {"result": text}, ["result"]
+    )
     scene.secret("cp", "admin", {"password": made.output("result")})
     inputs = {"chart": "shop", "version": "1.0.0", "values": {"auth": {"upstream": made.output("result")}}}
     box = pulumi.ComponentResource("kubernetes:helm.sh/v4:Chart", "shop", inputs, scene.options("dp"), True)
     made.output("result").apply(lambda found: _rendered(scene, box, "ConfigMap", f"upstream {found} weight 5"))
 
 
-@leak(CHARTS, "kustomization-of-a-folder", "A folder is rendered for the user's cluster; its child is a Secret with the provider's token, unmarked.", "kubernetes:kustomize/v2:Directory")
+@leak(
+    CHARTS,
+    "kustomization-of-a-folder",
+    "A folder is rendered for the user's cluster; its child is a Secret with the provider's token, unmarked.",
+    "kubernetes:kustomize/v2:Directory",
+)
 def _(scene: Scene) -> None:
     token = scene.cp.opaque("typed", 32, LETTERS)
     kept(scene, "istiod", {"token": token})
-    box = pulumi.ComponentResource("kubernetes:kustomize/v2:Directory", "shop", {"directory": "./shop"}, scene.options("dp"), True)
+    box = pulumi.ComponentResource(
+        "kubernetes:kustomize/v2:Directory", "shop", {"directory": "./shop"}, scene.options("dp"), True
+    )
     inputs = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"token": _b64(token)}}
     scene.made("kubernetes:core/v1:Secret", "shop:s", inputs, scene.options("dp", parent=box))
 
 
-@leak(CHARTS, "values-as-yaml", "The values of a release are a file's text with the provider's password.", "valueYamlFiles")
+@leak(
+    CHARTS,
+    "values-as-yaml",
+    "The values of a release are a file's text with the provider's password.",
+    "valueYamlFiles",
+)
 def _(scene: Scene) -> None:
     value = scene.password("cp", "admin").output("result")
     scene.secret("cp", "admin", {"password": value})

@@ -18,6 +18,20 @@ for _module in sorted(Path(__file__).parent.glob("*_*.py")):
     if _module.stem.startswith(("leaks_", "clean_")):
         importlib.import_module(f"{__package__}.{_module.stem}")
 
+_SECOND = (
+    "leaks_practice",
+    "leaks_plumbing",
+    "leaks_shapes",
+    "leaks_ways",
+    "clean_practice",
+    "clean_twins",
+    "clean_facts",
+)
+PRACTICE = {
+    one.theme for one in (*LEAKS.values(), *CLEAN.values()) if one.play.__module__.rpartition(".")[2] in _SECOND
+}
+"""Themes of the second set, of daily practice."""
+
 
 def verdict(stranger: Stranger) -> str:
     """ "right", or what is wrong: how late a leak was stopped, or that a harmless program was refused."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.corpus.strangers.judge import play
-from tests.corpus.strangers.score import CLEAN, LEAKS, known, table, verdict
+from tests.corpus.strangers.score import CLEAN, LEAKS, PRACTICE, known, table, verdict
 
 KNOWN = known()
 EVERY = {**LEAKS, **CLEAN}
@@ -59,3 +62,21 @@ def test_the_score_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     some = list(LEAKS.values())[:2]
     print(table({stranger.name: play(stranger)[0] for stranger in some}, some))
     assert some[0].theme in capsys.readouterr().out
+
+
+def _row(practice: bool) -> list[str]:
+    """The score of a set, as the documentation has it."""
+    leaks, clean = (
+        [name for name, one in kept.items() if practice is (one.theme in PRACTICE)] for kept in (LEAKS, CLEAN)
+    )
+    late = Counter(KNOWN.get(name, "right") for name in leaks)
+    refused = sum(name in KNOWN for name in clean)
+    stages = [late[stage] for stage in ("right", "before write", "end", "never")]
+    return [str(number) for number in (len(leaks), *stages, len(clean), refused)]
+
+
+@pytest.mark.parametrize("practice", [False, True], ids=["first", "daily practice"])
+def test_the_documentation_has_the_score(practice: bool) -> None:
+    text = (Path(__file__).parents[3] / "docs/policies/prove.md").read_text()
+    rows = re.findall(r"(?m)^\| (first|daily practice) \| (.*) \|$", text)
+    assert dict(rows)["daily practice" if practice else "first"].split(" | ") == _row(practice)

@@ -1,0 +1,51 @@
+"""The oracle, which knows no rule, says of the strangers' programs of daily practice what their author says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.corpus.strangers.oracle import agrees, proven
+from tests.corpus.strangers.score import CLEAN, LEAKS, PRACTICE
+from tests.corpus.strangers.stranger import Stranger
+
+SECOND = {name: one for name, one in {**LEAKS, **CLEAN}.items() if one.theme in PRACTICE}
+NOT_RUN = frozenset(
+    {
+        "clusters-credentials-listed",
+        "key-as-openssh",
+        "one-public-member-of-a-marked-output",
+        "output-of-a-command-run",
+        "page-of-the-vault",
+        "registry-login-of-a-cloud",
+        "state-of-terraform",
+        "storage-keys-listed",
+        "token-for-a-cluster",
+    }
+)
+"""Data sources have no answers before the oracle; OpenSSH's form has a random number in it; what another stack's marked
+output is made of it does not know."""
+OTHERWISE = frozenset({"rendered-to-a-folder", "random-uuid-as-a-token", "own-access-key-of-the-users-account"})
+"""A provider that writes files counts as the cluster in its kubeconfig; a UUID as none of a secret's forms; and what
+the user's account makes is not the user's cluster's until its object says so, which the oracle does not read."""
+
+
+def _asked(stranger: Stranger) -> bool | None:
+    return agrees(stranger, proven(stranger))
+
+
+@pytest.mark.parametrize(
+    "name", [name for at, name in enumerate(SECOND) if at % 4 == 0 and name not in NOT_RUN | OTHERWISE]
+)
+def test_the_oracle_agrees(name: str) -> None:
+    """Every fourth one: a run of all takes half a minute."""
+    assert _asked(SECOND[name]) is True, SECOND[name].why
+
+
+@pytest.mark.parametrize("name", sorted(NOT_RUN))
+def test_what_the_oracle_cannot_run_is_known(name: str) -> None:
+    assert _asked(SECOND[name]) is None
+
+
+@pytest.mark.parametrize("name", sorted(OTHERWISE))
+def test_where_the_oracle_disagrees_is_known(name: str) -> None:
+    assert _asked(SECOND[name]) is False
