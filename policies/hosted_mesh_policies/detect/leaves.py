@@ -234,9 +234,14 @@ def _is_uuencoded(line: re.Match[bytes]) -> bool:
     return len(line[2]) == -(-(line[1][0] - 32) // 3) * 4
 
 
+_ESCAPES: Final = re.compile(rb'\\+(?:(")|[nrt])')
+
+
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
     """True when every part of a value is public by its structure. `names` are those of objects in the plan."""
     rest = without_public(value)
+    if b'\\"' in rest:  # JSON in JSON
+        rest = _ESCAPES.sub(lambda found: b'"' if found[1] else b" ", rest)
     try:
         text = rest.decode()
     except UnicodeDecodeError:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.detect.fingerprints import fingerprints
+from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.leaves import Level, is_public, level_of
+from hosted_mesh_policies.detect.named import in_text
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
@@ -202,3 +207,60 @@ def test_an_objects_name_is_public_unless_it_was_made_from_a_secret(marked: bool
     named = {"metadata": {"name": Secret(name) if marked else name}}
     written = _object("kubernetes:core/v1:ConfigMap", "x", named, USERS)
     assert len(_said(VALUE, kept, written)) == said
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2, 3])
+def test_a_certificate_is_public_in_json_in_json(layers: int) -> None:
+    """An object that no preview showed may have it; the key beside it may not be there."""
+    for pem, public in (
+        (literals.certificate("a"), True),
+        (literals.private_key("a"), False),
+        (literals.opaque("a"), False),
+    ):
+        text = pem
+        for _ in range(layers):
+            text = json.dumps({"authority": text, "mesh": "shop"})
+        assert is_public(text.encode()) is public
+
+
+def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
+    one, other = "aB3dEfGh1jKlMn0pQrSt9vWx", "Zz9yXw8vUt7sRq6pOn5mLk4j"
+    for form in (
+        "https://hooks.slack.com/services/T01234567/B01234567/{}",
+        "jdbc:oracle:thin:mesh/{}@db.example.com:1521/mesh",
+        "mesh:{}@tcp(db.example.com:3306)/mesh?parseTime=true",
+        "Endpoint=sb://mesh.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}",
+        "root:$6$rounds=4096$saltsalt${}:19000:0:99999:7:::",
+    ):
+        index = Index()
+        index.add(fingerprints(form.format(one).encode(), name="url"), "here")
+        assert list(index.search(f"use {one} there".encode()))
+        assert not list(index.search(form.format(other).encode()))
+
+
+@pytest.mark.parametrize("name", ["client-id", "zone", "hostedZoneID", "org", "endpoint", "revision", "instance"])
+def test_an_identifier_is_no_secret_whatever_it_looks_like(name: str) -> None:
+    value = b"k2v9x4m7q1w8z5n3b6c0l2j4h7g9f1d3"
+    assert level_of(value, name) is Level.PUBLIC
+    assert level_of(value, f"{name}-token") is Level.SECRET
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("password: {}", True),
+        ('{{"adminPassword": "{}"}}', True),
+        ("JWT_SECRET={}\n", True),
+        ("Server=db;User Id=mesh;Password={};Encrypt=True", True),
+        ("HTTP_Passwd {}", True),
+        ("X-Api-Key: {}", True),
+        ("RECAPTCHA_SITE_KEY={}", False),
+        ("client_id: {}", False),
+        ("password_hash: {}", False),
+        ("STRIPE_SECRET_NAME: {}", False),
+        ("password: ENC({})", False),
+        ("password: ${{{}}}", False),
+    ],
+)
+def test_a_credential_that_its_name_gives_away(text: str, found: bool) -> None:
+    assert bool(list(in_text(text.format("k2v9x4m7Q1w8z5n3B6c0").encode()))) is found
