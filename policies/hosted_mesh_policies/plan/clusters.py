@@ -246,6 +246,8 @@ class Clusters:
     def role_of_provider(self, provider: Provider) -> Role:
         """By address, then by certificate authority, then by what the provider claims. Contradictions and silence count
         as unclassified."""
+        if at(provider.inputs, "renderYamlToDirectory"):
+            return Role.UNCLASSIFIED  # it writes files, whatever cluster its kubeconfig leads to
         cluster = self.clusters.get(provider.urn) or cluster_of(provider)
         by_address = self.by_server.get(cluster.server, set()) if cluster.server else set()
         for roles in (by_address, self._told_by_authority(cluster), self.claimed(provider)):

@@ -66,6 +66,9 @@ class Places:
 
     def add_provider(self, urn: str, package: str, name: str, inputs: Mapping[str, Any]) -> Place:
         """Takes a provider in. Two providers of one address are one place, and what one claims holds for both."""
+        if folder := inputs.get("renderYamlToDirectory"):  # it writes files, whatever cluster its kubeconfig leads to
+            self.by_provider[urn] = Place(Side.UNKNOWN, f"the folder {folder}")
+            return self.by_provider[urn]
         config = next((inputs[key] for key in KUBECONFIG_KEYS if inputs.get(key)), None)
         server = server_of(config, inputs.get("context")) or (normal(str(inputs["host"])) if inputs.get("host") else "")
         said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)

@@ -24,8 +24,8 @@ NOT_RUN = frozenset(
 )
 """Data sources have no answers before the oracle; OpenSSH's form has a random number in it; what another stack's marked
 output is made of it does not know."""
-OTHERWISE = frozenset({"rendered-to-a-folder", "random-uuid-as-a-token", "own-access-key-of-the-users-account"})
-"""A provider that writes files counts as the cluster in its kubeconfig; a UUID as none of a secret's forms; and what
+OTHERWISE = frozenset({"random-uuid-as-a-token", "own-access-key-of-the-users-account"})
+"""A UUID counts as none of a secret's forms; and what
 the user's account makes is not the user's cluster's until its object says so, which the oracle does not read."""
 
 
