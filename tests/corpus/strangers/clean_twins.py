@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 from collections.abc import Callable
@@ -71,12 +72,18 @@ EKS = (
 )
 
 
+@functools.cache
+def _openssh_of(label: str) -> str:
+    """Kept, since each time that it is written it has another random number in it."""
+    owner, _, seed = label.partition("/")
+    key = Material(owner, int(seed)).ec("ssh")
+    form = serialization.PrivateFormat.OpenSSH
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+
+
 def _openssh(material: Material) -> str:
-    return (
-        material.ec("ssh")
-        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
-        .decode()
-    )
+    material.ec("ssh")
+    return _openssh_of(material.label)
 
 
 def _release(material: Material) -> str:
