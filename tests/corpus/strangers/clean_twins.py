@@ -115,8 +115,8 @@ ROWS: list[tuple[str, str, str, Callable[[Material], str], dict[str, Any]]] = [
     ("shadow-lines", "lines of password hashes", "shadow", lambda m: f"root:*:19000:0:99999:7:::\nops:$6$rounds=4096${m.opaque('s', 16, LETTERS)}${m.opaque('h', 86, LETTERS)}:19000:0:99999:7:::\n", {}),
     ("kubeconfig-like-settings", "settings with addresses of both clusters", "settings.yaml", lambda m: yaml.safe_dump({"clusters": [{"name": "platform", "server": "https://cp.example.com:6443"}, {"name": "shop", "server": "https://dp.example.com:6443"}], "pollSeconds": 30, "sharedSecret": m.opaque("x", 32, LETTERS)}), {}),
 ]  # fmt: skip
-for _at, (_name, _what, _entry, _text, _metadata) in enumerate(ROWS):
-    _twin(_name, _what, _entry, _text, second=_at % 4 == 0, **_metadata)
+for _at, (_name, _what, _entry, _of, _metadata) in enumerate(ROWS):
+    _twin(_name, _what, _entry, _of, second=_at % 4 == 0, **_metadata)
 
 
 @clean(
