@@ -555,7 +555,7 @@ def _(scene: Scene) -> None:
     platform(scene)
     key = scene.key("dp", "issuer")
     scene.secret("dp", "issuer", {"jwt.pem": key.output("privateKeyPem")})
-    scene.config_map("dp", "issuer", {"jwt.pub": key.output("publicKeyPem")})
+    scene.config_map("dp", "issuer-public", {"jwt.pub": key.output("publicKeyPem")})
     scene.config_map("cp", "tenant", {"shop.pub": key.output("publicKeyPem")})
 
 

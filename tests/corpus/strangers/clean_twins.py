@@ -129,7 +129,7 @@ def _(scene: Scene) -> None:
         signs = scene.owner(side).opaque("signs", 24, LETTERS + "!@#$%&*()-_=+[]{}<>:?")
         made = scene.made(
             "random:index/randomPassword:RandomPassword",
-            f"{side}-db",
+            f"{side}-password",
             {"length": 24},
             None,
             {"result": signs},
@@ -174,9 +174,11 @@ def _(scene: Scene) -> None:
 )
 def _(scene: Scene) -> None:
     for side in ("cp", "dp"):
-        scene.secret(side, "agent", {"token": pulumi.Output.secret(scene.owner(side).opaque("agent", 40, LETTERS))})
+        scene.secret(
+            side, "agent-token", {"token": pulumi.Output.secret(scene.owner(side).opaque("agent", 40, LETTERS))}
+        )
         env = [
-            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "agent", "key": "token"}}},
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "agent-token", "key": "token"}}},
             {"name": "SITE", "value": "example.eu"},
             {"name": "DD_CLUSTER_NAME", "value": "platform-shop"},
         ]
