@@ -6,6 +6,7 @@ with the objects is measured by `bench.proxies`.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -55,7 +56,7 @@ def run(state: Path, progress: Progress, console: Console) -> None:
             _prepare(sandbox, tools)
             with progress.step("pulumi up of one mesh's part") as step:
                 found = []
-                for one in _taken(sandbox, tools):
+                for one in _taken(sandbox, tools, Path(folder)):
                     step.note(f"{one.meshes} meshes, imports from {one.imports}: {one.up:.1f} s")
                     found.append(one)
             console.print(grid(found).for_terminal())
@@ -63,18 +64,30 @@ def run(state: Path, progress: Progress, console: Console) -> None:
             clusters.down(own)
 
 
-def configuration(size: int, neighbours: int, kubeconfig: Path, context: str) -> dict[str, Any]:
-    """Of the first mesh's stack, with the offers that it needs: its own, and of those that it imports from."""
+def configuration(folder: Path, size: int, neighbours: int, kubeconfig: Path, context: str) -> dict[str, Any]:
+    """Of the first mesh's stack, with the offers that it needs: its own, and of those that it imports from.
+
+    Documents are files in `folder`: the configuration itself reaches a program in one environment variable, for which
+    Linux allows 128 kB.
+    """
     given = document(size, neighbours or size - 1)
     federation = read(Federation, given, "the federation")
     others = [mesh for wish in federation.peers[0].imports for mesh in wish.meshes]
-    offers = [offer(federation, mesh, services(mesh)) for mesh in (FIRST, *others)]
+    offers = {mesh: offer(federation, mesh, services(mesh)) for mesh in (FIRST, *others)}
     return {
         "stack": "federation",
-        "federation": given,
+        "federation": _written(folder / "federation.json", given),
         "member": {"mesh": FIRST, "cluster": {"kubeconfig": str(kubeconfig), "context": context}},
-        "offers": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in offers],
+        "offers": [
+            _written(folder / f"{mesh}.json", one.model_dump(mode="json", by_alias=True, exclude_none=True))
+            for mesh, one in offers.items()
+        ],
     }
+
+
+def _written(path: Path, document: Any) -> str:
+    path.write_text(json.dumps(document))
+    return str(path)
 
 
 def _prepare(sandbox: Sandbox, tools: Tools) -> None:
@@ -89,13 +102,13 @@ def _prepare(sandbox: Sandbox, tools: Tools) -> None:
         subprocess.run([*kubectl, *words], check=True, capture_output=True, timeout=120)
 
 
-def _taken(sandbox: Sandbox, tools: Tools) -> Iterator[Took]:
+def _taken(sandbox: Sandbox, tools: Tools, folder: Path) -> Iterator[Took]:
     """The first `up` of all also starts what later ones find in memory, so it is done once before."""
     cluster = sandbox.data_plane
     first = True
     for imports, neighbours in WAYS:
         for size in SIZES:
-            config = configuration(size, neighbours, cluster.kubeconfig, cluster.name)
+            config = configuration(folder, size, neighbours, cluster.kubeconfig, cluster.name)
             stack = Stack(sandbox, tools, "bench-federation", config)
             if first:
                 stack.pulumi("up", "--yes", "--skip-preview")
