@@ -21,7 +21,7 @@ import yaml
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
-from .names import is_credentials_name
+from .names import names_credential
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -67,7 +67,7 @@ def fingerprints(
         return
     if is_public_der(value):
         return
-    if _UUID.fullmatch(value) and is_credentials_name(name):
+    if _UUID.fullmatch(value) and names_credential(name):
         yield value
         return
     if is_keystore(value):

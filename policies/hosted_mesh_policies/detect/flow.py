@@ -26,7 +26,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import is_credentials_name
+from .names import names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
@@ -423,7 +423,7 @@ class Flow:
         if resource.kind != "Secret" or not all(kind.startswith("random:") for kind in kinds):
             return False
         held = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
-        return any(is_credentials_name(str(leaf.path[-1])) for leaf in held)
+        return any(names_credential(str(leaf.path[-1])) for leaf in held)
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""

@@ -1,71 +1,171 @@
-"""Credentials by what they are called: a value that looks random under a name such as `db_password`.
+"""Credentials by the name that stands beside them: in trees, and in files of any grammar that has names.
 
-In trees (`{"adminPassword": ...}`, `{"name": "API_TOKEN", "value": ...}`) and in texts of any format in which a value
-follows its name: YAML, JSON, TOML, ini, dotenv, headers, connection strings.
+A value counts when it is concrete: letters and digits as by chance, and no template, reference, path, hash, ciphertext
+or example.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
-from ..plan.tree import Leaf, Path, Tree, at, leaves
+from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_random, is_scrambled, without_public
-from .names import is_credentials_name
+from .names import names_credential, names_credentials
 
-LEAST: Final = 16
-MOST: Final = 512
-_ASSIGNED: Final = re.compile(
-    rb"(?<![\w.-])([A-Za-z_][\w.-]{1,60})[\"']?(?:\s?[:=]>?[ \t]*|[ \t]+)(?:base64:|pass:)?[\"']?"
-    rb"([^\s\"'`,;&<>(){}\[\]|\\]{16,512})(?![\w(\[{])"
+LEAST, MOST = 8, 256
+"""What is longer is ciphertext or a document: of RSA with 2048 bits, 344 letters."""
+LEAST_AFTER_BLANK: Final = 16
+_NOT_THE_VALUE: Final = re.compile(
+    r"^(?:[/~.]|\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|@[A-Za-z]+[.@]|\*|projects/)"  # where it is
+    r"|^(?:pk[_.]|pub[0-9a-f]|phc_|age1)"  # made to be shown
+    r"|^(?:\$[0-9a-z-]{1,16}\$|\{[A-Z0-9]+\}|(?i:sha\d+|md5|scram-sha-256|pbkdf2\w*|argon2\w*)[:$-])"  # a hash
+    r"|^(?:ENC[\[(]|\{cipher\}|vault:|secure:|v1:|\(\(|AQICAH)"  # ciphertext
+    r"|[a-z]://|^(?:arn|op|ref\+\w+|ssm|file|env|secret|aws|gcp|k8s):|\$\{|\{\{|\$\(|%\(|%%|<%|EXAMPLE(?:KEY)?$"
+    r"|(.)\1{6}|(?i:redacted|change[-_]?me|placeholder|your[-_]|replace[-_]?me|[-_]here$|secretsmanager)"
 )
-_WORDS: Final = (b"pass", b"pwd", b"secret", b"token", b"credential", b"key", b"psk", b"hmac", b"auth")
-_PAIRS: Final = ("name", "key", "header")
-_NO_VALUE: Final = re.compile(
-    r"^[\[<{$*/@!%~]|^(?:xxxx|redacted|changeme|example|your[-_]|placeholder|enc[\[(]|vault:|ref\+|arn:|projects/|sha\d+[:-])"
-    r"|^(?:pk_|phc_|pub[0-9a-f]{32}$|v\d:)|://|\.svc\b|EXAMPLE(?:KEY)?$|_ME_|\$\{|\{\{|\}",
-    re.IGNORECASE,
-)
-"""References, templates, ciphertext, placeholders; keys that services make to be shown."""
+_MADE_SUFFIX: Final = re.compile(r"(?<=[a-z0-9])(?:-[a-z0-9]{5,10}){1,2}$")
+_OBJECTS_NAME: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)+")
+_CODE: Final = re.compile(r"^[A-Za-z_][\w.]*[(\[]|^\^|\[\^|a-z|A-Z|0-9|\\[wdsS]|\)\$$|^\(|^\[.*\]$")
+_SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+LONGEST_SEGMENTS: Final = 4
+"""Letters for each step between words or digits, from which on a value is a name in a program."""
 
 
-def looks_secret(text: str) -> bool:
-    """True for a value that nobody would remember, and that is no reference to one."""
-    if not LEAST <= len(text) <= MOST or any(letter.isspace() for letter in text) or _NO_VALUE.search(text):
+@lru_cache(maxsize=4096)
+def is_concrete(value: str) -> bool:
+    """True for what can only be a credential, when its name says that one is here."""
+    if not LEAST <= len(value) <= MOST or not value.isprintable() or " " in value or _NOT_THE_VALUE.search(value):
         return False
-    rest = without_public(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
-    return len(rest) >= LEAST and (is_random(rest) or is_scrambled(rest))
+    if (inner := _decoded(value)) is not None:
+        return is_concrete(inner)
+    if _CODE.search(value) or not without_public(value.encode()).strip():
+        return False
+    if _OBJECTS_NAME.fullmatch(value) and not is_random(_MADE_SUFFIX.sub("", value)):
+        return False  # what a hash was put to
+    segments = _SEGMENTS.findall(value)
+    if not value.islower() and len(segments) > 1 and sum(map(len, segments)) >= LONGEST_SEGMENTS * len(segments):
+        return False
+    return is_random(value) or is_scrambled(value)
 
 
-def in_text(data: bytes) -> Iterator[bytes]:
-    """The credentials in a text that are called so."""
-    lower = data.lower()
-    if not any(word in lower for word in _WORDS):
-        return
-    for found in _ASSIGNED.finditer(data):
-        if is_credentials_name(found[1].decode()) and looks_secret(found[2].decode("utf-8", "replace")):
-            yield found[2]
+def _decoded(value: str) -> str | None:
+    """What a value is the base64 of, when that is text."""
+    try:
+        found = base64.b64decode(value, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    return found if found.strip().isprintable() else None
 
 
-def in_tree(tree: Tree) -> Iterator[tuple[Path, str]]:
-    """The credentials of a tree that are called so, with their places. What is marked secret is not among them."""
+_LOGIN: Final = re.compile(r"([A-Za-z][\w-]{2,15})[ \t]+(\S+)")
+
+
+def _without_scheme(value: str) -> str:
+    """What follows `Bearer` or `Basic` in a header; of a login in base64 the password."""
+    found = _LOGIN.fullmatch(value.strip())
+    if found is None:
+        return value
+    if found[1].lower() != "basic":
+        return found[2]
+    return (_decoded(found[2]) or "").partition(":")[2]
+
+
+_WRAPPERS: Final = frozenset(
+    {"value", "literal", "inline_string", "inline_bytes", "inlineString", "inlineBytes", "plaintext", "raw"}
+)
+_NAMES_BESIDE: Final = ("name", "key", "header", "variable", "envName")
+_DIGEST: Final = re.compile(r"[0-9a-f]{32,64}")
+
+
+def named_in_tree(tree: Tree) -> Iterator[Path]:
+    """The values under or beside such a name."""
     for leaf in leaves(tree):
-        if not leaf.secret and is_called_secret(tree, leaf):
-            yield leaf.path, leaf.value
+        if leaf.path and isinstance(leaf.value, str) and LEAST <= len(leaf.value) <= MOST:
+            keys = [key for key in leaf.path if isinstance(key, str)]
+            if not keys or "encryptedData" in keys or ("annotations" in keys and _DIGEST.fullmatch(leaf.value)):
+                continue
+            if _is_named(tree, leaf.path, keys) and is_concrete(_without_scheme(leaf.value)):
+                yield leaf.path
 
 
-def is_called_secret(tree: Tree, leaf: Leaf) -> bool:
-    """True for a text that looks like a credential and is called one."""
-    if not isinstance(leaf.value, str) or len(leaf.value) < LEAST:
-        return False
-    return is_credentials_name(_name(tree, leaf.path)) and looks_secret(leaf.value)
+def _is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
+    if isinstance(path[-1], int) and path[-1] > 0:
+        before = at(tree, *path[:-1], path[-1] - 1)
+        if isinstance(before, str) and before.startswith("-") and names_credential(before):
+            return True
+    if path[-1] == "value":
+        beside = [at(tree, *path[:-1], key) for key in _NAMES_BESIDE]
+        named = [name for name in beside if isinstance(name, str)]
+        if named:
+            return any(map(names_credential, named))
+    while len(keys) > 1 and keys[-1] in _WRAPPERS:
+        keys = keys[:-1]
+    return names_credential(keys[-1]) or (len(keys) > 1 and names_credentials(keys[-2]) and keys[-1] != "name")
 
 
-def _name(tree: Tree, path: Path) -> str:
-    """What a leaf is called: by its key, by the name beside its value, and of `key` and `value` by what is above."""
-    names = [step for step in path if isinstance(step, str)]
-    if not names or names[-1] not in {"key", "value"}:
-        return names[-1] if names else ""
-    beside = [at(tree, *path[:-1], key) for key in _PAIRS] if path[-1] == "value" else []
-    return next((one for one in beside if isinstance(one, str)), ".".join(names[-2:]))
+_VALUE: Final = rb"(?=(?:\"{1,3}([^\"\s]{8,257})|'{1,3}([^'\s]{8,257})|([^\s\"',;&<>]{8,257})))"
+_SIGN: Final = rb"(?:[ \t]{0,8}(:=|=>|[:=>])[ \t]{0,8}|[ \t]{1,8})"
+_WORDS: Final = (b"pass", b"pwd", b"psk", b"secret", b"token", b"key", b"credential", b"hmac", b"encrypt", b"-team")
+_BESIDE: Final = {
+    **{word: re.compile(word + rb"[\w.-]{0,24}[\"'\]]{0,2}" + _SIGN + _VALUE) for word in _WORDS},
+    b"authorization": re.compile(rb"authorization[\"']?" + _SIGN + rb"[\"']?(?:[a-z][\w-]{2,15}[ \t]{1,8})?" + _VALUE),
+}
+"""By the word in a name: the rest of the name, a sign between, the value. Much faster than one expression for all."""
+_PAIR: Final = re.compile(
+    rb"(?:name|key|header)[\"']?\s{0,8}[:=]\s{0,8}[\"']?([\w./-]{3,64})[\"']?\s{0,8},?\s{0,24}"
+    rb"[\"']?value[\"']?\s{0,8}[:=]\s{0,8}" + _VALUE
+)
+_COMMANDS: Final = (b"login", b"mysql", b"mariadb", b"sshpass", b"pass:", b"redis-cli", b"curl")
+_COMMAND: Final = re.compile(
+    rb"(?:(?<![\w-])(?:docker|podman|nerdctl|helm|skopeo|buildah|crane|oras)\s[^\n]{0,80}"
+    rb"\blogin(?=\s)[^\n]{0,160}?\s-p[ =]?"
+    rb"|(?<![\w-])(?:mysql|mariadb)[a-z-]{0,8}(?=\s)[^\n]{0,160}?\s-p|(?<![\w-])sshpass\s+-p\s?"
+    rb"|\s-pass(?:in|out)?\s+[\"']?pass:|(?<![\w-])redis-cli(?=\s)[^\n]{0,160}?\s-a\s+"
+    rb"|(?<![\w-])curl(?=\s)[^\n]{0,160}?\s(?:-[a-zA-Z]{0,4}u|--user)[ =]?[\"']?[^\s:\"']{1,64}:)" + _VALUE
+)
+"""Commands that take a password by an option of one letter."""
+_NO_NAME: Final = re.compile(rb"[^\w./-]")
+LONGEST_NAME: Final = 64
+
+
+def holds_named(data: bytes, lower: bytes) -> bool:
+    """True when a text has such a value. `lower` is the text in small letters."""
+    return any(True for _ in named_in_text(data, lower))
+
+
+def named_in_text(data: bytes, lower: bytes) -> Iterator[str]:
+    """Such values of a text: `NAME=value`, `name: value`, `"name": "value"`, `<name>value`, `Name value`,
+    `name: X, value: Y`, `docker login -p value`. `lower` is the text in small letters."""
+    for word, beside in _BESIDE.items():
+        if word in lower:
+            yield from (_taken(data, found, 2) for found in beside.finditer(lower) if _counts(data, found))
+    if b"value" in lower:
+        yield from (_taken(data, found, 2) for found in _PAIR.finditer(lower) if _counts_in_pair(data, found))
+    if any(word in lower for word in _COMMANDS):
+        yield from filter(is_concrete, (_taken(data, found, 1) for found in _COMMAND.finditer(data)))
+
+
+def _taken(data: bytes, found: re.Match[bytes], first: int) -> str:
+    """The value of a match: the first of its groups from `first` on, as it is in the data."""
+    group = next(number for number in range(first, first + 3) if found[number] is not None)
+    return data[found.start(group) : found.end(group)].decode("latin-1").rstrip("})]")
+
+
+def _counts_in_pair(data: bytes, found: re.Match[bytes]) -> bool:
+    return names_credential(data[found.start(1) : found.end(1)].decode("latin-1")) and is_concrete(
+        _taken(data, found, 2)
+    )
+
+
+def _counts(data: bytes, found: re.Match[bytes]) -> bool:
+    value = _taken(data, found, 2)
+    if found[1] is None and found[4] is not None and len(value) < LEAST_AFTER_BLANK:
+        return False  # prose
+    before = data[max(0, found.start() - LONGEST_NAME) : found.start()]
+    name = _NO_NAME.split(before)[-1] + _NO_NAME.split(data[found.start() : found.start(found.lastindex or 0)])[0]
+    return names_credential(name.decode("latin-1")) and is_concrete(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 CREDENTIALS: Final = (
@@ -57,18 +58,58 @@ def is_secrets_name(name: str) -> bool:
     return bool(_SECRET.search(name)) and not _DESCRIPTION.search(name)
 
 
-_CREDENTIAL = re.compile(
-    r"passw|passphrase|passwd|pwd|secret|token|credentials?$|hmac|authorization$|(?:^|[_.-])psk$"
-    r"|(?:^|[_.-]|db|pg|root)pass$|literal\.value"
-    r"|(?:private|api|access|routing|fernet|encryption|signing|session|master|account|shared|app)[_.-]?key"
-    r"|inline_?(?:string|bytes)$",
-    re.IGNORECASE,
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_AFTER: Final = re.compile(
+    r"base|encoded|values?|literal|inline|string|bytes|plain|plaintext|text|raw|b64|base64|current|old|new|\d+"
 )
+"""Words after a name that do not change what it says: `secret_key_base`, `hmacEncoded`, `token.value`."""
+_SHOWN: Final = re.compile(
+    r"pub$|publishable|site|digest|encrypted|sealed|example|dummy|fake|next|page|continue|idempotency|csrf"
+)
+_SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "stakater"})
+"""Words by which the same name is another thing's: a public key, a checksum of a Secret, a place in a list."""
+_SAYS_IT: Final = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization"),
+    *(
+        "apikey",
+        "secretkey",
+        "accountkey",
+        "privatekey",
+        "presharedkey",
+        "sharedaccesskey",
+        "requirepass",
+        "masterauth",
+    ),
+)
+_PASS: Final = re.compile(r"(?:db|pg|my|sql|redis|root|admin|user|smtp|mail|ldap|bind|ssh|auth|require)?pass")
+_OF_KEYS: Final = re.compile(
+    r"api|secret|private|encryption|signing|hmac|routing|fernet|master|account|shared|preshared|app|jwt|session|cookie"
+    r"|unseal|auth|consumer|certificate|symmetric|crypto|integration"
+)
+_WHOLE: Final = frozenset({"encrypt", "gossip_key", "x-honeycomb-team", "secret access key", "shared access key"})
 
 
-def is_credentials_name(name: str) -> bool:
-    """True for a name that is given to a credential alone: not `key`, `auth` or `seed`, of which many are public."""
-    return bool(_CREDENTIAL.search(name)) and not _DESCRIPTION.search(name)
+@lru_cache(maxsize=16384)
+def names_credential(name: str) -> bool:
+    """True for a name that says of a value beside it that it opens something: `adminPassword`, `X-Api-Key`,
+    `PGPASSWORD`, `secret_key_base`. Read word by word; the last word decides: `tokenUrl` and `secretName` are none."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    while words and _AFTER.fullmatch(words[-1]):
+        words.pop()
+    if not words or words[-2:] == ["client", "token"] or not _SHOWN_ANYWHERE.isdisjoint(words):
+        return False
+    if any(map(_SHOWN.match, words[-2:])):
+        return False
+    last = words[-1].removesuffix("s")
+    if last == "key":
+        before = words[-2] if len(words) > 1 else ""
+        return bool(_OF_KEYS.fullmatch(before)) or " ".join(words[-3:]) in _WHOLE
+    return last.endswith(_SAYS_IT) or bool(_PASS.fullmatch(words[-1])) or name.lower() in _WHOLE
+
+
+def names_credentials(name: str) -> bool:
+    """True for a name of several: `tokens`, `passwords`. Below it each name is only which one."""
+    return name.endswith("s") and names_credential(name) and not name.lower().endswith("credentials")
 
 
 _IDENTIFIER = re.compile(

@@ -10,7 +10,7 @@ from ..plan.model import SECRET_DATA, Resource
 from ..plan.owners import CLOUDS
 from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_public, is_random
-from .named import LEAST, in_text, is_called_secret
+from .named import named_in_text, named_in_tree
 from .names import is_secrets_name
 from .places import as_bytes, from_base64
 
@@ -65,12 +65,17 @@ def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, byte
     """What stands in plain in an object that is no Secret and is called a credential: in its fields, in its texts."""
     if resource.kind == "Secret" or tree is None:
         return
+    called = {path for path in named_in_tree(tree) if not _is_plug_ins(path)}
     for leaf in leaves(tree):
-        if isinstance(leaf.value, str) and len(leaf.value) >= LEAST and not _is_plug_ins(leaf.path):
-            if is_called_secret(tree, leaf):
-                yield leaf.path, leaf.value.encode()
-            else:
-                yield from ((leaf.path, found) for found in in_text(leaf.value.encode()))
+        if not isinstance(leaf.value, str) or len(leaf.value) < LEAST_CALLED or _is_plug_ins(leaf.path):
+            continue
+        data = leaf.value.encode()
+        found = [data] if leaf.path in called else [one.encode() for one in named_in_text(data, data.lower())]
+        yield from ((leaf.path, one) for one in found if len(one) >= LEAST_CALLED)
+
+
+LEAST_CALLED: Final = 16
+"""Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
 
 
 _KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")

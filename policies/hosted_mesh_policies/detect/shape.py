@@ -12,10 +12,10 @@ from typing import Any, Final
 import yaml
 
 from ..plan.decode import YAML_LOADER, nests_too_deeply
-from ..plan.tree import Path, Tree
+from ..plan.tree import Path, Tree, at
 from .der import openssh_numbers, private_numbers
 from .keystores import has_key
-from .named import in_text
+from .named import holds_named, named_in_tree
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
 
@@ -38,16 +38,13 @@ class Shape:
     opens: Kubeconfig | None = None
 
 
-_IN_LINES: Final = frozenset({Kind.KUBECONFIG, Kind.NAMED})
-"""What is read line by line."""
-
-
 def shapes(data: bytes) -> Iterator[Shape]:
     """Every credential in a value, at every layer; each kind once. Raises TooMuchError."""
     seen: set[tuple[Kind, Kubeconfig | None]] = set()
     for view in views(data):
-        for kind, opens in _in_view(view.data):
-            if kind in _IN_LINES and "folding" in view.layers:
+        named = "folding" not in view.layers and holds_named(view.data, view.data.lower())
+        for kind, opens in (*_in_view(view.data), *([(Kind.NAMED, None)] if named else [])):
+            if kind is Kind.KUBECONFIG and "folding" in view.layers:
                 continue  # without its line breaks it cannot be read; the view before had them
             if (kind, opens) not in seen:
                 seen.add((kind, opens))
@@ -67,11 +64,11 @@ def may_hold_shape(data: bytes) -> bool:
         or (b"eyJ" in data and bool(JWT.search(data)))
         or b'"kty"' in data
         or any(any(word in lower for word in s.words) and s.pattern.search(data) for s in SIGNATURES)
-        or any(True for _ in in_text(data))
+        or holds_named(data, lower)
     )
 
 
-_CREDENTIALS: Final = ("token", "client-key-data", "password")
+_CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
 
 
 def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
@@ -93,8 +90,6 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
             not is_placeholder(found) for found in signature.pattern.finditer(data)
         ):
             yield signature.kind, None
-    if any(True for _ in in_text(data)):
-        yield Kind.NAMED, None
 
 
 def _has_keystore(data: bytes) -> bool:
@@ -170,6 +165,7 @@ def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:
     if not isinstance(users, list) or not isinstance(clusters, list):
         return None
     entries = [entry for user in users if isinstance(user, dict) and isinstance(entry := user.get("user"), dict)]
+    entries += [inner for entry in entries if isinstance(inner := at(entry, "auth-provider", "config"), dict)]
     credentials = tuple(str(entry[key]) for entry in entries for key in _CREDENTIALS if entry.get(key))
     if not credentials:
         return None
@@ -182,7 +178,9 @@ def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:
 
 
 def shapes_in_tree(tree: Tree) -> Iterator[tuple[Path, Shape]]:
-    """Credentials that are mappings and not texts: a kubeconfig or a private JWK in a custom resource."""
+    """Credentials that are mappings and not texts: a kubeconfig or a private JWK in a custom resource; and values under
+    names of credentials."""
+    yield from ((path, Shape(Kind.NAMED, ())) for path in named_in_tree(tree))
     todo: list[tuple[Path, Tree]] = [((), tree)]
     while todo:
         path, node = todo.pop()

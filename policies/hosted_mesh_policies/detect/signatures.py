@@ -25,7 +25,8 @@ class Kind(Enum):
     PASSWORD_HASH = "a password file entry"  # noqa: S105
     REGISTRY_LOGIN = "a registry login"
     ARGUMENT = "a credential given as an argument"
-    NAMED = "a credential, by its name"
+    SECRET_KEY = "a secret key of a known tool"  # noqa: S105
+    NAMED = "a credential, by the name beside it"
 
 
 class Signature(NamedTuple):
@@ -47,15 +48,17 @@ SIGNATURES: Final = (
     Signature(
         Kind.CLOUD,
         (b"akia", b"asia"),
-        re.compile(rb"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"),
+        re.compile(rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
     ),
     Signature(Kind.CLOUD, (b"aiza",), re.compile(rb"AIza[0-9A-Za-z_-]{35}")),
     Signature(
         Kind.CLOUD,
         (b"access_key", b"accesskey"),
-        re.compile(rb"(?i:secret_?access_?key)" + _VALUE + rb"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"),
+        re.compile(rb"(?i:secret_?access_?key)" + _VALUE + rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     ),
     Signature(Kind.CLOUD, (b"accountkey=",), re.compile(rb"AccountKey=[A-Za-z0-9+/]{40,}={0,2}")),
+    Signature(Kind.CLOUD, (b"aadclientsecret",), re.compile(rb"aadClientSecret" + _VALUE + rb"([^\s\"']{16,})")),
+    Signature(Kind.CLOUD, (b"k8s-aws-v1.",), re.compile(rb"k8s-aws-v1\.[A-Za-z0-9_-]{40,}")),
     Signature(Kind.CLOUD, (b"q~",), re.compile(rb"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
     Signature(
         Kind.CLOUD,
@@ -81,45 +84,51 @@ SIGNATURES: Final = (
     Signature(Kind.ACCESS_TOKEN, (b"glpat-",), re.compile(rb"glpat-[A-Za-z0-9_-]{20}")),
     Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
     Signature(
-        Kind.ACCESS_TOKEN,
+        Kind.ACCESS_TOKEN,  # forms as the services publish them, and as gitleaks' rules have them
         (
-            b"glrt-",
-            b"glsa_",
-            b"tskey-",
-            b"dp.pt.",
-            b"dp.st.",
-            b"nrak-",
-            b"hf_",
-            b"sk-ant-",
-            b"dapi",
-            b"pypi-",
-            b"sg.",
-            b"dt0c01.",
-            b".atlasv1.",
-            b"sk_live_",
-            b"rk_live_",
-            b"k8s-aws-v1.",
+            *(
+                b"tskey-",
+                b"glsa_",
+                b"glc_",
+                b"gl",
+                b"sg.",
+                b"dp.",
+                b".atlasv1.",
+                b"::server:",
+                b"dt0c01.",
+                b"nrak-",
+                b"hf_",
+            ),
+            *(
+                b"sk-",
+                b"sk_live_",
+                b"rk_live_",
+                b"dapi",
+                b"pypi-",
+                b"hooks.slack.com/services/",
+                b"webhooks/",
+                b"ops_ey",
+            ),
+            *(b"atatt3", b"dckr_pat_", b"lin_api_", b"shp", b"token-"),
         ),
         re.compile(
-            rb"(?<![A-Za-z0-9_-])(?:glrt-[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
-            rb"|tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}|dp\.[ps]t\.[A-Za-z0-9]{40,}|NRAK-[A-Z0-9]{27}"
-            rb"|hf_[A-Za-z0-9]{34,}|sk-ant-[A-Za-z0-9_-]{24,}|dapi[0-9a-f]{32}|pypi-AgE[A-Za-z0-9_-]{24,}"
-            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"
-            rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}|[rs]k_live_[A-Za-z0-9]{24,}|k8s-aws-v1\.[A-Za-z0-9_-]{40,})"
+            rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
+            rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"
+            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
+            rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|K10[0-9a-f]{64}::server:[0-9A-Za-z]{16,}"
+            rb"|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|NRAK-[A-Z0-9]{27}|hf_[A-Za-z]{34}(?![A-Za-z])|hf_[A-Za-z0-9]{34}"
+            rb"|sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
+            rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}|ops_eyJ[A-Za-z0-9+/]{100,}"
+            rb"|ATATT3[A-Za-z0-9_=-]{100,}|dckr_pat_[A-Za-z0-9_-]{27}|lin_api_[A-Za-z0-9]{40}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
+            rb"|token-[a-z0-9]{5}:[a-z0-9]{54})"
+            rb"|hooks\.slack\.com/services/T[A-Za-z0-9_]{2,}/B[A-Za-z0-9_]{2,}/[A-Za-z0-9]{20,}"
+            rb"|discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_-]{60,}"
         ),
     ),
     Signature(
-        Kind.ACCESS_TOKEN,
-        (b"age-secret-key-1", b"::server:", b"hooks.slack.com/services/"),
-        re.compile(
-            rb"AGE-SECRET-KEY-1[0-9A-Z]{58}|K10[0-9a-f]{40,}::server:[0-9a-zA-Z]{16,}"
-            rb"|hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}"
-        ),
-    ),
-    Signature(
-        Kind.PRIVATE_KEY,
-        (b"openvpn static key",),
-        re.compile(rb"-----BEGIN OpenVPN Static key V\d-----\s+(?:[0-9a-f]{32}\s+){8,}"),
+        Kind.SECRET_KEY,
+        (b"age-secret-key-1", b"openvpn static key"),
+        re.compile(rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}"),
     ),
     Signature(
         Kind.PASSWORD_IN_URL,
@@ -161,14 +170,13 @@ SIGNATURES: Final = (
 )
 
 _PLACEHOLDER = re.compile(
-    rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false)", re.IGNORECASE
+    rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false)"
+    rb"|(?-i:\S*EXAMPLE(?:KEY)?$)",
+    re.IGNORECASE,
 )
-
-
-_EXAMPLE = re.compile(rb"EXAMPLE(?:KEY)?$")  # of the clouds' own documentation
 
 
 def is_placeholder(found: re.Match[bytes]) -> bool:
     """True when what stands in the secret's place is a reference or a word such as "changeme"."""
     value = next((group for group in found.groups() if group), b"")
-    return bool((value and _PLACEHOLDER.match(value)) or _EXAMPLE.search(value or found.group()))
+    return bool(value and _PLACEHOLDER.match(value))

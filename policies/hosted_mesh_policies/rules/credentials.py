@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow import CHART_TYPES, Hop
-from ..detect.named import in_tree
 from ..detect.names import CREDENTIALS
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
@@ -87,27 +86,31 @@ def _origin(origin: str) -> str:
 
 
 def credentials(context: Context, resource: Resource) -> Iterator[Place]:
-    """Credentials by structure in what a data-plane resource asks for."""
+    """Credentials by structure in what a data-plane resource asks for. What its name alone gives away is told where
+    nothing else is."""
+    found = dict.fromkeys(_credentials(context, resource))
+    named = [one for one in found if one[1].startswith(Kind.NAMED.value)]
+    told = {place for place, _ in found.keys() - named}
+    yield from (one for one in found if one not in named or one[0] not in told)
+
+
+def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if not context.clusters.on_data_plane(resource) or resource.read_only:
         return
     if context.clusters.role(resource) is None:
         return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
-    yield from _called_credentials(context, resource)
     said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     for path, shape in shapes_in_tree(resource.body):
         if problem := _problem(context, resource, path, shape, said_own):
             yield context.show(path), f"{shape.kind.value}{problem}"
     if not context.inspection(resource).shapely:
         return
-    marked = {leaf.path for leaf in leaves(resource.asked) if leaf.secret}  # the flow tells whose these are
     for path, data in context.text(resource).parts():
         found = list(shapes(data))
         if any(_is_own_kubeconfig(context, shape) for shape in found):
             found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
         for shape in found:
-            if shape.kind is Kind.NAMED and (path in marked or _is_from_data_plane(context, resource)):
-                continue
             if problem := _problem(context, resource, path, shape, said_own):
                 wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
                 yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
@@ -130,6 +133,11 @@ HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLI
 
 def _problem(context: Context, resource: Resource, path: Path, shape: Shape, said_own: bool) -> str:
     """Why a credential must not be here; empty when it may."""
+    if shape.kind is Kind.NAMED:
+        if resource.type.startswith(_IN_PARTS):
+            return ""  # each object comes again by itself, a Secret as a Secret
+        if _is_from_data_plane(context, resource) or _is_marked(resource, path):
+            return ""  # the flow tells whose it is
     if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
         return " for another cluster than the data plane's own"
     if not _is_kept_in_secret(resource, path):
@@ -143,13 +151,22 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
     return ""
 
 
+def _is_marked(resource: Resource, path: Path) -> bool:
+    return any(leaf.secret and leaf.path == path for leaf in leaves(resource.asked))
+
+
+_IN_PARTS: Final = ("kubernetes:yaml:", "kubernetes:yaml/", "kubernetes:kustomize:", "kubernetes:kustomize/")
+
+
 def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
     """In a Secret's data, or marked as secret among a chart's values, which its release keeps in a Secret."""
     if resource.kind == "Secret":
         return path[:1] in {("data",), ("stringData",)}
+    if resource.kind == "SecretList":
+        return path[:1] == ("items",) and path[2:3] in {("data",), ("stringData",)}
     if resource.type not in CHART_TYPES or path[:1] != ("values",):
         return False
-    return any(leaf.secret and leaf.path == path for leaf in leaves(resource.asked))
+    return _is_marked(resource, path)
 
 
 def _problem_of_key(context: Context, resource: Resource) -> str:
@@ -193,21 +210,13 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
 
 
-def _called_credentials(context: Context, resource: Resource) -> Iterator[Place]:
-    """What is called a credential and looks like one, where everybody who reads the object has it."""
-    if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
-        return
-    for path, _ in in_tree(resource.asked):
-        if not _is_kept_in_secret(resource, path) and not _is_from_data_plane(context, resource):
-            yield context.show(path), f"{Kind.NAMED.value}{PLAIN_OBJECT}"
-
-
 def _is_literal(value: Any) -> bool:
     return (
         value is not UNKNOWN
         and isinstance(value, str)
         and len(value) >= LEAST_NAMED
         and not value.startswith(("$", "/"))
+        and not value.endswith(("EXAMPLE", "EXAMPLEKEY"))
     )
 
 

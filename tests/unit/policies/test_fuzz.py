@@ -62,6 +62,10 @@ LONG = {
     + b"".join(b"a%d: &a%d {<<: [%s]}\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 30)),
     "streams": base64.b64encode(gzip.compress(b"x")) * 200,
     "numbers": b"65," * (LONGEST // 3),
+    "names of credentials": b"token" * (LONGEST // 5),
+    "names of credentials and values": b"api-key: aB3dE7Gh1jK-%d\n" * (LONGEST // 24),
+    "names beside values": b'name: "token"   value:' * (LONGEST // 22),
+    "commands with passwords": b"curl -su mesh: docker login " * (LONGEST // 28),
 }
 
 
