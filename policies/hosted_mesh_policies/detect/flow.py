@@ -30,6 +30,7 @@ from .names import names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
+from .value import in_letters
 
 CERTIFICATE_TYPES: Final = frozenset(
     f"tls:index/{name}"
@@ -282,7 +283,7 @@ class Flow:
             found: set[str] = set()
             try:
                 for view in views(data):
-                    for hit in self._index.search(view.data):
+                    for hit in (*self._index.search(view.data), *in_letters(view.data, self._index)):
                         found.update(holders[int(self._index.origins[hit.origin])])
             except TooMuchError:  # the value detector refuses it
                 pass

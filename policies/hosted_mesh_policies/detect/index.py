@@ -75,6 +75,8 @@ class Index:
             if not whole and len(fingerprint) >= LEAST_FRAGMENT and fingerprint.isascii():
                 for alike in disguises(fingerprint):
                     self._insert(alike, number)
+            if not whole and (alone := _letters_alone(fingerprint)):
+                self._insert(alone, number)
 
     def _insert(self, fingerprint: bytes, number: int) -> None:
         self._fingerprints.append((fingerprint, number))
@@ -141,6 +143,17 @@ def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:
             number += 1
         if place >= end:
             yield place
+
+
+def _letters_alone(fingerprint: bytes) -> bytes:
+    """A password's letters and digits, for texts of which only these are looked at; empty where they are too few."""
+    if not fingerprint.isascii() or fingerprint.isalnum():
+        return b""
+    alone = bytes(byte for byte in fingerprint if chr(byte).isalnum())
+    if len(alone) >= LEAST_FRAGMENT:
+        return alone
+    shown = alone.decode()
+    return alone if len(alone) >= LEAST_PIECE and (is_random(shown) or is_scrambled(shown)) else b""
 
 
 def _is_piece(piece: bytes, fingerprint: bytes) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 from .index import Index
 from .shape import may_hold_shape
 from .unwrap import BETWEEN, TooMuchError, printable, views
+from .value import in_letters
 
 TOGETHER: Final = 16 * 1024
 """Bytes that are looked at together; more of them are hardly faster, and one find costs a look at each of them."""
@@ -38,6 +39,9 @@ def cleared(texts: Iterable[tuple[str, bytes]], index: Index) -> Iterator[str]:
 
 def _is_clean(text: bytes, index: Index) -> bool:
     try:
-        return not any(any(index.search(view.data)) or may_hold_shape(view.data) for view in views(text))
+        return not any(
+            any(index.search(view.data)) or any(in_letters(view.data, index)) or may_hold_shape(view.data)
+            for view in views(text)
+        )
     except TooMuchError:
         return False

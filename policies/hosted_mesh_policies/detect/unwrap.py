@@ -1,9 +1,10 @@
 """Everything that a value turns into under the standard decoders, layer by layer.
 
 base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
-base58, base85 (both), uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, raw LZMA2, lzma, zip (tar
-needs nothing), URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7, UTF-16, UTF-32. Layers nest
-in any order.
+base58, base36, decimal, base85 (both) and Z85, uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, raw
+LZMA2, lzma, zip (tar needs nothing), URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7,
+UTF-16, UTF-32, texts that a program puts together. Layers nest in any order. `letters` gives the innermost: what is
+there when no sign is looked at.
 
 The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
 stream, which a decoding at the wrong alignment never does.
@@ -179,6 +180,33 @@ def _squeezed(text: bytes) -> bytes:
     return text.replace(b"\\r", b"").replace(b"\\n", b"").translate(None, _FOLDS)
 
 
+_SUM: Final = rb"\s*(?:[+.&~]|\|\||\.\.|<>|<<)\s*"
+_JOINT = re.compile(
+    rb"[\"'`]" + _SUM + rb"[\"'`]"  # texts that a program puts together
+    rb"|<(?<=[\w+/]<)/?[A-Za-z][^<>\0]{0,80}>(?:</?[A-Za-z][^<>\0]{0,80}>){0,3}(?=[\w+/])"  # a tag inside of a word
+)
+_JOINTS = re.compile(
+    rb"([\"'`])[\w+/=-]{1,80}\1" + _SUM + rb"\1[\w+/=-]{1,80}\1" + _SUM + rb"\1[\w+/=-]"
+    rb"|<(?<=[\w+/]<)(?:/?[A-Za-z][^<>\0]{0,80}><?){1,4}(?<=>)[\w+/=-]{1,80}</?[A-Za-z][^<>\0]{0,80}>"
+)
+"""Several of them in a row."""
+_UNSEEN = re.compile(rb"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf")
+
+
+def _joining(data: bytes) -> Iterator[bytes]:
+    """What a text holds without what only joins its pieces."""
+    if _JOINTS.search(data):
+        yield _JOINT.sub(b"", _values_with(data, _JOINTS.search))
+
+
+def _invisible(data: bytes) -> Iterator[bytes]:
+    """What a text holds without letters that nobody sees: soft hyphens, joiners, marks of the byte order."""
+    if _UNSEEN.search(data):
+        seen = _UNSEEN.sub(b"", _values_with(data, _UNSEEN.search))
+        if printable(seen) is seen:  # in what is no text they are there by chance
+            yield seen
+
+
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")
 _SPACED_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}")
 _ESCAPED_HEX = re.compile(rb"(?:\\x[0-9a-fA-F]{2}){4,}")
@@ -221,6 +249,12 @@ def _octets(number: int, bits: int) -> bytes:
 
 _BASE58 = re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}")
 _FROM_BASE58: Final = {byte: n for n, byte in enumerate(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")}
+_WHOLE_NUMBERS: Final = (
+    (36, re.compile(rb"(?<![0-9A-Za-z])(?:[0-9a-z]{16,512}|[0-9A-Z]{16,512})(?![0-9A-Za-z])")),
+    (10, re.compile(rb"(?<![0-9A-Za-z])[0-9]{24,2560}(?![0-9A-Za-z])")),
+)
+"""In base 36, and in decimal, as programs print the numbers of an RSA key. Words and hexadecimal digits look alike."""
+_has_digits = _runs(b"0123456789", b"M" * 24)
 LONGEST_BASE58: Final = 512
 MOST_BASE58: Final = 64 * 1024
 """Letters of one value to decode: the work grows with the square of a run's length, so that only short ones are."""
@@ -241,8 +275,24 @@ def _base58(data: bytes) -> Iterator[bytes]:
         yield BETWEEN.join(pieces)
 
 
+def _whole_numbers(data: bytes) -> Iterator[bytes]:
+    """Runs of digits as one number each."""
+    left = MOST_BASE58
+    for base, pattern in _WHOLE_NUMBERS:
+        pieces: list[bytes] = []
+        for run in dict.fromkeys(pattern.findall(data)) if base > 10 or _has_digits(data) else ():
+            if len(run) > left:
+                break
+            left -= len(run)
+            number = int(run, base)
+            pieces.append(number.to_bytes((number.bit_length() + 7) // 8, "big"))
+        if pieces:
+            yield BETWEEN.join(pieces)
+
+
 _NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}")
 _NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fxo])")
+_ESCAPED_NUMBERS = re.compile(rb"(?:\\\d{1,3}){8,}")
 _BITS = re.compile(rb"[01]{8}(?:[\s,]*[01]{8}){7,}")
 _BASES: Final = (10, 16, 8)
 _LEAST_NUMBERS: Final = 8
@@ -250,7 +300,10 @@ _LEAST_NUMBERS: Final = 8
 
 def _numbers(data: bytes) -> Iterator[bytes]:
     """Lists of bytes as numbers, and bytes as bits."""
-    for run in _NUMBERS.findall(data):
+    runs = _NUMBERS.findall(data)
+    if b"\\" in data:  # as Lua has them, in decimal
+        runs += _ESCAPED_NUMBERS.findall(data)
+    for run in runs:
         words = _NUMBER.findall(run)
         for base in _BASES:
             # What stands around a list may look like one more of it: `value: 48, 49` begins with an `e` for base 16.
@@ -297,9 +350,22 @@ def _one_escape(found: re.Match[bytes]) -> bytes:
     return _NAMED.get(code, code)
 
 
+_HEX_ESCAPE = re.compile(rb"\\([0-9a-fA-F]{2}) ?")
+_DECIMAL_ESCAPE = re.compile(rb"\\(\d{2,3})")
+
+
 def _escapes(data: bytes) -> Iterator[bytes]:
-    if b"\\" in data:
-        yield _ESCAPE.sub(_one_escape, _values_with(data, lambda value: b"\\" in value))
+    """As most languages have them; then with two hexadecimal digits for a sign (LDAP, CSS) and with its decimal number
+    (Lua, zone files)."""
+    if b"\\" not in data:
+        return
+    yield _ESCAPE.sub(_one_escape, _values_with(data, lambda value: b"\\" in value))
+    if _HEX_ESCAPE.search(data):
+        escaped = _values_with(data, _HEX_ESCAPE.search)
+        yield _HEX_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), escaped)
+    if _DECIMAL_ESCAPE.search(data):
+        escaped = _values_with(data, _DECIMAL_ESCAPE.search)
+        yield _DECIMAL_ESCAPE.sub(lambda found: bytes([min(int(found[1]), 255)]), escaped)
 
 
 _ENTITY = re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);")
@@ -350,7 +416,18 @@ LEAST_ODD: Final = 0.08
 """Share of signs in a text of base85; of its 85 letters 23 are signs."""
 LONGEST_UNJUDGED: Final = 128
 LONGEST_AT_ANY_START: Final = 4096
-_BASE85_DECODERS: Final = ((_BASE85, base64.b85decode), (_ASCII85, base64.a85decode))
+_Z85 = re.compile(rb"[0-9A-Za-z.:+=^!/*?&<>()\[\]{}@%$#-]{15,}")
+_FROM_Z85: Final = bytes.maketrans(
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+)
+
+
+def _of_z85(data: bytes) -> bytes:
+    return base64.b85decode(data.translate(_FROM_Z85))
+
+
+_BASE85_DECODERS: Final = ((_BASE85, base64.b85decode), (_ASCII85, base64.a85decode), (_Z85, _of_z85))
 
 
 def _base85(data: bytes) -> Iterator[bytes]:
@@ -363,7 +440,7 @@ def _base85(data: bytes) -> Iterator[bytes]:
             if len(run) > LONGEST_UNJUDGED and signs < LEAST_ODD * len(run):
                 continue
             if not signs:
-                if pattern is _BASE85 and _mixed(run):
+                if pattern is not _ASCII85 and _mixed(run):
                     yield from _of_85(decode, run)
                 continue
             for shift in range(5 if len(run) <= LONGEST_AT_ANY_START else 1):
@@ -532,9 +609,12 @@ def _inflate(step: _Step, data: bytes, start: int) -> Iterator[bytes]:
 TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
     ("base64", _base64),
     ("folding", _folding),
+    ("joints", _joining),
+    ("invisible letters", _invisible),
     ("hex", _hex),
     ("base32", _base32),
     ("base58", _base58),
+    ("a number", _whole_numbers),
     ("URL-encoding", _percent),
     ("escapes", _escapes),
     ("entities", _entities),
@@ -546,7 +626,26 @@ TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]]
     ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
     ("UTF-16", _wide),  # beside so much text that it is a small part
 )
+_NO_PIECE = re.compile(rb"(?<![\w$])[A-Za-z_][\w.-]{0,40}[\"']?[ \t]*:?=|</?[A-Za-z][^<>\0]{0,80}>")
+_NO_LETTER: Final = bytes(
+    byte for byte in range(5, 256) if byte not in b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+
+def letters(data: bytes) -> Iterator[bytes]:
+    """A text's letters and digits alone, value by value; then without tags and the names that something is given to. So
+    a secret is in one piece whatever stands between its pieces, and however its signs are escaped."""
+    text = printable(data)
+    alone = text.translate(None, _NO_LETTER)
+    if len(alone) == len(text):
+        return
+    yield alone
+    if (b"=" in text or b"<" in text) and (unnamed := _NO_PIECE.sub(b"", text)) != text:
+        yield unnamed.translate(None, _NO_LETTER)
+
+
 BINARY_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
     ("compression", _packed),
     ("UTF-16", _wide),
+    ("invisible letters", _invisible),  # so many that they are not few beside the others
 )

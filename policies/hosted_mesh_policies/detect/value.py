@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..plan.tree import Path
-from .index import Index
+from .index import Hit, Index
 from .places import Text
 from .shape import may_hold_shape
-from .unwrap import views
+from .unwrap import letters, views
 
 
 class Match(NamedTuple):
@@ -45,11 +45,23 @@ def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspec
             else:
                 path = text.path_at(hit.start)
                 found.setdefault((path, hit.origin), Match(path, index.origins[hit.origin], ()))
+        exact = {origin for _, origin in found}
+        inner |= {hit.origin for hit in in_letters(view.data, index)} - exact
         shapely = shapely or (look_for_shapes and may_hold_shape(view.data))
     if inner:
         for match, number in _under_layers(text, index, inner):
             found.setdefault((match.path, number), match)
     return Inspection(tuple(_most_exact(found.values())), shapely)
+
+
+SEPARATORS: Final = "separators"
+"""How a secret is called of which only the letters and digits are there in one piece."""
+
+
+def in_letters(data: bytes, index: Index) -> Iterator[Hit]:
+    """What is found in a view's letters and digits alone."""
+    for alone in letters(data) if len(index) else ():
+        yield from index.search(alone)
 
 
 def _most_exact(found: Collection[Match]) -> Iterator[Match]:
@@ -66,9 +78,13 @@ def _under_layers(text: Text, index: Index, wanted: set[int]) -> list[tuple[Matc
     unplaced = set(wanted)
     for path, data in text.parts():
         for view in views(data):
-            for hit in index.search(view.data):
-                if hit.origin in wanted:
-                    unplaced.discard(hit.origin)
-                    found.append((Match(path, index.origins[hit.origin], view.layers), hit.origin))
+            for layers, hits in (
+                (view.layers, index.search(view.data)),
+                ((*view.layers, SEPARATORS), in_letters(view.data, index)),
+            ):
+                for hit in hits:
+                    if hit.origin in wanted:
+                        unplaced.discard(hit.origin)
+                        found.append((Match(path, index.origins[hit.origin], layers), hit.origin))
     found += [(Match((), index.origins[number], ("several properties",)), number) for number in unplaced]
     return found

@@ -1,0 +1,124 @@
+"""A secret is found in pieces with something written between them, whatever writes them; and nothing is, where no
+secret is."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from hosted_mesh_policies.detect.fingerprints import fingerprints
+from hosted_mesh_policies.detect.index import Index
+from hosted_mesh_policies.detect.places import text_of
+from hosted_mesh_policies.detect.value import Match, inspect
+
+SECRET = "ghjT6543dfghUYTR876kjhgKw2Qx"
+WITH_SIGNS = "aB3$dE9f%Gh1jK2'lMn0pQ,rSt9vW"
+
+
+def _matches(secret: str | bytes, tree: Any) -> tuple[Match, ...]:
+    index = Index()
+    index.add(fingerprints(secret.encode() if isinstance(secret, str) else secret, certain=True), "the secret")
+    return inspect(text_of({"value": tree}), index).matches
+
+
+def _cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+BETWEEN = {
+    "dashes": "-",
+    "plus": "' + '",
+    "dots of Lua": '" .. "',
+    "pipes of SQL": "' || '",
+    "tags": "<wbr>",
+    "spans": "</b><b class='x'>",
+    "soft hyphens": "\u00ad",
+    "spaces of no width": "\u200b",
+    "word joiners": "\u2060",
+    "dots": ".",
+    "underscores": "__",
+    "lines of a table": " |\n| ",
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_a_secret_is_found_with_something_between_its_pieces(size: int, between: str) -> None:
+    assert _matches(SECRET, f'up = "{BETWEEN[between].join(_cut(SECRET, size))}"\n')
+    assert not _matches(SECRET, f'up = "{BETWEEN[between].join(_cut(SECRET[:10], size))}"\n')
+
+
+@pytest.mark.parametrize("between", ["plus", "tags", "spaces of no width"])
+def test_a_decoder_sees_what_a_program_puts_together(between: str) -> None:
+    coded = base64.b64encode(SECRET.encode()).decode()
+    assert _matches(SECRET, f"up = '{BETWEEN[between].join(_cut(coded, 6))}'\n")
+
+
+@pytest.mark.parametrize("line", ["P{}={}\n", "part_{} = '{}'\n", "const p{}='{}';\n", "Q{}:={}\n"])
+def test_a_secret_is_found_in_variables(line: str) -> None:
+    assert _matches(SECRET, "".join(line.format(*row) for row in enumerate(_cut(SECRET, 6))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WITH_SIGNS.replace("$", "$$"),
+        WITH_SIGNS.replace("%", "%%"),
+        "'" + WITH_SIGNS.replace("'", "''") + "'",
+        "'" + WITH_SIGNS.replace("'", "'\\''") + "'",
+        "".join(one if one.isalnum() else f"\\{ord(one):02x}" for one in WITH_SIGNS),
+        "".join(one if one.isalnum() else f"\\{ord(one):03}" for one in WITH_SIGNS),
+        "".join(one if one.isalnum() else f"^{one}" for one in WITH_SIGNS),
+    ],
+)
+def test_a_password_is_found_whatever_escapes_its_signs(text: str) -> None:
+    assert _matches(WITH_SIGNS, f"ask uid={text},dc=example\n")
+
+
+def test_a_short_password_is_found_whole_by_its_letters_alone() -> None:
+    assert _matches("aB3$dE9f%Gh1'jK2", "ask aB3$$dE9f%%Gh1''jK2 now")
+    assert not _matches("aB3$dE9f%Gh1'jK2", "ask aB3$$dE9f%%Gh1 now")
+
+
+def _digits(number: int, base: int) -> str:
+    found = ""
+    while number:
+        number, rest = divmod(number, base)
+        found = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + found
+    return found
+
+
+@pytest.mark.parametrize("base", [10, 36])
+def test_a_secret_is_found_as_one_number(base: int) -> None:
+    assert _matches(SECRET, f"id: {_digits(int.from_bytes(SECRET.encode()), base)}\n")
+    assert not _matches(SECRET, f"id: {_digits(int.from_bytes(SECRET[:10].encode()), base)}\n")
+
+
+def test_a_secret_is_found_in_escapes_of_lua() -> None:
+    assert _matches(SECRET, 'local up = "' + "".join(f"\\{ord(letter)}" for letter in SECRET) + '"')
+
+
+def test_a_secret_is_found_in_z85() -> None:
+    letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    chunks = [int.from_bytes(SECRET[at : at + 4].encode()) for at in range(0, len(SECRET), 4)]
+    text = "".join(letters[chunk // 85**power % 85] for chunk in chunks for power in (4, 3, 2, 1, 0))
+    assert _matches(SECRET, f'curve\n    up = "{text}"\n')
+
+
+@pytest.mark.parametrize("number", ["p", "q", "d", "dmp1", "dmq1", "iqmp"])
+@pytest.mark.parametrize("write", [str, "{:x}".format, "{:X}".format])
+def test_each_private_number_of_an_rsa_key_is_looked_for(number: str, write: Any) -> None:
+    key = generate_private_key(65537, 2048)
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+    assert _matches(pem, f"n: {write(getattr(key.private_numbers(), number))}\n")
+    assert not _matches(pem, f"n: {write(key.public_key().public_numbers().n)}\n")
+
+
+def test_values_of_their_own_are_no_pieces_of_one_text() -> None:
+    """Letters and digits are looked at value by value, or far values would make a secret by chance."""
+    pieces = _cut(SECRET, 7)
+    assert not _matches(SECRET, {"a": f"{pieces[0]} and more words", "b": {"c": f"to {pieces[1]} of all the others"}})
