@@ -63,8 +63,8 @@ def _first(der: bytes) -> bytes:
 def _numbers(body: bytes, depth: int = 0) -> list[bytes]:
     parts = elements(body) if depth < 4 else []
     tags = [tag for tag, _ in parts]
-    if tags[:9] == [INTEGER] * 9:  # PKCS#1: version, n, e, d, p, q, ...
-        return [parts[i][1].lstrip(b"\0") for i in (3, 4, 5)]
+    if tags[:9] == [INTEGER] * 9:  # PKCS#1: version, n, e, d, p, q, d mod p-1, d mod q-1, 1/q
+        return [parts[i][1].lstrip(b"\0") for i in range(3, 9)]
     if tags[:2] == [INTEGER, OCTETS]:  # SEC1: version 1, private, [curve], [public]
         return [parts[1][1]]
     if tags[:3] == [INTEGER, SEQUENCE, OCTETS]:  # PKCS#8: version, algorithm, key
