@@ -75,7 +75,7 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
         return
     yield from _references(context, found)
     yield from _secrets(context, found)
-    yield from _keys(context, found.of)
+    yield from _keys(context, found)
 
 
 def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
@@ -98,21 +98,62 @@ _NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    """One mesh's CA key or kubeconfig in an object of another mesh, in whichever cluster."""
-    index = Index()
-    for resource in sorted(context.stack.resources, key=lambda one: found.of.get(one.urn, "")):
-        if resource.urn in found.of and _is_own_secret(context, resource):
-            own = Index()
-            add_secrets_of(resource, own, frozenset(), names=context.stack.names)
-            index.add(own.fingerprints, found.of[resource.urn])
-    if not len(index):
+    """One mesh's CA key or kubeconfig in an object of another mesh, in whichever cluster; what a Secret in its cluster
+    has, in a cluster where it has nothing."""
+    holders = _holders(context, found)
+    if not holders:
         return
+    index, homes = Index(), _homes(context, found)
+    for number, one in enumerate(holders):
+        index.add([one], str(number))
+    told = list(holders.values())
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
-        if mesh is not None:
-            for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
-                if match.origin != mesh:
-                    yield resource, show(match.path), f"holds a credential of mesh {match.origin}"
+        given = context.owners.is_given_away(resource)
+        if mesh is None and not given:
+            continue
+        said: set[tuple[str, str]] = set()
+        for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
+            for owner, own in sorted(told[int(match.origin)]):
+                away = given and context.owners.place(resource) not in homes[owner]
+                path = show(match.path)
+                if mesh != owner and (away or (own and mesh is not None)) and (path, owner) not in said:
+                    said.add((path, owner))
+                    yield resource, path, f"holds a credential of mesh {owner}"
+
+
+def _holders(context: Context, found: Meshes) -> Mapping[bytes, set[tuple[str, bool]]]:
+    """Per fingerprint the meshes whose it is, and whether no other one may have it in whichever cluster."""
+    holders: dict[bytes, set[tuple[str, bool]]] = {}
+    for resource in context.stack.resources:
+        own = _is_own_secret(context, resource)
+        if resource.urn in found.of and (own or _is_in_its_cluster(context, resource)):
+            index = Index()
+            add_secrets_of(resource, index, frozenset(), names=context.stack.names)
+            for one in index.fingerprints:
+                holders.setdefault(one, set()).add((found.of[resource.urn], own))
+    return holders
+
+
+_LOGINS: Final = ("kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg")
+
+
+def _homes(context: Context, found: Meshes) -> Mapping[str, set[str | None]]:
+    """Per mesh, the places in which it has an object."""
+    homes: dict[str, set[str | None]] = {}
+    for resource in context.stack.resources:
+        if resource.urn in found.of:
+            homes.setdefault(found.of[resource.urn], set()).add(context.owners.place(resource))
+    return homes
+
+
+def _is_in_its_cluster(context: Context, resource: Resource) -> bool:
+    """True for a Secret in a data plane; not for a registry's login, which several may be given."""
+    return (
+        resource.kind == "Secret"
+        and context.owners.is_given_away(resource)
+        and at(resource.body, "type") not in _LOGINS
+    )
 
 
 def _is_own_secret(context: Context, resource: Resource) -> bool:
@@ -123,20 +164,27 @@ def _is_own_secret(context: Context, resource: Resource) -> bool:
     )
 
 
-def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, str, str]]:
-    """One private key that is given to two meshes, one password that is given to the clusters of two; this shows before
-    any value is known."""
+def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
+    """One private key that is given to two meshes, one password that is given to the clusters of two, or to a cluster
+    in which its mesh has nothing; this shows before any value is known."""
+    of, homes = found.of, _homes(context, found)
     takers: dict[str, dict[str, Resource]] = {}
+    strangers: list[tuple[Resource, str, Resource]] = []
     for resource in context.stack.resources:
-        if resource.urn not in of or resource.kind != "Secret":
+        at_a_mesh = resource.urn in of and resource.kind == "Secret"
+        if not at_a_mesh and (resource.urn in of or not context.owners.is_given_away(resource)):
             continue
         for name, urns in resource.sources.items():
             for urn in urns:
                 source = context.stack.by_urn.get(urn)
                 if source is None or not _is_for_one(context, resource, source):
                     continue
-                if context.flow.level(resource, name, source) is Level.SECRET:
+                if context.flow.level(resource, name, source) is not Level.SECRET:
+                    continue
+                if at_a_mesh:
                     takers.setdefault(urn, {}).setdefault(of[resource.urn], resource)
+                elif source.type in ALL_SECRET_TYPES:
+                    strangers.append((resource, name, source))
     for urn, by_mesh in takers.items():
         source = context.stack.by_urn[urn]
         places = {context.owners.place(resource) for resource in by_mesh.values()}
@@ -145,6 +193,10 @@ def _keys(context: Context, of: Mapping[str, str]) -> Iterator[tuple[Resource, s
             what = "private key" if source.type == KEY_TYPE else "password"
             for name in names:
                 yield by_mesh[name], "data", f"{what} {source.name} is given to meshes {' and '.join(names)}"
+    for resource, name, source in strangers:
+        owners = takers.get(source.urn, {})
+        if owners and not any(context.owners.place(resource) in homes[mesh] for mesh in owners):
+            yield resource, name, f"password {source.name} is mesh {' and '.join(sorted(owners))}'s, which is elsewhere"
 
 
 def _is_for_one(context: Context, resource: Resource, source: Resource) -> bool:

@@ -186,6 +186,47 @@ def test_a_password_is_in_the_clusters_of_one_mesh(
     assert len(_said(TENANTS, made, *takers)) == said
 
 
+@pytest.mark.parametrize("kind", ["randomPassword:RandomPassword", "randomBytes:RandomBytes"])
+@pytest.mark.parametrize(("provider", "said"), [(THEIRS, 1), (USERS, 0)])
+def test_a_password_is_not_in_a_cluster_without_its_mesh(kind: str, provider: Provider, said: int) -> None:
+    kind = f"random:index/{kind}"
+    made = Resource(f"urn:pulumi:s::p::{kind}::one", kind, "one", inputs={"length": 24})
+    depends = {"stringData": (made.urn,)}
+    taker = _of_mesh("red", "x", {"stringData": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    other = _of_mesh("blue", "y", {"stringData": {"a": "b"}})
+    chart = _object(
+        "kubernetes:helm.sh/v3:Release",
+        "shop",
+        {"values": {"session": UNKNOWN}},
+        provider,
+        dependencies={"values": (made.urn,)},
+    )
+    assert len(_said(TENANTS, made, taker, other, chart)) == said
+
+
+@pytest.mark.parametrize(
+    ("mesh", "provider", "kind", "said"),
+    [
+        ("blue", THEIRS, "Opaque", 2),
+        ("blue", USERS, "Opaque", 0),  # two meshes in one cluster
+        ("red", THEIRS, "Opaque", 0),  # one mesh in two clusters
+        ("blue", THEIRS, "kubernetes.io/dockerconfigjson", 0),  # a registry's login
+        ("blue", OURS, "Opaque", 0),
+    ],
+)
+@pytest.mark.parametrize("marked", [True, False])
+def test_what_a_secret_of_a_mesh_has_is_not_in_another_cluster(
+    mesh: str, provider: Provider, kind: str, said: int, marked: bool
+) -> None:
+    """Typed in, or from the configuration: nothing depends on anything."""
+    token = literals.opaque("typed", 40)
+    held = {"stringData": {"token": Secret(token) if marked else token}, "type": kind}
+    own = _of_mesh("red", "api", held, USERS)
+    other = _of_mesh("blue", "api", {"stringData": {"token": "-"}}, OURS)
+    copy = _of_mesh(mesh, "copy", {"stringData": {"file": f"upstream {token} x"}, "type": kind}, provider)
+    assert len(_said(TENANTS, own, other, copy)) == said
+
+
 def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
     token = literals.opaque("beside")
     kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
