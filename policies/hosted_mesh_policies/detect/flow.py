@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from ..plan.clusters import KUBECONFIG_KEYS, Role
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
@@ -103,6 +104,7 @@ class Flow:
             found = (
                 any(leaf.secret for leaf in leaves(outputs))
                 or is_clouds_secret(resource)
+                or resource.urn in self._opening
                 or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
             )
         self._sources[resource.urn] = found
@@ -166,6 +168,8 @@ class Flow:
             return Level.SECRET
         if use.unknown and self._gives_unknown(source):
             return Level.SECRET if self.is_source(source) else Level.MAYBE
+        if use.unknown and source.urn in self._opening and resource.kind == "Secret" and name in SECRET_DATA:
+            return Level.SECRET
         if use.undecided and self._may_be_in(resource, name, source, use.undecided):
             return Level.MAYBE
         return Level.PUBLIC
@@ -173,10 +177,40 @@ class Flow:
     def _gives_unknown(self, source: Resource) -> bool:
         """Whether a value that is not known yet is to be taken for a secret of a source."""
         if source.type in PUBLIC_TOO:
-            return False
+            return self._says_a_secret(source)
         if source.type.split(":")[0] in CLOUDS:
             return is_clouds_secret(source) or self._is_store(source)
         return True
+
+    def _says_a_secret(self, certificate: Resource) -> bool:
+        """Whether a certificate has a secret among what it says, its subject for one; what signs it is not said."""
+        if certificate.urn not in self._sayings:
+            self._sayings[certificate.urn] = False  # for a circle
+            self._sayings[certificate.urn] = certificate.type in CERTIFICATE_TYPES and any(
+                found.type in ALL_SECRET_TYPES or self._says_a_secret(found)
+                for name, urns in certificate.sources.items()
+                if "rivate" not in name
+                for urn in urns
+                if (found := self.stack.by_urn.get(urn)) is not None
+            )
+        return self._sayings[certificate.urn]
+
+    @cached_property
+    def _sayings(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def _opening(self) -> frozenset[str]:
+        """URNs of the resources that give a control plane's provider its kubeconfig: their outputs open it."""
+        clusters = self.owners.clusters
+        return frozenset(
+            urn
+            for resource in self.stack.resources
+            if resource.is_provider and clusters.role_of_provider(resource.as_provider) is Role.CONTROL_PLANE
+            for key in KUBECONFIG_KEYS
+            for urn in resource.sources.get(key, ())
+            if (source := self.stack.by_urn.get(urn)) is not None and source.type not in PUBLIC_TOO
+        )
 
     @staticmethod
     def _is_store(source: Resource) -> bool:

@@ -227,6 +227,49 @@ def test_what_a_secret_of_a_mesh_has_is_not_in_another_cluster(
     assert len(_said(TENANTS, own, other, copy)) == said
 
 
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [("subject", 1), ("dnsNames", 1), ("privateKeyPem", 0), ("caPrivateKeyPem", 0)],
+)
+@pytest.mark.parametrize("through", [True, False], ids=["through a request", "itself"])
+def test_a_certificate_that_says_a_password_is_none_to_show(by: str, said: int, through: bool) -> None:
+    """Before anything is known."""
+    urn = "urn:pulumi:s::p::{}::{}".format
+    word, tls = "random:index/randomPassword:RandomPassword", "tls:index/{0}:{1}"
+    made = Resource(urn(word, "one"), word, "one", inputs={"length": 24})
+    held = {"stringData": (made.urn,)}
+    kept = _object("kubernetes:core/v1:Secret", "kept", {"stringData": {"a": UNKNOWN}}, dependencies=held)
+    request = tls.format("certRequest", "CertRequest") if through else tls.format("selfSignedCert", "SelfSignedCert")
+    first = Resource(urn(request, "r"), request, "r", {by: UNKNOWN}, dependencies={by: (made.urn,)})
+    signed = tls.format("locallySignedCert", "LocallySignedCert")
+    more = Resource(
+        urn(signed, "c"), signed, "c", {"certRequestPem": UNKNOWN}, dependencies={"certRequestPem": (first.urn,)}
+    )
+    depends = {"data": (more.urn if through else first.urn,)}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    assert len(_said(FLOW, made, kept, first, *([more] if through else []), taker)) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("ours", "Secret", 1),
+        ("ours", "ConfigMap", 0),  # its address, for one
+        ("users", "Secret", 0),
+    ],
+)
+def test_a_kubeconfig_that_is_made_here_is_seen_before_it_is_known(name: str, kind: str, said: int) -> None:
+    cloud = Provider("urn:pulumi:s::p::pulumi:providers:eks::x", "pulumi:providers:eks", "x", {})
+    made = Resource("urn:pulumi:s::p::eks:index:Cluster::c", "eks:index:Cluster", "c", {}, {}, provider=cloud)
+    role = OURS if name == "ours" else USERS
+    opened = Resource(role.urn, role.type, role.name, {"kubeconfig": UNKNOWN}, dependencies={"kubeconfig": (made.urn,)})
+    field = "stringData" if kind == "Secret" else "data"
+    taker = _object(
+        f"kubernetes:core/v1:{kind}", "x", {field: {"a": UNKNOWN}}, USERS, dependencies={field: (made.urn,)}
+    )
+    assert len(_said(FLOW, made, opened, taker)) == said
+
+
 def test_a_secret_beside_short_values_is_reported_once_where_it_is() -> None:
     token = literals.opaque("beside")
     kept = _object("kubernetes:core/v1:Secret", "dns", {"stringData": {"token": token}})
