@@ -22,6 +22,7 @@ from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
 from .names import names_credential
+from .unwrap import COMPRESSED, TooMuchError, compressed
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -41,12 +42,13 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")
 _ASSIGNMENT = re.compile(
     rb"(?:^|[\n;,{&?]|\bexport[ \t]+)[ \t]*[\"']?([A-Za-z_][\w.-]{0,127})[\"']?"
-    rb"(?:[ \t]*[=:][ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
+    rb"(?:[ \t]*(?:=|:(?!//))[ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
 )
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1)")  # the same in every such token
+_TEXT_HEAD = re.compile(rb"[\x20-\x7e]{32,}")
 _HTPASSWD = re.compile(rb"^[^\s:]+:(?:\$[^\s:]{1,40}\$([^\s:$]{16,})(?::\S*)?|(\{S?SHA\}\S+))$", re.MULTILINE)
 _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
@@ -73,6 +75,9 @@ def fingerprints(
     if is_keystore(value):
         yield value[32:]  # what stands before is the same in every keystore
         return
+    if value.startswith(COMPRESSED) and (unpacked := _unpacked(value)):
+        yield from fingerprints(unpacked, name=name, names=names, depth=depth + 1)
+        return
     if value[:1] in b"{[" and (structure := _structure(value)) is not None:
         yield from _of_structure(structure, names, depth)
         return
@@ -88,8 +93,14 @@ def fingerprints(
         yield from _of_structure(structure, names, depth)
         return
     if (decoded := _decoded(rest)) is not None:
-        if _is_text(decoded) or decoded[:1] == b"\x30":  # the same in other letters, which whoever searches decodes
+        if (
+            _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED)
+        ):  # the same in other letters, which whoever searches decodes
             yield from fingerprints(decoded, certain=certain, name=name, names=names, depth=depth + 1)
+            return
+        if (head := _TEXT_HEAD.match(decoded)) and len(decoded) - head.end() >= LEAST_PART:
+            yield from fingerprints(head.group(), name=name, names=names, depth=depth + 1)
+            yield decoded[head.end() :]
             return
         if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
             yield decoded
@@ -190,6 +201,15 @@ def _of_settings(text: bytes, names: Collection[str], depth: int) -> Iterator[by
         value = found.strip().strip(b"\"'").strip()
         if number < MOST_PARTS and value != text:
             yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)
+
+
+def _unpacked(value: bytes) -> bytes:
+    """The text in a compressed value, which is the same in other bytes; empty where there is none."""
+    try:
+        found = next(compressed(value), b"")
+    except TooMuchError:
+        return b""
+    return b"" if is_binary(found) else found
 
 
 def _structure(value: bytes) -> Any:

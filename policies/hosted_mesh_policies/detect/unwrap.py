@@ -529,6 +529,8 @@ _STREAMS: Final[tuple[tuple[bytes, bool, Callable[[], _Step]], ...]] = (
     (b"\x5d\0\0", False, _lzma),
 )
 """Magic bytes; whether they are telling enough to be looked for anywhere, or only where a piece begins; the decoder."""
+COMPRESSED: Final = (b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"BZh9")
+"""Magic bytes that tell by themselves that a value is compressed."""
 _ZIP: Final = b"PK\3\4"
 _ZIP_METHODS: Final[dict[int, Callable[[], _Step]]] = {
     8: lambda: zlib.decompressobj(wbits=-15).decompress,
@@ -553,6 +555,13 @@ def _packed(data: bytes) -> Iterator[bytes]:
         for piece in _inflate(zlib.decompressobj(wbits=-15).decompress, data, start):
             if len(piece) >= LEAST_RAW and len(piece.translate(None, _PRINTABLE)) <= MOST_BINARY * len(piece):
                 yield piece
+
+
+def compressed(data: bytes) -> Iterator[bytes]:
+    """What a value that is one compressed stream unpacks to. Raises TooMuchError."""
+    for magic, _, opener in _STREAMS:
+        if data.startswith(magic):
+            yield from _inflate(opener(), data, 0)
 
 
 LEAST_RAW: Final = 8

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.leaves import Level, is_public, level_of
 from hosted_mesh_policies.detect.named import holds_named
+from hosted_mesh_policies.detect.places import text_of
+from hosted_mesh_policies.detect.value import inspect
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
@@ -349,3 +354,26 @@ def test_an_identifier_is_no_secret_whatever_it_looks_like(name: str) -> None:
 def test_a_credential_that_its_name_gives_away(text: str, found: bool) -> None:
     data = text.format("k2v9x4m7Q1w8z5n3B6c0").encode()
     assert holds_named(data, data.lower()) is found
+
+
+def _release_record(password: str) -> bytes:
+    record = {"name": "grafana", "chart": {"templates": ["{{ .Values }}"] * 20}, "config": {"adminPassword": password}}
+    return base64.b64encode(base64.b64encode(gzip.compress(json.dumps(record).encode(), mtime=0)))
+
+
+LOGIN = b"https://sts.eu-west-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Credential="
+ROOM = "https://chat.googleapis.com/v1/spaces/AAAAexample/messages?key=example&token={}"
+FRAMES: dict[str, Callable[[str], bytes]] = {
+    "release": _release_record,
+    "token": lambda secret: b"k8s-aws-v1." + base64.b64encode(LOGIN + secret.encode()[::-1] + secret.encode("cp037")),
+    "webhook-url": lambda secret: ROOM.format(secret).encode(),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_what_stands_around_a_secret_is_not_looked_for(name: str) -> None:
+    one, other = (FRAMES[name](literals.opaque(secret, 43)) for secret in ("one", "other"))
+    index = Index()
+    index.add(fingerprints(one, name=name), "one")
+    assert inspect(text_of({"value": one.decode()}), index).matches
+    assert not inspect(text_of({"value": other.decode()}), index).matches
