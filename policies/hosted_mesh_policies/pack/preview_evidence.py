@@ -72,12 +72,12 @@ def _names(leaf: Leaf) -> list[Place]:
 def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
     """Values that are secret or unknown, and that no control-plane source feeds. Where one does that has public outputs
     too (a certificate, a cloud's resource), which of them will come shows only in the update: by its mark, or in a
-    Secret by its structure."""
+    Secret by its structure. What is the control plane's and marks nothing, a service's resource, may give either."""
     flow = context.flow
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
         sources = [found for urn in resource.sources.get(name, ()) if (found := context.stack.by_urn.get(urn))]
-        guilty = [source for source in sources if source.urn in flow.tainted]
+        guilty = [source for source in sources if source.urn in flow.tainted or source.urn in flow.owned]
         if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
         own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)

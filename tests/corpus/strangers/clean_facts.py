@@ -95,3 +95,13 @@ def _(scene: Scene) -> None:
     found = scene.config("mesh:db").apply(json.loads)
     scene.secret("cp", "db", {"password": found.apply(lambda db: db["password"])})
     scene.config_map("dp", "facts", {"host": found.apply(lambda db: db["host"])})
+
+
+@clean(
+    FACTS, "facts-of-a-client-in-a-secret", "A client's number and address, which only the update knows, in a Secret."
+)
+def _(scene: Scene) -> None:
+    answers = {"resourceServerId": "0b9f0c3e-7f7f-4c53-9a0e-0d3c1b9d6a55", "baseUrl": "https://id.example.com/mesh"}
+    made = scene.made("keycloak:openid/client:Client", "client", {"clientId": "mesh"}, None, answers, owner="cp")
+    facts = {"id": made.output("resourceServerId"), "url": made.output("baseUrl")}
+    scene.secret("dp", "facts", facts)

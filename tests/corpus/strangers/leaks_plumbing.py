@@ -284,6 +284,30 @@ def _(scene: Scene) -> None:
     scene.secret("dp", "shop", {"value": made.output("secret")})
 
 
+UNMARKED = (
+    ("a-client", "keycloak:openid/client:Client", "clientSecret"),
+    ("a-dynamic-resource", "pulumi-python:dynamic:Resource", "out"),
+)
+
+
+def _unmarked(name: str, kind: str, output: str) -> None:
+    @leak(
+        PLUMBING,
+        f"unmarked-output-of-{name}",
+        "What a service's resource answers, marked by nobody, is in the user's Secret.",
+        "packages that mark no secret",
+        at="update",
+    )
+    def _(scene: Scene) -> None:
+        answers = {output: scene.cp.opaque("unmarked", 32, LETTERS)}
+        made = scene.made(kind, "client", {"clientId": "mesh"}, None, answers, owner="cp")
+        scene.secret("dp", "shop", {"value": made.output(output)})
+
+
+for _row in UNMARKED:
+    _unmarked(*_row)
+
+
 @leak(
     PLUMBING,
     "name-that-pulumi-makes",

@@ -20,13 +20,20 @@ NOT_RUN = frozenset(
         "state-of-terraform",
         "storage-keys-listed",
         "token-for-a-cluster",
+        "unmarked-output-of-a-dynamic-resource",
     }
 )
-"""Data sources have no answers before the oracle; OpenSSH's form has a random number in it; what another stack's marked
+"""Data sources and dynamic providers have no answers before the oracle; OpenSSH's form has a random number in it; what another stack's marked
 output is made of it does not know."""
-OTHERWISE = frozenset({"random-uuid-as-a-token", "own-access-key-of-the-users-account"})
-"""A UUID counts as none of a secret's forms; and what
-the user's account makes is not the user's cluster's until its object says so, which the oracle does not read."""
+OTHERWISE = frozenset(
+    {
+        "random-uuid-as-a-token",
+        "own-access-key-of-the-users-account",
+        "unmarked-output-of-a-client",
+    }
+)
+"""A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
+says so, which the oracle does not read; an output that nobody marks it takes for a fact."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
