@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import httpx2
 from lightkube import Client, KubeConfig
 from lightkube.models.core_v1 import Pod as PodModel
 
@@ -184,8 +185,9 @@ def _as_root(pid: int) -> list[str]:
 
 
 def client_of(cluster: Cluster) -> Client:
+    """Its reads end later than a webhook's call by the API server (at most 30 s), which then says what it waited for."""
     config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
-    return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False)
+    return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False, timeout=httpx2.Timeout(40))
 
 
 def get_text(cluster: Cluster, path: str) -> str:

@@ -87,12 +87,16 @@ def parse(manifest: Mapping[str, object]) -> AnyResource:
 def deploy(deployed: Deployed, *, seconds: float = 90) -> dict[str, PodModel]:
     """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
     for manifest in manifests(deployed.mesh.injection_labels):
-        eventually(partial(_apply, deployed, manifest), seconds=10)
+        eventually(partial(_apply, deployed, manifest), seconds=seconds)
     return {name: eventually(partial(ready_pod, deployed, name), seconds=seconds) for name in (CALLER, CALLED)}
 
 
 def _apply(deployed: Deployed, manifest: Mapping[str, object]) -> None:
-    """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it."""
+    """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it.
+
+    A connection that the API server has of before may lead to a Pod that is gone: that call ends with the webhook's
+    time, and the next one connects again.
+    """
     try:
         deployed.data_plane.apply(parse(manifest), force=True)
     except ApiError as error:
