@@ -48,6 +48,7 @@ def _proxies() -> dict[str, str]:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body leave in one piece: what cuts the connection cuts no answer in two
 
     def _answer(self, status: int, document: dict[str, object]) -> None:
         body = json.dumps(document).encode() + b"\n"
