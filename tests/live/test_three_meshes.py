@@ -12,8 +12,10 @@ from contextlib import closing, contextmanager
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 from lightkube.resources.core_v1 import Namespace, Secret
+from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 
 from sandbox import clusters
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
@@ -101,6 +103,13 @@ def test_a_request_goes_through_all_three_and_each_gateway_sees_who_calls(meshes
     at_gateway, _ = headers["x-forwarded-client-cert"].split(",")
     assert at_gateway.startswith("By=spiffe://north.mesh.local/ns/mesh-north/sa/eastwest;")
     assert at_gateway.endswith(f"URI=spiffe://west.mesh.local/ns/{NAMESPACE}/sa/{CALLED}")
+
+
+def test_the_page_about_federations_shows_these_meshes(meshes: Meshes) -> None:
+    _, _, rest = (CHECKOUT / "docs/components/federation.md").read_text().partition("```mermaid\n")
+    shown, _, _ = rest.partition("```")
+    stacks = [meshes.stack(mesh, bookinfo(*PLACES)) for mesh in PLACES]
+    assert shown == federation_picture(resource for stack in stacks for resource in stack.resources())
 
 
 def test_the_near_one_of_two_is_asked_while_it_lives(meshes: Meshes) -> None:

@@ -22,6 +22,7 @@ from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.dns import plan
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
+from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec import schema
@@ -199,10 +200,20 @@ def status(
 
 @app.command(name="topology")
 def draw(
-    state: Annotated[typer.FileText, typer.Argument(help="Output of `pulumi stack export`; `-` reads it from a pipe.")],
+    states: Annotated[
+        list[typer.FileText],
+        typer.Argument(metavar="STATE...", help="Outputs of `pulumi stack export`; `-` reads one from a pipe."),
+    ],
+    federation: Annotated[
+        bool, typer.Option("--federation", help="The meshes of a federation: exports, imports, who is let in.")
+    ] = False,
 ) -> None:
-    """Draw what runs where as Mermaid text: pulumi stack export | hosted-mesh topology -"""
-    print(topology(_resources(state)), end="")
+    """Draw what runs where as Mermaid text: pulumi stack export | hosted-mesh topology -
+
+    Of a federation: hosted-mesh topology --federation east.json west.json, each the export of one mesh's stack.
+    """
+    resources = [resource for state in states for resource in _resources(state)]
+    print(federation_picture(resources) if federation else topology(resources), end="")
 
 
 def _resources(state: typer.FileText) -> list[dict[str, Any]]:
