@@ -15,7 +15,11 @@ from tests.unit.library.test_federation import HOST, REVIEWS, WISH, document, ma
 MONGODB = {**REVIEWS, "service": "mongodb", "port": 27017, "protocol": "TCP", "host": "mongodb.books.shops.example.com"}
 GIVEN = document(
     peers=[
-        peer("east", imports=[{**WISH, "meshes": ["west", "north"]}], egress={"gateway": "egress", "ports": {"north": 15444}}),
+        peer(
+            "east",
+            imports=[{**WISH, "meshes": ["west", "north"]}],
+            egress={"gateway": "egress", "ports": {"north": 15444}},
+        ),
         peer("west", exports=[REVIEWS], imports=[{**WISH, "meshes": ["north"], "host": "other.example.org"}]),
         peer("north", exports=[{**REVIEWS, "to": [*REVIEWS["to"], {"mesh": "west", "identities": ["b/c"]}]}, MONGODB]),
     ],

@@ -23,8 +23,8 @@ NOT_RUN = frozenset(
         "unmarked-output-of-a-dynamic-resource",
     }
 )
-"""Data sources and dynamic providers have no answers before the oracle; OpenSSH's form has a random number in it; what another stack's marked
-output is made of it does not know."""
+"""Data sources and dynamic providers have no answers before the oracle; OpenSSH's form has a random number in it; what
+another stack's marked output is made of it does not know."""
 OTHERWISE = frozenset(
     {
         "random-uuid-as-a-token",
