@@ -28,6 +28,8 @@ _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-w
 # lets it wait. Each pass without changes would write a line at level info.
 _SOON: Final = (
     "--interval=500ms",
+    # Without --events it ends each request after 30 s by default, a watch too: then each kind is asked for twice a minute.
+    "--kube-api-request-timeout=0s",
     f"--metrics-address=:{METRICS_PORT}",
     "--log-format=json",
     "--log-level=warning",

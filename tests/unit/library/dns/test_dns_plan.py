@@ -100,6 +100,7 @@ def test_arguments_of_a_publisher() -> None:
         "--kube-api-burst=400",
         "--kubeconfig=/etc/hosted-mesh/edge/kubeconfig",
         "--interval=500ms",
+        "--kube-api-request-timeout=0s",
         "--metrics-address=:7979",
         "--log-format=json",
         "--log-level=warning",
@@ -187,6 +188,8 @@ def test_a_reader_reads_and_hands_on() -> None:
     bridge = bridge_of()
     assert reader_arguments(bridge.edges[0])[:2] == ["--source=istio-gateway", "--source=service"]
     assert "--provider=webhook" in reader_arguments(bridge.edges[0])
+    # A watch is a request too: by default external-dns would end and begin each one twice a minute.
+    assert "--kube-api-request-timeout=0s" in reader_arguments(bridge.edges[0])
 
 
 def test_rights_are_few() -> None:
