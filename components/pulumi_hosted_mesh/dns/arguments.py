@@ -12,7 +12,9 @@ from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, 
 
 EDGE_FOLDER: Final = "/etc/hosted-mesh/edge"
 KUBECONFIG: Final = "kubeconfig"
-_KUBECONFIG: Final = f"--kubeconfig={EDGE_FOLDER}/{KUBECONFIG}"
+PIPE_FOLDER: Final = "/run/hosted-mesh"
+# A pipe, by which external-dns gets the address of the proxy beside it. Before that it asks nobody anything.
+_KUBECONFIG: Final = f"--kubeconfig={PIPE_FOLDER}/{KUBECONFIG}"
 CREDENTIALS_FOLDER: Final = "/etc/hosted-mesh/credentials"
 METRICS_PORT: Final = 7979
 PROVIDER_METRICS_PORT: Final = 7980
@@ -20,6 +22,7 @@ WRITER_PORT: Final = 8888
 # external-dns' own, which no flag changes.
 PROVIDER_PORT: Final = 8888
 GATE_PORT: Final = 8889
+EDGE_PORT: Final = 8890
 # By default external-dns gives up after 15 s, and then it ends. A replica may wait a minute for its turn, and a large
 # change takes minutes.
 _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-write-timeout=10m")
@@ -28,7 +31,7 @@ _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-w
 # lets it wait. Each pass without changes would write a line at level info.
 _SOON: Final = (
     "--interval=500ms",
-    # Without --events it ends each request after 30 s by default, a watch too: then each kind is asked for twice a minute.
+    # Without --events it ends each request after 30 s by default, watches too: two of each kind in a minute.
     "--kube-api-request-timeout=0s",
     f"--metrics-address=:{METRICS_PORT}",
     "--log-format=json",
@@ -45,13 +48,12 @@ def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
     """
     provider = pair.provider
     wanted = {} if pair.own else provider.record_selector
+    # It notes in each DNSEndpoint which generation it saw, before it plans: by default 5 a second.
+    own = [f"--namespace={bridge.namespace}", "--kube-api-qps=200", "--kube-api-burst=400"]
     selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
     return [
         "--source=crd",
-        # It notes in each DNSEndpoint which generation it saw, before it plans: by default 5 a second.
-        "--kube-api-qps=200",
-        "--kube-api-burst=400",
-        *([f"--namespace={bridge.namespace}"] if pair.own else [_KUBECONFIG]),
+        *(own if pair.own else [_KUBECONFIG]),
         *_SOON,
         f"--policy={provider.policy}",
         *(f"--managed-record-types={one}" for one in provider.record_types),

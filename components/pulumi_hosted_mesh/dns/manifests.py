@@ -10,9 +10,11 @@ from typing import Any, Final
 from pulumi_hosted_mesh.dns.arguments import (
     CREDENTIALS_FOLDER,
     EDGE_FOLDER,
+    EDGE_PORT,
     GATE_PORT,
     KUBECONFIG,
     METRICS_PORT,
+    PIPE_FOLDER,
     PROVIDER_METRICS_PORT,
     PROVIDER_PORT,
     WRITER_PORT,
@@ -81,6 +83,7 @@ def writer_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
             "account": ACCOUNT_FOLDER,
         },
         "kubeconfig": f"{EDGE_FOLDER}/{KUBECONFIG}",
+        "proxy": {"port": EDGE_PORT, "pipe": f"{PIPE_FOLDER}/{KUBECONFIG}"},
         "namespace": DNS_NAMESPACE,
         "port": WRITER_PORT,
         **_conditions(bridge, pairs),
@@ -115,11 +118,11 @@ def publisher_pod(
     """
     secret = credentials_secret(pair.provider.id)
     plans = _external_dns(bridge, "external-dns", publisher_arguments(bridge, pair), METRICS_PORT)
-    at = {"name": "account", "mountPath": IN_CLUSTER_FOLDER} if pair.own else {"name": "edge", "mountPath": EDGE_FOLDER}
+    at = {"name": "account", "mountPath": IN_CLUSTER_FOLDER} if pair.own else {"name": "pipe", "mountPath": PIPE_FOLDER}
     plans["volumeMounts"] = [{**at, "readOnly": True}]
     writes = _external_dns(bridge, "provider", provider_arguments(bridge, pair), PROVIDER_METRICS_PORT)
     writes["env"] = environment(pair.provider, secret, keys)
-    volumes = [] if pair.own else [_secret_volume("edge", kubeconfig_secret(pair.edge.name, "publisher"))]
+    volumes = [] if pair.own else _edge_volumes(kubeconfig_secret(pair.edge.name, "publisher"))
     if files := file_keys(pair.provider, keys):
         writes["volumeMounts"] = [{"name": "credentials", "mountPath": CREDENTIALS_FOLDER, "readOnly": True}]
         volumes.append(_secret_volume("credentials", secret, files))
@@ -129,27 +132,31 @@ def publisher_pod(
         f"--interval={bridge.interval_seconds}",
     ]
     gate += [f"--conditions={CONFIG_FOLDER}/{CONFIG}"] if keeps_conditions else []
+    if not pair.own:
+        gate += [f"--edge={EDGE_FOLDER}/{KUBECONFIG}", f"--edge-port={EDGE_PORT}"]
+        gate.append(f"--edge-pipe={PIPE_FOLDER}/{KUBECONFIG}")
     program = _program(bridge, "gate", gate)
+    program["volumeMounts"] += [] if pair.own else _reads_edge()
     if keeps_conditions:
         program["volumeMounts"].append({"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
         volumes.append({"name": "config", "configMap": {"name": RECORDS_ACCOUNT}})
-    return _pod(publisher_name(pair), [plans, writes, program], volumes, account)
+    return _pod(publisher_name(pair), [plans, writes, program], volumes, account, [] if pair.own else [_pipe(bridge)])
 
 
 def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
     """`spec` of the Pod that finds an edge's names, and writes DNSEndpoints there."""
     finds = _external_dns(bridge, "external-dns", reader_arguments(edge), METRICS_PORT)
-    finds["volumeMounts"] = [{"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True}]
+    finds["volumeMounts"] = [{"name": "pipe", "mountPath": PIPE_FOLDER, "readOnly": True}]
     writer = _program(bridge, "edge-writer", ["edge_writer", f"{CONFIG_FOLDER}/{CONFIG}"])
     writer["volumeMounts"] += [
-        {"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True},
+        *_reads_edge(),
         {"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True},
     ]
     volumes = [
-        _secret_volume("edge", kubeconfig_secret(edge.name, "reader")),
+        *_edge_volumes(kubeconfig_secret(edge.name, "reader")),
         {"name": "config", "configMap": {"name": f"dns-edge-{edge.name}-writer"}},
     ]
-    return _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT)
+    return _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT, [_pipe(bridge)])
 
 
 def deployment(bridge: DnsBridge, name: str, pod: Spec, labels: dict[str, str], annotations: dict[str, Any]) -> Spec:
@@ -197,6 +204,31 @@ def _external_dns(bridge: DnsBridge, name: str, arguments: list[str], metrics_po
     }
 
 
+def _reads_edge() -> list[Spec]:
+    """`volumeMounts` of the one container that has the edge's kubeconfig."""
+    return [
+        {"name": "edge", "mountPath": EDGE_FOLDER, "readOnly": True},
+        {"name": "pipe", "mountPath": PIPE_FOLDER},
+    ]
+
+
+def _pipe(bridge: DnsBridge) -> Spec:
+    """An init container: makes what external-dns opens as its kubeconfig, and what it waits at."""
+    return {
+        "name": "pipe",
+        "image": bridge.images.python,
+        "command": ["python3", "-m", "edge_writer.proxy", f"{PIPE_FOLDER}/{KUBECONFIG}"],
+        "workingDir": PROGRAM_FOLDER,
+        "env": [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}],
+        "volumeMounts": [
+            {"name": "program", "mountPath": f"{PROGRAM_FOLDER}/edge_writer", "readOnly": True},
+            {"name": "pipe", "mountPath": PIPE_FOLDER},
+        ],
+        "resources": _SMALL,
+        "securityContext": _LOCKED,
+    }
+
+
 def _program(bridge: DnsBridge, name: str, arguments: list[str]) -> Spec:
     """A container with a program of ours, and with the account's token, which no other container of the Pod has."""
     return {
@@ -214,7 +246,8 @@ def _program(bridge: DnsBridge, name: str, arguments: list[str]) -> Spec:
     }
 
 
-def _pod(name: str, containers: list[Spec], volumes: list[Spec], account: str) -> Spec:
+def _pod(name: str, containers: list[Spec], volumes: list[Spec], account: str, first: list[Spec]) -> Spec:
+    """first: what runs before the containers, in a Pod that reads an edge."""
     apart = {
         "topologyKey": "kubernetes.io/hostname",
         "labelSelector": {"matchLabels": {"app.kubernetes.io/name": name}},
@@ -242,6 +275,7 @@ def _pod(name: str, containers: list[Spec], volumes: list[Spec], account: str) -
             "fsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
+        **({"initContainers": first} if first else {}),
         "containers": containers,
         "volumes": [*volumes, {"name": "program", "configMap": {"name": "dns-edge-writer"}}, _account_volume()],
     }
@@ -257,6 +291,10 @@ def _account_volume() -> Spec:
         {"downwardAPI": {"items": [namespace]}},
     ]
     return {"name": "account", "projected": {"defaultMode": 0o440, "sources": sources}}
+
+
+def _edge_volumes(secret: str) -> list[Spec]:
+    return [_secret_volume("edge", secret), {"name": "pipe", "emptyDir": {}}]
 
 
 def _secret_volume(name: str, secret: str, keys: Sequence[str] = ()) -> Spec:

@@ -16,7 +16,7 @@ from pulumi_kubernetes import apiextensions, core, meta, rbac
 from pulumi_hosted_mesh.dns import crd, manifests
 from pulumi_hosted_mesh.dns.election import Metadata
 from pulumi_hosted_mesh.dns.plan import Pair
-from pulumi_hosted_mesh.dns.rights import DNS_GROUP, PUBLISHER
+from pulumi_hosted_mesh.dns.rights import DNS_GROUP, OWN_PUBLISHER
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.fields import host_name
 
@@ -97,7 +97,7 @@ def make(
     name = manifests.RECORDS_ACCOUNT
     rules = [
         rbac.v1.PolicyRuleArgs(api_groups=[rule.group], resources=list(rule.resources), verbs=list(rule.verbs))
-        for rule in PUBLISHER
+        for rule in OWN_PUBLISHER
     ]
     role = rbac.v1.Role(f"{prefix}-records", metadata=metadata(name, None), rules=rules, opts=opts([]))
     account = core.v1.ServiceAccount(

@@ -12,10 +12,9 @@ from pulumi_hosted_mesh.spec.dns import Source
 from pulumi_hosted_mesh.spec.features import READ, Rule
 
 DNS_GROUP = "externaldns.k8s.io"
-PUBLISHER = (
-    Rule(DNS_GROUP, ("dnsendpoints",), READ),
-    Rule(DNS_GROUP, ("dnsendpoints/status",), ("update",)),
-)
+PUBLISHER = (Rule(DNS_GROUP, ("dnsendpoints",), READ),)
+OWN_PUBLISHER = (*PUBLISHER, Rule(DNS_GROUP, ("dnsendpoints/status",), ("update",)))
+"""On the control plane, for the program's own records, and for their conditions too."""
 READER = (
     Rule(DNS_GROUP, ("dnsendpoints",), READ),
     Rule(DNS_GROUP, ("dnsendpoints/status",), ("update",)),

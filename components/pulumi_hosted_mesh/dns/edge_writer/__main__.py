@@ -1,8 +1,9 @@
 """`python3 -m edge_writer CONFIG`: external-dns' webhook provider on the loopback, and the conditions of DNSEndpoints.
 
-CONFIG: a JSON file with `kubeconfig` (path), `namespace` (of the DNSEndpoints that are made), `port`, `lease` (`name`,
-`seconds`, and `account`, the folder of the token), `nameservers` that are asked what is answered, and `zones`: for each
-provider its `provider`, `include`, `exclude` and the `lease` of its publisher.
+CONFIG: a JSON file with `kubeconfig` (path), `namespace` (of the DNSEndpoints that are made), `port`, `proxy` (`port`,
+and `pipe`, the path of external-dns' kubeconfig), `lease` (`name`, `seconds`, and `account`, the folder of the token),
+`nameservers` that are asked what is answered, and `zones`: for each provider its `provider`, `include`, `exclude` and
+the `lease` of its publisher.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 from .api import EdgeApi, OwnApi
-from .gate import end_with, start
+from .gate import end_with, read_edge, start
 from .lease import Lease
 from .made import Made
 from .pace import Pace
@@ -29,7 +30,8 @@ def main() -> None:
     api, own = EdgeApi(Path(config["kubeconfig"])), OwnApi(Path(config["lease"]["account"]))
     lease = Lease(own, config["lease"]["name"], socket.gethostname(), config["lease"]["seconds"])
     made = Made(api, config["namespace"], lease)
-    webhook = Webhook(made, config["namespace"], lease, Pace(LONGEST_PAUSE_SECONDS))
+    proxy = read_edge(api, lease, config["proxy"]["port"], Path(config["proxy"]["pipe"]))
+    webhook = Webhook(made, config["namespace"], lease, Pace(LONGEST_PAUSE_SECONDS), reads=lambda: proxy.passing)
     start(StatusKeeper.of(config, api, own, lease).run)
     start(made.run)
     start(lambda: serve(webhook, config["port"]))

@@ -6,10 +6,11 @@ import base64
 import http.client
 import json
 import os
+import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -21,6 +22,9 @@ TIMEOUT_SECONDS = 20.0
 OWN_TIMEOUT_SECONDS = 5.0
 # An API server sends a bookmark about every minute; a watch that is silent for longer has lost its connection.
 QUIET_SECONDS = 180.0
+WATCH_SECONDS = 3600
+# Of a connection that is read as long as it lasts: whether the other end is still there is asked as client-go asks.
+ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 # Shorter than what servers and what is between keep a connection without requests.
 IDLE_SECONDS = 20.0
 PAGE = 500
@@ -66,6 +70,21 @@ class Api:
         if answer.status >= http.client.MULTIPLE_CHOICES:
             raise ApiError(answer.status, method, path)
         return found
+
+    def open(self, path: str, headers: Mapping[str, str]) -> tuple[socket.socket, http.client.HTTPResponse]:
+        """An answer of any status that is read as it comes, and what it comes by. Raises OSError."""
+        connection = self._connection(QUIET_SECONDS)
+        try:
+            connection.connect()
+            used = connection.sock
+            used.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in ALIVE.items():
+                used.setsockopt(socket.IPPROTO_TCP, option, value)
+            connection.request("GET", path, headers={**headers, **self._headers()})
+            return used, connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise OSError(f"GET {path.partition('?')[0]}: {type(error).__name__}") from None
 
     def _connection(self, timeout: float) -> http.client.HTTPSConnection:
         raise NotImplementedError

@@ -25,9 +25,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from .api import OwnApi, OwnEndpointsApi
+from .api import EdgeApi, OwnApi, OwnEndpointsApi
 from .lease import Lease
 from .pace import Clock, Pace
+from .proxy import EdgeProxy, hand_over_always, server
 from .status import StatusKeeper
 from .webhook import MEDIA_TYPE
 
@@ -38,7 +39,7 @@ HOLD_SECONDS, START_SECONDS, WRITE_SECONDS = 60.0, 30.0, 600.0
 READ_SECONDS = 5.0
 """Between two questions for all of a provider's records: as external-dns asks by itself while changes come."""
 PARTS = ("create", "updateOld", "updateNew", "delete")
-OK, NO_CONTENT, ERROR, UNAVAILABLE = 200, 204, 300, 503
+OK, NO_CONTENT, ERROR, GONE, UNAVAILABLE = 200, 204, 300, 410, 503
 
 
 def pieces(changes: dict[str, Any], at_once: int = AT_ONCE) -> Iterator[Changes]:
@@ -64,11 +65,20 @@ def pieces(changes: dict[str, Any], at_once: int = AT_ONCE) -> Iterator[Changes]
 class Gate:
     """upstream: port on the loopback of the external-dns that has the provider's credential.
 
-    interval: seconds for which the provider's records are taken to be as they were.
+    interval: seconds for which the provider's records are taken to be as they were. reads: whether what the one that
+    plans knows of the edge has been kept true.
     """
 
-    def __init__(self, lease: Lease, upstream: int, interval: float, clock: Clock = time) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        upstream: int,
+        interval: float,
+        clock: Clock = time,
+        reads: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._lease, self._upstream, self._interval, self._clock = lease, upstream, interval, clock
+        self._reads = reads
         self._pace = Pace(interval, clock)
         self._refused_changes = False
         self._known: bytes | None = None
@@ -92,7 +102,10 @@ class Gate:
     def records(self) -> tuple[int, bytes]:
         """The question that begins a round. Who does not hold the Lease waits here, and goes on when it does."""
         self._pace.wait()
-        if not self._lease.wait(HOLD_SECONDS):
+        held = self._reads() and self._lease.wait(HOLD_SECONDS)
+        if not self._reads():
+            return GONE, b""  # it ends, and is started anew
+        if not held:
             return UNAVAILABLE, b""
         status, body = self._read()
         if status >= ERROR:
@@ -167,6 +180,7 @@ def serve(gate: Gate, port: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             self._answer(*(gate.records() if self.path == "/records" else gate.negotiate()))
@@ -187,6 +201,15 @@ def serve(gate: Gate, port: int) -> None:
             """Not every request: the external-dns beside it logs what is written."""
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+def read_edge(api: EdgeApi, lease: Lease, port: int, pipe: Path) -> EdgeProxy:
+    """Lets the external-dns beside this program read the edge, while the Lease is held."""
+    proxy = EdgeProxy(api, lease)
+    start(server(proxy, port).serve_forever)
+    start(proxy.mind)
+    start(lambda: hand_over_always(pipe, port, lease, proxy))
+    return proxy
 
 
 def start(run: Callable[[], None]) -> None:
@@ -228,10 +251,17 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upstream", type=int, required=True)
     parser.add_argument("--conditions", type=Path, help="a JSON file with `zones` and `nameservers`")
+    parser.add_argument("--edge", type=Path, help="the kubeconfig of an edge, for a proxy to it")
+    parser.add_argument("--edge-port", type=int)
+    parser.add_argument("--edge-pipe", type=Path)
     given = parser.parse_args()
     own = OwnApi(given.account)
     lease = Lease(own, given.lease, socket.gethostname(), given.seconds)
-    gate = Gate(lease, given.upstream, given.interval)
+    reads: Callable[[], bool] = lambda: True  # noqa: E731
+    if given.edge:
+        proxy = read_edge(EdgeApi(given.edge), lease, given.edge_port, given.edge_pipe)
+        reads = lambda: proxy.passing  # noqa: E731
+    gate = Gate(lease, given.upstream, given.interval, reads=reads)
     start(lambda: serve(gate, given.port))
     if given.conditions:
         config = json.loads(given.conditions.read_text(encoding="utf-8"))

@@ -7,12 +7,11 @@ import threading
 import time
 from collections.abc import Iterable
 
-from .api import ApiError, EdgeApi, Object
+from .api import WATCH_SECONDS, ApiError, EdgeApi, Object
 from .lease import Lease
 from .pace import Clock
 from .records import MADE, MADE_LABEL, Write, endpoints_of
 
-WATCH_SECONDS = 1800
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 NOT_FOUND, CONFLICT = 404, 409
 SELECTOR = f"{MADE_LABEL}={MADE}"

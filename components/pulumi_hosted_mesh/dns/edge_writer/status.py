@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from .api import ApiError, EndpointsApi, Object, OwnApi
+from .api import WATCH_SECONDS, ApiError, EndpointsApi, Object, OwnApi
 from .conditions import Zones, judge, status
 from .lease import NOTE_ANNOTATION, Lease
 from .resolver import Resolver
 
-PENDING_SECONDS, SETTLED_SECONDS = 5, 1800
+PENDING_SECONDS, SETTLED_SECONDS = 5, WATCH_SECONDS
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 CONFLICT = 409
 

@@ -17,7 +17,8 @@ from .records import Write, touched, writes
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 LARGEST_BODY = 64 * 2**20  # bytes
 HOLD_SECONDS = 60.0
-OK, NO_CONTENT, UNAVAILABLE = 200, 204, 503
+OK, NO_CONTENT, GONE, UNAVAILABLE = 200, 204, 410, 503
+# At `GONE` external-dns ends, and kubelet starts it anew; at `UNAVAILABLE` it asks again.
 AT_ONCE = 8
 """Requests to an edge that may be far away: else many names would take as many round trips."""
 PASSES = 10
@@ -27,10 +28,18 @@ Answer = tuple[int, bytes]
 
 class Webhook:
     """made: what there is. lease: without it nothing is answered or written; external-dns waits, and goes on as soon as
-    it is held."""
+    it is held. reads: whether what external-dns knows of the edge has been kept true."""
 
-    def __init__(self, made: Made, namespace: str, lease: Lease, pace: Pace, at_once: int = AT_ONCE) -> None:
-        self._made, self._namespace, self._lease, self._pace = made, namespace, lease, pace
+    def __init__(
+        self,
+        made: Made,
+        namespace: str,
+        lease: Lease,
+        pace: Pace,
+        at_once: int = AT_ONCE,
+        reads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._made, self._namespace, self._lease, self._pace, self._reads = made, namespace, lease, pace, reads
         self._writers = ThreadPoolExecutor(at_once)
         self._term, self._refused = 0, False
         self.writing = threading.Lock()
@@ -39,7 +48,10 @@ class Webhook:
     def records(self) -> Answer:
         """The question that begins a pass."""
         self._pace.wait()
-        if not self._lease.wait(HOLD_SECONDS):
+        held = self._reads() and self._lease.wait(HOLD_SECONDS)
+        if not self._reads():
+            return GONE, b"{}"
+        if not held:
             return UNAVAILABLE, b"{}"
         self._term = self._lease.term
         return self._tried(lambda: (OK, self._made.records()))
@@ -99,6 +111,7 @@ def serve(webhook: Webhook, port: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             if self.path == "/":

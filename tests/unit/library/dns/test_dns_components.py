@@ -119,6 +119,22 @@ def test_several_pods_stand_by_and_renew_leases_by_name() -> None:
     assert not [one for one in alone if one.type.endswith(":PodDisruptionBudget")]
 
 
+def test_the_edges_kubeconfig_is_our_own_programs_alone() -> None:
+    """External-dns opens a pipe instead, which is made before it starts, and asks the edge by the program beside it."""
+    for one in registered():
+        if one.type.endswith(":Deployment"):
+            (secret,) = (
+                each["name"] for each in pod(one)["volumes"] if "dns-edge-" in json.dumps(each.get("secret", {}))
+            )
+            containers = {each["name"]: each for each in (*pod(one)["initContainers"], *pod(one)["containers"])}
+            mounts = {name: {m["name"] for m in each.get("volumeMounts", [])} for name, each in containers.items()}
+            program = "edge-writer" if "reader" in one.inputs["metadata"]["name"] else "gate"
+            assert [name for name, found in mounts.items() if secret in found] == [program]
+            assert [name for name, found in mounts.items() if "pipe" in found] == ["pipe", "external-dns", program]
+            (path,) = (each for each in containers["external-dns"]["args"] if each.startswith("--kubeconfig="))
+            assert containers["pipe"]["command"][-1] == path.partition("=")[2]
+
+
 def test_the_credential_is_the_providers_containers_alone() -> None:
     for one in registered():
         if one.type.endswith(":Deployment") and "publisher" in one.inputs["metadata"]["name"]:

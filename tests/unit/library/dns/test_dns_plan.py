@@ -96,9 +96,7 @@ def test_arguments_of_a_publisher() -> None:
     both = found(provider(RFC2136, policy="upsert-only", ttl=30, recordSelector={"view": "outer"}))
     assert publisher_arguments(bridge_of(provider(RFC2136)), both["north-outer"]) == [
         "--source=crd",
-        "--kube-api-qps=200",
-        "--kube-api-burst=400",
-        "--kubeconfig=/etc/hosted-mesh/edge/kubeconfig",
+        "--kubeconfig=/run/hosted-mesh/kubeconfig",
         "--interval=500ms",
         "--kube-api-request-timeout=0s",
         "--metrics-address=:7979",
@@ -198,7 +196,7 @@ def test_rights_are_few() -> None:
         assert "*" not in (*rule.resources, *rule.verbs, rule.group)
         if set(rule.verbs) - {"list", "watch"}:
             assert rule.group == "externaldns.k8s.io"
-    assert {resource for rule in PUBLISHER for resource in rule.resources} == {"dnsendpoints", "dnsendpoints/status"}
+    assert {resource for rule in PUBLISHER for resource in rule.resources} == {"dnsendpoints"}
 
 
 def test_the_control_planes_zone_is_no_edges() -> None:

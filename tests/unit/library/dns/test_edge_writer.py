@@ -190,7 +190,7 @@ def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     keeper._follow(version)
     assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
     keeper._follow(version)
-    assert api.asked == [1800, 5, 5, 5, 1800]
+    assert api.asked == [3600, 5, 5, 5, 3600]
     lease.is_held = False
     assert keeper._follow(version) == ""
 

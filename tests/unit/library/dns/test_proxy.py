@@ -1,0 +1,227 @@
+"""Who reads an edge, and what external-dns sees of it by the proxy beside it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pulumi_hosted_mesh.dns.edge_writer.api import Api, EdgeApi
+from pulumi_hosted_mesh.dns.edge_writer.gate import Gate
+from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
+from pulumi_hosted_mesh.dns.edge_writer.made import Made
+from pulumi_hosted_mesh.dns.edge_writer.pace import Pace
+from pulumi_hosted_mesh.dns.edge_writer.proxy import EdgeProxy, hand_over, kubeconfig, make_pipe, server
+from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
+
+ENDPOINTS = "/apis/externaldns.k8s.io/v1alpha1/dnsendpoints"
+GATEWAYS = "/apis/networking.istio.io/v1/gateways"
+NOTED = {
+    "metadata": {"name": "a", "generation": 3, "managedFields": [{}]},
+    "status": {"conditions": [{"type": "Ready"}]},
+}
+WAIT_SECONDS = 30
+
+
+class Held:
+    """A Lease, as one replica sees it."""
+
+    def __init__(self) -> None:
+        self.is_held, self.term, self.changed = True, 1, threading.Condition()
+
+    def held(self) -> bool:
+        return self.is_held
+
+    def wait(self, seconds: float) -> bool:
+        with self.changed:
+            return self.changed.wait_for(self.held, min(seconds, WAIT_SECONDS))
+
+    def take(self) -> None:
+        with self.changed:
+            self.is_held = True
+            self.changed.notify_all()
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Edge:
+    """An API server. A watch tells of one object, and then nothing until the test ends."""
+
+    def __init__(self) -> None:
+        self.asked, self.tokens, self.over = list[str](), set[str](), threading.Event()
+        self.half = False
+        edge = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                edge.asked.append(self.path)
+                edge.tokens.add(self.headers["Authorization"])
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                if "watch=" in self.path:
+                    self._part(json.dumps({"type": "ADDED", "object": NOTED}) + "\n")
+                    edge.over.wait(WAIT_SECONDS)
+                else:
+                    self._part(json.dumps({"kind": "List", "items": [NOTED]}))
+                    if edge.half:
+                        self.close_connection = True
+                        return
+                self.wfile.write(b"0\r\n\r\n")
+
+            def _part(self, text: str) -> None:
+                self.wfile.write(f"{len(text):x}\r\n{text}\r\n".encode())
+
+            def log_message(self, template: str, *values: object) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+class Plain(Api):
+    """The client of that server, without TLS."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port = port
+
+    def _connection(self, timeout: float) -> http.client.HTTPSConnection:
+        return cast(http.client.HTTPSConnection, http.client.HTTPConnection("127.0.0.1", self._port, timeout=timeout))
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": "Bearer of-the-edge"}
+
+
+class World:
+    """An edge, the proxy to it, and one who asks by it as external-dns does: without a credential."""
+
+    def __init__(self, edge: Edge, proxy: EdgeProxy, lease: Held, clock: Clock, port: int) -> None:
+        self.edge, self.proxy, self.lease, self.clock, self.port = edge, proxy, lease, clock, port
+
+    def ask(self, path: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
+        connection.request("GET", path, headers={"Accept": "application/json"})
+        return connection.getresponse()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    edge, lease, clock = Edge(), Held(), Clock()
+    proxy = EdgeProxy(cast(EdgeApi, Plain(edge.server.server_port)), cast(Lease, lease), clock)
+    with running(edge.server), running(serving := server(proxy, 0)):
+        yield World(edge, proxy, lease, clock, serving.server_port)
+        edge.over.set()
+
+
+@contextmanager
+def running(one: ThreadingHTTPServer) -> Iterator[None]:
+    one.daemon_threads = True
+    thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield
+    finally:
+        one.shutdown()
+        one.server_close()
+        thread.join()
+
+
+def test_a_watch_lasts_an_hour_and_tells_at_once(world: World) -> None:
+    world.proxy.begin()
+    answer = world.ask(f"{GATEWAYS}?allowWatchBookmarks=true&timeoutSeconds=377&watch=true")
+    assert json.loads(answer.readline()) == {"type": "ADDED", "object": NOTED}  # while the watch goes on
+    assert world.edge.asked == [f"{GATEWAYS}?allowWatchBookmarks=true&timeoutSeconds=3600&watch=true"]
+    assert world.edge.tokens == {"Bearer of-the-edge"}
+
+
+def test_external_dns_finds_its_note_in_each_record_and_writes_none(world: World) -> None:
+    world.proxy.begin()
+    seen = {
+        "metadata": {"name": "a", "generation": 3},
+        "status": {**cast(Any, NOTED["status"]), "observedGeneration": 3},
+    }
+    assert json.loads(world.ask(ENDPOINTS).read())["items"] == [seen]
+    assert json.loads(world.ask(f"{ENDPOINTS}?watch=1").readline())["object"] == seen
+
+
+@pytest.mark.parametrize("path", [GATEWAYS, ENDPOINTS])
+def test_half_of_a_list_is_no_list(world: World, path: str) -> None:
+    world.proxy.begin()
+    assert len(json.loads(world.ask(path).read())["items"]) == 1
+    world.edge.half = True
+    with pytest.raises(http.client.IncompleteRead):
+        world.ask(path).read()
+
+
+def test_who_stands_by_asks_the_edge_for_nothing(world: World) -> None:
+    assert [world.ask(path).status for path in (GATEWAYS, f"{ENDPOINTS}?watch=1")] == [503, 503]
+    assert world.edge.asked == []
+
+
+def test_who_lost_the_lease_for_good_is_cut_off_and_ends(world: World) -> None:
+    made, upstream = cast(Made, None), 1
+    lease = cast(Lease, world.lease)
+    webhook = Webhook(made, "dns", lease, Pace(15, world.clock), reads=lambda: world.proxy.passing)
+    gate = Gate(lease, upstream, 60, world.clock, lambda: world.proxy.passing)
+    assert (webhook.records()[0], gate.records()[0]) == (410, 410)  # it read by a proxy that is gone
+    world.proxy.begin()
+    watch = world.ask(f"{GATEWAYS}?watch=1")
+    assert watch.readline()
+    world.lease.is_held = False
+    for _ in range(60):
+        world.clock.now += 1
+        world.proxy.look()
+    assert world.proxy.passing
+    world.clock.now += 1
+    world.proxy.look()
+    with pytest.raises(http.client.IncompleteRead):
+        watch.read()
+    assert world.ask(GATEWAYS).status == 503
+    world.lease.take()  # what it knows is old all the same
+    assert (webhook.records()[0], gate.records()[0]) == (410, 410)
+
+
+def test_a_lease_that_is_lost_for_a_moment_cuts_nobody_off(world: World) -> None:
+    world.proxy.begin()
+    for held in (False, True, False, True):
+        world.lease.is_held = held
+        for _ in range(50):
+            world.clock.now += 1
+            world.proxy.look()
+    assert world.proxy.passing
+
+
+def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(tmp_path: Path) -> None:
+    pipe, lease, begun = tmp_path / "kubeconfig", Held(), list[int]()
+    lease.is_held = False
+    make_pipe(pipe)
+    make_pipe(pipe)
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(3):
+            given = pool.submit(hand_over, pipe, kubeconfig(8890), cast(Lease, lease), lambda: begun.append(number))  # noqa: B023
+            read = pool.submit(pipe.read_text)
+            assert not begun[number:]
+            lease.take()
+            given.result(WAIT_SECONDS)
+            assert json.loads(read.result(WAIT_SECONDS))["clusters"][0]["cluster"] == {
+                "server": "http://127.0.0.1:8890"
+            }
+            assert begun == [*range(number + 1)]
+            lease.is_held = False
