@@ -208,7 +208,7 @@ def read_edge(api: EdgeApi, lease: Lease, port: int, pipe: Path) -> EdgeProxy:
     proxy = EdgeProxy(api, lease)
     start(server(proxy, port).serve_forever)
     start(proxy.mind)
-    start(lambda: hand_over_always(pipe, port, lease, proxy))
+    start(lambda: hand_over_always(pipe, port, proxy))
     return proxy
 
 

@@ -31,7 +31,7 @@ from .pace import Clock
 
 GRACE_SECONDS = 60.0
 """Without the Lease: an API server of the control plane that is away for a moment does not start all readers anew."""
-LOOK_SECONDS, HOLD_SECONDS = 1.0, 60.0
+LOOK_SECONDS, LONGEST_PAUSE, HOLD_SECONDS = 1.0, 15.0, 60.0
 LARGEST_PART = 64 * 2**10  # bytes
 OK, UNAVAILABLE = 200, 503
 PASSED = ("Accept", "Accept-Encoding", "User-Agent")
@@ -53,11 +53,27 @@ class EdgeProxy:
 
     def __init__(self, api: EdgeApi, lease: Lease, clock: Clock = time) -> None:
         self._api, self._lease, self._clock = api, lease, clock
-        self._held_at = 0.0
+        self._held_at, self._pause = 0.0, LOOK_SECONDS
         self._sockets: set[socket.socket] = set()
         self._changing = threading.Lock()
         self.passing = False
         """Whether an external-dns reads the edge, whose memory has been kept true since it began."""
+
+    def ready(self) -> bool:
+        """Waits for the Lease, and for the edge: external-dns ends when it cannot build its sources."""
+        if not self._lease.wait(HOLD_SECONDS):
+            return False
+        try:
+            used, answer = self._api.open("/version", {})
+        except OSError as error:
+            print(f"proxy: {error}", flush=True)
+            self._clock.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            return False
+        answer.close()
+        used.close()
+        self._pause = LOOK_SECONDS
+        return self._lease.held()
 
     def begin(self) -> None:
         """An external-dns begins to read the edge."""
@@ -192,10 +208,10 @@ def make_pipe(path: Path) -> None:
         os.mkfifo(path, 0o600)
 
 
-def hand_over(path: Path, text: str, lease: Lease, begin: Callable[[], None]) -> None:
-    """Gives the text to one external-dns, once it asks and the Lease is held."""
+def hand_over(path: Path, text: str, ready: Callable[[], bool], begin: Callable[[], None]) -> None:
+    """Gives the text to one external-dns, once it asks and `ready`, which waits itself, says so."""
     with path.open("wb", buffering=0) as pipe:  # waits until it is opened for reading
-        while not lease.wait(HOLD_SECONDS):
+        while not ready():
             pass
         # The next one opens another pipe: it would get what this one has not read, and this one what is written then.
         fresh = path.with_suffix(".next")
@@ -208,11 +224,11 @@ def hand_over(path: Path, text: str, lease: Lease, begin: Callable[[], None]) ->
             print("proxy: external-dns ended while it waited", flush=True)
 
 
-def hand_over_always(path: Path, port: int, lease: Lease, proxy: EdgeProxy) -> None:
+def hand_over_always(path: Path, port: int, proxy: EdgeProxy) -> None:
     """Never returns."""
     make_pipe(path)
     while True:
-        hand_over(path, kubeconfig(port), lease, proxy.begin)
+        hand_over(path, kubeconfig(port), proxy.ready, proxy.begin)
 
 
 def server(proxy: EdgeProxy, port: int) -> ThreadingHTTPServer:

@@ -208,20 +208,30 @@ def test_a_lease_that_is_lost_for_a_moment_cuts_nobody_off(world: World) -> None
     assert world.proxy.passing
 
 
-def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(tmp_path: Path) -> None:
-    pipe, lease, begun = tmp_path / "kubeconfig", Held(), list[int]()
-    lease.is_held = False
+def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(world: World, tmp_path: Path) -> None:
+    pipe = tmp_path / "kubeconfig"
     make_pipe(pipe)
     make_pipe(pipe)
     with ThreadPoolExecutor(2) as pool:
-        for number in range(3):
-            given = pool.submit(hand_over, pipe, kubeconfig(8890), cast(Lease, lease), lambda: begun.append(number))  # noqa: B023
+        for _ in range(3):
+            world.lease.is_held = False
+            given = pool.submit(hand_over, pipe, kubeconfig(8890), world.proxy.ready, world.proxy.begin)
             read = pool.submit(pipe.read_text)
-            assert not begun[number:]
-            lease.take()
+            assert not world.proxy.passing
+            world.lease.take()
             given.result(WAIT_SECONDS)
             assert json.loads(read.result(WAIT_SECONDS))["clusters"][0]["cluster"] == {
                 "server": "http://127.0.0.1:8890"
             }
-            assert begun == [*range(number + 1)]
-            lease.is_held = False
+            assert world.proxy.passing
+            world.proxy.end()
+    assert world.edge.asked == ["/version"] * 3
+
+
+def test_an_edge_that_is_away_is_waited_for() -> None:
+    """External-dns would end, and be started anew less and less often."""
+    away, clock = Edge(), Clock()
+    away.server.server_close()
+    proxy = EdgeProxy(cast(EdgeApi, Plain(away.server.server_port)), cast(Lease, Held()), clock)
+    assert [proxy.ready() for _ in range(6)] == [False] * 6
+    assert clock.now == 1000 + 1 + 2 + 4 + 8 + 15 + 15
