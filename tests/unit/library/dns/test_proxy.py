@@ -35,13 +35,14 @@ class Held:
 
     def __init__(self) -> None:
         self.is_held, self.term, self.changed = True, 1, threading.Condition()
+        self.patience = float(WAIT_SECONDS)
 
     def held(self) -> bool:
         return self.is_held
 
     def wait(self, seconds: float) -> bool:
         with self.changed:
-            return self.changed.wait_for(self.held, min(seconds, WAIT_SECONDS))
+            return self.changed.wait_for(self.held, min(seconds, self.patience))
 
     def take(self) -> None:
         with self.changed:
@@ -172,6 +173,8 @@ def test_half_of_a_list_is_no_list(world: World, path: str) -> None:
 
 def test_who_stands_by_asks_the_edge_for_nothing(world: World) -> None:
     assert [world.ask(path).status for path in (GATEWAYS, f"{ENDPOINTS}?watch=1")] == [503, 503]
+    world.lease.is_held, world.lease.patience = False, 0
+    assert not world.proxy.ready()
     assert world.edge.asked == []
 
 
@@ -226,6 +229,25 @@ def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(world: Wo
             assert world.proxy.passing
             world.proxy.end()
     assert world.edge.asked == ["/version"] * 3
+
+
+def test_one_that_reads_late_gets_its_own_kubeconfig_alone(world: World, tmp_path: Path) -> None:
+    pipe, late = tmp_path / "kubeconfig", threading.Event()
+    make_pipe(pipe)
+
+    def read_late() -> str:
+        with pipe.open() as opened:
+            late.wait(WAIT_SECONDS)
+            return opened.read()
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(read_late)
+        hand_over(pipe, kubeconfig(1), world.proxy.ready, world.proxy.begin)
+        given = pool.submit(hand_over, pipe, kubeconfig(2), world.proxy.ready, world.proxy.begin)
+        assert pool.submit(pipe.read_text).result(WAIT_SECONDS) == kubeconfig(2)
+        given.result(WAIT_SECONDS)
+        late.set()
+        assert first.result(WAIT_SECONDS) == kubeconfig(1)
 
 
 def test_an_edge_that_is_away_is_waited_for() -> None:
