@@ -179,8 +179,9 @@ class EndpointsApi(Api):
         made: Object = self.call("PUT", path_to(item), item)
         return made
 
-    def replace_status(self, item: Object) -> None:
-        self.call("PUT", f"{path_to(item)}/status", item)
+    def replace_status(self, item: Object) -> Object:
+        made: Object = self.call("PUT", f"{path_to(item)}/status", item)
+        return made
 
     def delete(self, item: Object) -> None:
         """Deletes just this version of an object; that it is gone already is fine."""

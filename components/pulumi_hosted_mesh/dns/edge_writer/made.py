@@ -129,7 +129,8 @@ class Made:
             known = self._items.get(item["metadata"]["name"])
             if _number(item) > self._listed_at and (known is None or _number(item) > _number(known)):
                 self._items[item["metadata"]["name"]] = _without_managers(item)
-                self._body = None
+                if known is None or known.get("spec") != item.get("spec"):  # else its conditions alone changed
+                    self._body = None
 
     def _gone(self, item: Object) -> None:
         """An event that may be older than what is known: the object may have been made again."""

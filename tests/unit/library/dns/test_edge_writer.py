@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -165,8 +166,9 @@ class Watched:
             yield {"type": "MODIFIED", "object": self.item}
         yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}
 
-    def replace_status(self, item: dict[str, Any]) -> None:
+    def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
         self.item = item
+        return item
 
 
 def test_what_is_waited_for_is_looked_at_again_soon() -> None:
@@ -193,6 +195,82 @@ def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     assert api.asked == [3600, 5, 5, 5, 3600]
     lease.is_held = False
     assert keeper._follow(version) == ""
+
+
+class Many:
+    """An API server with many new DNSEndpoints, of which a list and the first watch tell."""
+
+    def __init__(self, count: int) -> None:
+        names = [f"n{number}.north.example.com" for number in range(count)]
+        self.items = [stored(record(name, "192.0.2.1"), uid=name) for name in names]
+        self.events = [{"type": "ADDED", "object": item} for item in self.items]
+        self.written, self.asked = list[str](), list[int]()
+        self.version = 10
+
+    def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+        self.asked.append(seconds)
+        while self.events:
+            yield self.events.pop(0)
+        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
+
+    def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.version += 1
+            self.written.append(item["metadata"]["uid"])
+            made = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version)}}
+            self.events.append({"type": "MODIFIED", "object": made})
+        return made
+
+    lock = threading.Lock()
+
+
+class Slow:
+    """A resolver, whose answers take a millisecond of the clock's time."""
+
+    now = 0.0
+    lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.found: set[str] = set()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def addresses(self, name: str) -> set[str]:
+        with self.lock:
+            self.now += 0.001
+            self.asked.append(name)
+        return self.found
+
+
+def test_many_names_are_looked_at_in_turn_for_a_part_of_the_time() -> None:
+    """And what is written here is not looked at again because it comes back as an event."""
+    count = 5000
+    api, slow = Many(count), Slow()
+    keeper = StatusKeeper(
+        cast(EndpointsApi, api), ZONES, cast(Lease, Held()), cast(Refusals, Refused()), cast(Resolver, slow), slow
+    )
+    looks, version = list[int](), "1"
+    while len(slow.asked) < count:
+        before = len(slow.asked)
+        version = keeper._follow(version)
+        looks.append(len(slow.asked) - before)
+    assert looks[0] == 1
+    assert all(one <= 1000 + 2 * 8 for one in looks)
+    assert len(looks) < count / 1000 + 4
+    assert api.asked[:4] == [3600, 5, 1, 1]
+    slow.found = {"192.0.2.1"}
+    while keeper._pending:
+        version = keeper._follow(version)
+    # Each was asked for once before it was answered, and once after: in turn, and no more for what came back.
+    assert len(slow.asked) <= 2 * count + 4 * 8
+    assert sorted(api.written) == sorted([item["metadata"]["uid"] for item in api.items] * 2)
+    keeper._follow(version)
+    assert len(slow.asked) <= 2 * count + 4 * 8
 
 
 def test_own_records_are_those_of_the_pods_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

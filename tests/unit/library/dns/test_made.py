@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import pytest
+from pulumi_hosted_mesh.dns.edge_writer import made
 from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, EdgeApi
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.made import Made
 from pulumi_hosted_mesh.dns.edge_writer.pace import Pace
-from pulumi_hosted_mesh.dns.edge_writer.records import object_name
+from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name
 from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
 
 Object = dict[str, Any]
@@ -182,6 +183,28 @@ def test_what_others_do_is_seen() -> None:
     assert writer.apply(create=[record("a")], updateOld=[wrong], updateNew=[right], delete=[record("new")]) == 204
     assert writer.names() == ["a", "b", "c"]
     assert "192.0.2.66" not in writer.webhook.records()[1].decode()
+
+
+def test_conditions_of_many_objects_do_not_make_the_answer_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(*(f"n{number}" for number in range(1000)))
+    assert len(writer.names()) == 1000
+    dumped = list[int]()
+
+    def counted(items: Iterable[Object]) -> list[Object]:
+        dumped.append(1)
+        return endpoints_of(items)
+
+    monkeypatch.setattr(made, "endpoints_of", counted)
+    for item in list(writer.server.items.values()):
+        writer.server.put({**item, "status": {"conditions": []}})
+    writer.follow()
+    assert len(writer.names()) == 1000
+    assert not dumped
+    name = object_name("n1.example.com")
+    writer.server.put({**writer.server.items[name], "spec": {"endpoints": []}})
+    writer.follow()
+    assert len(writer.names()) == 999
+    assert dumped
 
 
 def test_what_a_watch_tells_late_undoes_nothing() -> None:

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
@@ -86,7 +86,8 @@ class Edge:
                     if edge.half:
                         self.close_connection = True
                         return
-                self.wfile.write(b"0\r\n\r\n")
+                with suppress(OSError):  # who asked may have gone
+                    self.wfile.write(b"0\r\n\r\n")
 
             def _part(self, text: str) -> None:
                 self.wfile.write(f"{len(text):x}\r\n{text}\r\n".encode())
