@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -36,6 +37,8 @@ EASTWEST, EASTWEST_ADDRESS = "eastwest.centre.shop.test", "192.0.2.73"
 """What the program itself publishes, by one provider and by the other."""
 TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
 NAMESPACE = "hosted-mesh-dns"
+ESTABLISHED = "01"
+"""In `/proc/net/tcp`."""
 CENTRE, ONE, TWO = "control-plane", "data-plane", "data-plane-2"
 DOCUMENT: dict[str, Any] = {
     "intervalSeconds": 5,
@@ -189,13 +192,30 @@ class Names:
 def send(number: signal.Signals, pod: str, program: str = "") -> int:
     """Sends a signal to the processes of a Pod, or to those of one program there; how many there are."""
     found = 0
+    for entry in processes_of(pod, program):
+        with suppress(OSError):
+            os.kill(int(entry.name), number)
+            found += 1
+    return found
+
+
+def connections(pod: str, server: str) -> int:
+    """How many connections a Pod has to the port of an API server, by its address."""
+    port = f":{urlsplit(server).port:04X}"
+    for entry in processes_of(pod):
+        with suppress(OSError):
+            lines = [one.split() for name in ("tcp", "tcp6") for one in (entry / "net" / name).read_text().splitlines()]
+            return sum(one[2].endswith(port) and one[3] == ESTABLISHED for one in lines)
+    return 0
+
+
+def processes_of(pod: str, program: str = "") -> Iterator[Path]:
+    """Folders of `/proc`."""
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             runs = (entry / "cmdline").read_bytes().partition(b"\0")[0].decode().rpartition("/")[2]
             if f"HOSTNAME={pod}".encode() in (entry / "environ").read_bytes().split(b"\0") and program in ("", runs):
-                os.kill(int(entry.name), number)
-                found += 1
-    return found
+                yield entry
 
 
 def service(name: str, app: str = "ingress") -> dict[str, Any]:

@@ -29,6 +29,7 @@ from tests.live.dns_names import (
     TWO,
     Names,
     address_of,
+    connections,
     deploy,
     endpoint,
     gateway,
@@ -250,9 +251,20 @@ def test_an_edge_that_is_away_keeps_its_records(names: Names) -> None:
     names.delete(ONE, "dnsendpoints", "kept", "-n", "default")
 
 
+def reading(names: Names, deployment: str) -> bool:
+    """Whether of its Pods the one that acts has connections to the edge, and no other."""
+    server = names.edges[ONE].cluster.wan_server
+    reads = {pod for pod in names.nodes_of(deployment) if connections(pod, server)}
+    return reads == {names.holder(deployment)}
+
+
 def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Names) -> None:
     publisher, zone = f"dns-publisher-{ONE}-inner", f"{ONE}.mesh.test"
     many = [f"n{number}.many.{zone}" for number in range(600)]
+    for deployment in (publisher, f"dns-reader-{ONE}"):
+        # Who stands by is ready, and does not watch the edge.
+        eventually(lambda: len(names.nodes_of(deployment)) == 2, f"two of {deployment} are ready")  # noqa: B023
+        eventually(lambda: reading(names, deployment), f"of {deployment} the one that acts reads the edge")  # noqa: B023
     names.apply(ONE, endpoint("many", *(record(name, "192.0.2.41") for name in many)))
     eventually(lambda: names.keys(f"many.{zone}"), "the first are there")
     killed = names.kill_holder(publisher)

@@ -1,7 +1,7 @@
 """What the bridge may do on an edge: two accounts, each with the least. Pure data.
 
-`publisher` is what reads DNSEndpoints beside a provider's credentials, `reader` what finds names and makes DNSEndpoints of them.
-Neither may read a Secret, a Pod or a ConfigMap, and nothing but DNSEndpoints can be written.
+`publisher` is what reads DNSEndpoints beside a provider's credentials, `reader` what finds names and makes DNSEndpoints
+of them. Neither may read a Secret, a Pod or a ConfigMap, and nothing but DNSEndpoints can be written.
 """
 
 from __future__ import annotations

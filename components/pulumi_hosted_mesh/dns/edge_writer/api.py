@@ -10,7 +10,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -46,6 +47,7 @@ class Api:
 
     def __init__(self) -> None:
         self._threads = threading.local()
+        self._read, self._changing = set[socket.socket](), threading.Lock()
 
     def call(self, method: str, path: str, body: Object | None = None) -> Any:
         """What it answers. Raises OSError: ApiError if it answered with an error.
@@ -71,9 +73,11 @@ class Api:
             raise ApiError(answer.status, method, path)
         return found
 
-    def open(self, path: str, headers: Mapping[str, str]) -> tuple[socket.socket, http.client.HTTPResponse]:
-        """An answer of any status that is read as it comes, and what it comes by. Raises OSError."""
-        connection = self._connection(QUIET_SECONDS)
+    def open(
+        self, path: str, headers: Mapping[str, str], timeout: float = QUIET_SECONDS
+    ) -> tuple[http.client.HTTPResponse, Callable[[], None]]:
+        """An answer of any status that is read as it comes, and what ends it. Raises OSError."""
+        connection = self._connection(timeout)
         try:
             connection.connect()
             used = connection.sock
@@ -81,10 +85,27 @@ class Api:
             for option, value in ALIVE.items():
                 used.setsockopt(socket.IPPROTO_TCP, option, value)
             connection.request("GET", path, headers={**headers, **self._headers()})
-            return used, connection.getresponse()
+            answer = connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise OSError(f"GET {path.partition('?')[0]}: {type(error).__name__}") from None
+
+        def close() -> None:
+            with self._changing:
+                self._read.discard(used)
+            answer.close()
+            used.close()
+
+        with self._changing:
+            self._read.add(used)
+        return answer, close
+
+    def cut(self) -> None:
+        """Ends all answers that are being read."""
+        with self._changing:
+            for one in self._read:
+                with suppress(OSError):  # it ended by itself
+                    one.shutdown(socket.SHUT_RDWR)
 
     def _connection(self, timeout: float) -> http.client.HTTPSConnection:
         raise NotImplementedError
@@ -156,11 +177,9 @@ class EndpointsApi(Api):
         """Events of DNSEndpoints after a version, bookmarks among them, until the time is over. Raises OSError."""
         query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds), **selectors}
         query["allowWatchBookmarks"] = "true"
-        connection = self._connection(timeout=min(seconds + TIMEOUT_SECONDS, QUIET_SECONDS))
+        path = f"{path_of(namespace or self._within())}?{urlencode(query)}"
+        answer, close = self.open(path, {}, min(seconds + TIMEOUT_SECONDS, QUIET_SECONDS))
         try:
-            path = f"{path_of(namespace or self._within())}?{urlencode(query)}"
-            connection.request("GET", path, headers=self._headers())
-            answer = connection.getresponse()
             if answer.status != http.client.OK:
                 raise ApiError(answer.status, "GET", path)
             while line := answer.readline():
@@ -168,7 +187,7 @@ class EndpointsApi(Api):
         except (http.client.HTTPException, ValueError) as error:
             raise OSError(f"a watch ended: {type(error).__name__}") from None
         finally:
-            connection.close()
+            close()
 
     def create(self, item: Object) -> Object:
         """What it became, as `replace`."""

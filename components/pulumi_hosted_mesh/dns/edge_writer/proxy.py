@@ -14,9 +14,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,9 +51,8 @@ class EdgeProxy:
 
     def __init__(self, api: EdgeApi, lease: Lease, clock: Clock = time) -> None:
         self._api, self._lease, self._clock = api, lease, clock
-        self._held_at, self._pause = 0.0, LOOK_SECONDS
-        self._sockets: set[socket.socket] = set()
-        self._changing = threading.Lock()
+        self._held_at: float | None = None
+        self._pause = LOOK_SECONDS
         self.passing = False
         """Whether an external-dns reads the edge, whose memory has been kept true since it began."""
 
@@ -64,31 +61,24 @@ class EdgeProxy:
         if not self._lease.wait(HOLD_SECONDS):
             return False
         try:
-            used, answer = self._api.open("/version", {})
+            _, close = self._api.open("/version", {})
         except OSError as error:
             print(f"proxy: {error}", flush=True)
             self._clock.sleep(self._pause)
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
             return False
-        answer.close()
-        used.close()
+        close()
         self._pause = LOOK_SECONDS
         return self._lease.held()
 
     def begin(self) -> None:
         """An external-dns begins to read the edge."""
-        with self._changing:
-            self._held_at, self.passing = self._clock.monotonic(), True
+        self._held_at, self.passing = self._clock.monotonic(), True
 
     def end(self) -> None:
-        """Cuts off the one that reads."""
-        with self._changing:
-            self.passing = False
-            for one in self._sockets:
-                try:
-                    one.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue  # it ended by itself
+        """Cuts off the one that reads, and what this program reads itself."""
+        self.passing = False
+        self._api.cut()
 
     def mind(self) -> None:
         """Cuts off who lost the Lease for good; never returns."""
@@ -99,9 +89,10 @@ class EdgeProxy:
     def look(self) -> None:
         if self._lease.held():
             self._held_at = self._clock.monotonic()
-        elif self.passing and self._clock.monotonic() - self._held_at > GRACE_SECONDS:
+        elif self._held_at is not None and self._clock.monotonic() - self._held_at > GRACE_SECONDS:
             print("proxy: stands by, and does not watch the edge any more", flush=True)
             self.end()
+            self._held_at = None
 
     def ask(self, target: str, headers: Mapping[str, str]) -> Answer:
         """What the edge answers to a GET. Raises OSError."""
@@ -110,18 +101,8 @@ class EdgeProxy:
         wanted = {name: headers[name] for name in PASSED if headers.get(name)}
         if records:
             wanted = {**wanted, "Accept": "application/json", "Accept-Encoding": "identity"}
-        used, answer = self._api.open(lasting(target), wanted)
-
-        def close() -> None:
-            with self._changing:
-                self._sockets.discard(used)
-            answer.close()
-            used.close()
-
-        with self._changing:
-            if reads := self.passing:
-                self._sockets.add(used)
-        if not reads:
+        answer, close = self._api.open(lasting(target), wanted)
+        if not self.passing:  # else `end` has ended it, or will
             close()
             self._require()
         returned = {name: value for name in RETURNED if (value := answer.getheader(name))}

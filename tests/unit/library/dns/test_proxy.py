@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import Api, EdgeApi
+from pulumi_hosted_mesh.dns.edge_writer.api import EdgeApi, EndpointsApi
 from pulumi_hosted_mesh.dns.edge_writer.gate import Gate
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.made import Made
@@ -97,7 +97,7 @@ class Edge:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
-class Plain(Api):
+class Plain(EndpointsApi):
     """The client of that server, without TLS."""
 
     def __init__(self, port: int) -> None:
@@ -114,8 +114,9 @@ class Plain(Api):
 class World:
     """An edge, the proxy to it, and one who asks by it as external-dns does: without a credential."""
 
-    def __init__(self, edge: Edge, proxy: EdgeProxy, lease: Held, clock: Clock, port: int) -> None:
-        self.edge, self.proxy, self.lease, self.clock, self.port = edge, proxy, lease, clock, port
+    def __init__(self, edge: Edge, api: Plain, port: int, proxy: EdgeProxy, lease: Held, clock: Clock) -> None:
+        self.edge, self.api, self.port = edge, api, port
+        self.proxy, self.lease, self.clock = proxy, lease, clock
 
     def ask(self, path: str) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
@@ -126,9 +127,10 @@ class World:
 @pytest.fixture
 def world() -> Iterator[World]:
     edge, lease, clock = Edge(), Held(), Clock()
-    proxy = EdgeProxy(cast(EdgeApi, Plain(edge.server.server_port)), cast(Lease, lease), clock)
+    api = Plain(edge.server.server_port)
+    proxy = EdgeProxy(cast(EdgeApi, api), cast(Lease, lease), clock)
     with running(edge.server), running(serving := server(proxy, 0)):
-        yield World(edge, proxy, lease, clock, serving.server_port)
+        yield World(edge, api, serving.server_port, proxy, lease, clock)
         edge.over.set()
 
 
@@ -188,6 +190,8 @@ def test_who_lost_the_lease_for_good_is_cut_off_and_ends(world: World) -> None:
     world.proxy.begin()
     watch = world.ask(f"{GATEWAYS}?watch=1")
     assert watch.readline()
+    own = world.api.watch("1", 3600)
+    assert next(own)["type"] == "ADDED"
     world.lease.is_held = False
     for _ in range(60):
         world.clock.now += 1
@@ -198,6 +202,7 @@ def test_who_lost_the_lease_for_good_is_cut_off_and_ends(world: World) -> None:
     with pytest.raises(http.client.IncompleteRead):
         watch.read()
     assert world.ask(GATEWAYS).status == 503
+    assert list(own) == []  # this program's own watch ended too
     world.lease.take()  # what it knows is old all the same
     assert (webhook.records()[0], gate.records()[0]) == (410, 410)
 
