@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from .api import EdgeApi, OwnApi
-from .gate import end_with, read_edge, start
+from .gate import end_with, keep_conditions, read_edge, start
 from .lease import Lease
 from .made import Made
 from .pace import Pace
@@ -32,7 +32,7 @@ def main() -> None:
     made = Made(api, config["namespace"], lease)
     proxy = read_edge(api, lease, config["proxy"]["port"], Path(config["proxy"]["pipe"]))
     webhook = Webhook(made, config["namespace"], lease, Pace(LONGEST_PAUSE_SECONDS), reads=lambda: proxy.passing)
-    start(StatusKeeper.of(config, api, own, lease).run)
+    keep_conditions(StatusKeeper.of(config, api, own, lease))
     start(made.run)
     start(lambda: serve(webhook, config["port"]))
     end_with(lease, webhook.writing)

@@ -212,6 +212,11 @@ def read_edge(api: EdgeApi, lease: Lease, port: int, pipe: Path) -> EdgeProxy:
     return proxy
 
 
+def keep_conditions(keeper: StatusKeeper) -> None:
+    start(keeper.follow)
+    start(keeper.look)
+
+
 def start(run: Callable[[], None]) -> None:
     """Runs it beside all else. The process ends with it: else the Pod would look well and do half of its work."""
 
@@ -265,7 +270,7 @@ def main() -> None:
     start(lambda: serve(gate, given.port))
     if given.conditions:
         config = json.loads(given.conditions.read_text(encoding="utf-8"))
-        start(StatusKeeper.of(config, OwnEndpointsApi(given.account), own, lease).run)
+        keep_conditions(StatusKeeper.of(config, OwnEndpointsApi(given.account), own, lease))
     end_with(lease, gate.writing)
 
 

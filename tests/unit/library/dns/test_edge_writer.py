@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import EndpointsApi, OwnEndpointsApi
+from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, EndpointsApi, OwnEndpointsApi
 from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
@@ -142,97 +142,13 @@ class Refused:
         return self.by
 
 
-class Answers:
-    """A resolver."""
-
-    found: ClassVar[set[str]] = set()
-
-    def addresses(self, name: str) -> set[str]:
-        return self.found
-
-
-class Watched:
-    """An API server with one watch, which tells of an object and then would say nothing for minutes."""
-
-    def __init__(self, item: dict[str, Any]) -> None:
-        self.item, self.asked, self.echoes = item, list[int](), False
-
-    def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
-        self.asked.append(seconds)
-        if len(self.asked) == 1:
-            yield {"type": "ADDED", "object": self.item}
-            pytest.fail("the watch was followed although something is waited for")
-        if self.echoes:
-            yield {"type": "MODIFIED", "object": self.item}
-        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}
-
-    def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
-        self.item = item
-        return item
-
-
-def test_what_is_waited_for_is_looked_at_again_soon() -> None:
-    api = Watched(stored(record("web.north.example.com", "192.0.2.1")))
-    lease, refusals, known = Held(), Refused(), Answers()
-    keeper = StatusKeeper(
-        cast(EndpointsApi, api), ZONES, cast(Lease, lease), cast(Refusals, refusals), cast(Resolver, known)
-    )
-    version = keeper._follow("1")
-    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Pending"]
-    refusals.by = {"inner": "it does not take changes"}
-    version = keeper._follow(version)
-    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Failed"]
-    assert "provider inner refuses: it does not take changes" in api.item["status"]["conditions"][1]["message"]
-    written = api.item
-    api.echoes = True
-    keeper._follow(version)
-    assert api.item is written  # what was written comes back as an event, and says the same
-    api.echoes = False
-    known.found = {"192.0.2.1"}
-    keeper._follow(version)
-    assert [one["reason"] for one in api.item["status"]["conditions"]] == ["Accepted", "Programmed"]
-    keeper._follow(version)
-    assert api.asked == [3600, 5, 5, 5, 3600]
-    lease.is_held = False
-    assert keeper._follow(version) == ""
-
-
-class Many:
-    """An API server with many new DNSEndpoints, of which a list and the first watch tell."""
-
-    def __init__(self, count: int) -> None:
-        names = [f"n{number}.north.example.com" for number in range(count)]
-        self.items = [stored(record(name, "192.0.2.1"), uid=name) for name in names]
-        self.events = [{"type": "ADDED", "object": item} for item in self.items]
-        self.written, self.asked = list[str](), list[int]()
-        self.version = 10
-
-    def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
-        self.asked.append(seconds)
-        while self.events:
-            yield self.events.pop(0)
-        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
-
-    def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
-        with self.lock:
-            self.version += 1
-            self.written.append(item["metadata"]["uid"])
-            made = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version)}}
-            self.events.append({"type": "MODIFIED", "object": made})
-        return made
-
-    lock = threading.Lock()
-
-
 class Slow:
     """A resolver, whose answers take a millisecond of the clock's time."""
-
-    now = 0.0
-    lock = threading.Lock()
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.found: set[str] = set()
+        self.now, self._lock = 100.0, threading.Lock()
 
     def monotonic(self) -> float:
         return self.now
@@ -241,36 +157,139 @@ class Slow:
         self.now += seconds
 
     def addresses(self, name: str) -> set[str]:
-        with self.lock:
+        with self._lock:
             self.now += 0.001
             self.asked.append(name)
         return self.found
 
 
-def test_many_names_are_looked_at_in_turn_for_a_part_of_the_time() -> None:
+class Watched:
+    """An API server with DNSEndpoints, whose watch tells of what happened since the last one."""
+
+    def __init__(self, *items: dict[str, Any]) -> None:
+        self.items = {item["metadata"]["uid"]: item for item in items}
+        self.events = [{"type": "ADDED", "object": item} for item in items]
+        self.written, self.asked, self.version = list[str](), list[int](), 10
+        self.refuses, self._lock = 0, threading.Lock()
+
+    def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+        self.asked.append(seconds)
+        while self.events:
+            yield self.events.pop(0)
+        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
+
+    def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
+        if self.refuses:
+            raise ApiError(self.refuses, "PUT", "/status")
+        with self._lock:
+            self.written.append(item["metadata"]["uid"])
+            return self.put(item)
+
+    def put(self, item: dict[str, Any]) -> dict[str, Any]:
+        self.version += 1
+        made = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version)}}
+        self.items[item["metadata"]["uid"]] = made
+        self.events.append({"type": "MODIFIED", "object": made})
+        return made
+
+    def reasons(self, uid: str = "1") -> list[str]:
+        return [one["reason"] for one in self.items[uid]["status"]["conditions"]]
+
+
+class Keeping:
+    """The keeper of conditions, without its threads."""
+
+    def __init__(self, *items: dict[str, Any]) -> None:
+        self.api, self.known, self.lease, self.refusals = Watched(*items), Slow(), Held(), Refused()
+        self.keeper = StatusKeeper(
+            cast(EndpointsApi, self.api),
+            ZONES,
+            cast(Lease, self.lease),
+            cast(Refusals, self.refusals),
+            cast(Resolver, self.known),
+            self.known,
+        )
+
+    def step(self) -> int:
+        """What one watch tells, and one look; how many names were asked for."""
+        before = len(self.known.asked)
+        self.keeper._follow("1")
+        self.keeper._look()
+        return len(self.known.asked) - before
+
+
+def test_what_is_waited_for_is_looked_at_again_soon() -> None:
+    one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+    assert one.step() == 1
+    assert one.api.reasons() == ["Accepted", "Pending"]
+    one.refusals.by = {"inner": "it does not take changes"}
+    assert one.step() == 0  # what was written comes back as an event
+    one.known.now += 5
+    assert one.step() == 1
+    assert one.api.reasons() == ["Accepted", "Failed"]
+    message = one.api.items["1"]["status"]["conditions"][1]["message"]
+    assert "provider inner refuses: it does not take changes" in message
+    one.known.now += 5
+    assert (one.step(), len(one.api.written)) == (1, 2)  # nothing new, so nothing is written
+    one.known.found = {"192.0.2.1"}
+    one.known.now += 5
+    one.step()
+    assert one.api.reasons() == ["Accepted", "Programmed"]
+    one.known.now += 5
+    assert one.step() == 0
+    assert set(one.api.asked) == {3600}  # a watch goes on however often names are asked for
+    one.lease.is_held = False
+    assert one.keeper._follow("1") == ""
+
+
+def test_what_changed_or_went_while_it_was_looked_at_is_looked_at_as_it_is_now() -> None:
+    one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+    one.keeper._follow("1")
+    moved = stored(record("web.north.example.com", "192.0.2.2"), resourceVersion="5", generation=4)
+    one.known.found = {"192.0.2.2"}
+    one.api.refuses = 409  # somebody else's came first
+    one.keeper._look()
+    one.api.refuses = 0
+    one.api.put(moved)
+    one.step()
+    assert one.api.reasons() == ["Accepted", "Programmed"]
+    for there in (True, False):
+        one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+        one.keeper._follow("1")
+        took = one.keeper._take
+        one.known.addresses = lambda name: took(moved, there=there) or set()  # type: ignore # noqa: B023
+        one.keeper._look()
+        assert (list(one.keeper._fresh.values()), one.keeper._pending) == ([moved] if there else [], {})
+
+
+def test_what_is_not_written_without_the_lease_is_not_forgotten() -> None:
+    one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+    one.known.found = {"192.0.2.1"}
+    one.keeper._follow("1")
+    one.lease.is_held = False
+    one.keeper._look()
+    assert one.api.written == []
+    one.lease.is_held = True
+    one.known.now += 5
+    one.keeper._look()
+    assert one.api.reasons() == ["Accepted", "Programmed"]
+
+
+def test_many_names_are_looked_at_in_turn_for_a_second_at_a_time() -> None:
     """And what is written here is not looked at again because it comes back as an event."""
     count = 5000
-    api, slow = Many(count), Slow()
-    keeper = StatusKeeper(
-        cast(EndpointsApi, api), ZONES, cast(Lease, Held()), cast(Refusals, Refused()), cast(Resolver, slow), slow
-    )
-    looks, version = list[int](), "1"
-    while len(slow.asked) < count:
-        before = len(slow.asked)
-        version = keeper._follow(version)
-        looks.append(len(slow.asked) - before)
-    assert looks[0] == 1
-    assert all(one <= 1000 + 2 * 8 for one in looks)
-    assert len(looks) < count / 1000 + 4
-    assert api.asked[:4] == [3600, 5, 1, 1]
-    slow.found = {"192.0.2.1"}
-    while keeper._pending:
-        version = keeper._follow(version)
-    # Each was asked for once before it was answered, and once after: in turn, and no more for what came back.
-    assert len(slow.asked) <= 2 * count + 4 * 8
-    assert sorted(api.written) == sorted([item["metadata"]["uid"] for item in api.items] * 2)
-    keeper._follow(version)
-    assert len(slow.asked) <= 2 * count + 4 * 8
+    names = [f"n{number}.north.example.com" for number in range(count)]
+    many = Keeping(*(stored(record(name, "192.0.2.1"), uid=name) for name in names))
+    looks = [many.step() for _ in range(count // 1000)]
+    assert all(1000 <= one <= 1000 + 2 * 8 for one in looks)
+    assert len(set(many.known.asked)) == len(many.known.asked) >= count
+    assert many.keeper._fresh == {}
+    many.known.found = {"192.0.2.1"}
+    while many.keeper._pending:
+        many.step()
+    assert len(many.known.asked) <= 2 * count + 2 * 8
+    assert sorted(many.api.written) == sorted(names * 2)
+    assert many.step() == 0
 
 
 def test_own_records_are_those_of_the_pods_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
