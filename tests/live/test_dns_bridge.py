@@ -289,6 +289,29 @@ def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Nam
     eventually(lambda: names.keys(f"many.{zone}") == names.keys(f"late.{zone}") == [], "all are gone")
 
 
+def test_nothing_is_lost_when_the_program_that_external_dns_reads_an_edge_by_is_killed(names: Names) -> None:
+    """A gate's and a writer's. What external-dns knew until then may be old, so it starts anew, and reads anew."""
+    zone = f"{ONE}.mesh.test"
+    kept = f"kept.{zone}"
+    names.apply(ONE, service("ingress"), gateway("kept", kept))
+    address = address_of(names.edges[ONE], "ingress")
+    names.await_answer(kept, address)
+    with names.watched(kept) as seen:
+        for deployment in (f"dns-publisher-{ONE}-inner", f"dns-reader-{ONE}"):
+            eventually(lambda: reading(names, deployment), f"of {deployment} the one that acts reads the edge")  # noqa: B023
+            host = f"{deployment}.{zone}"
+            assert send(signal.SIGKILL, names.holder(deployment), "python3") == 1
+            names.apply(ONE, gateway("killed", host))
+            names.await_answer(host, address)
+            eventually(lambda: reading(names, deployment), f"one of {deployment} reads the edge again")  # noqa: B023
+    assert seen
+    assert {tuple(answers[0]) for answers in seen} == {(address,)}
+    for name in ("kept", "killed"):
+        names.delete(ONE, "gateways.networking.istio.io", name, "-n", "default")
+    names.await_answer(kept)
+    names.delete(ONE, "service", "ingress", "-n", "default")
+
+
 def answering(names: Names) -> bool:
     try:
         return names.ask("nothing.mesh.test") == [] and names.keys("mesh.test") is not None

@@ -256,6 +256,29 @@ def test_one_that_reads_late_gets_its_own_kubeconfig_alone(world: World, tmp_pat
         assert first.result(WAIT_SECONDS) == kubeconfig(1)
 
 
+def test_of_two_that_open_the_pipe_at_once_one_gets_the_kubeconfig_whole(world: World, tmp_path: Path) -> None:
+    """The other gets nothing, with which external-dns ends; started anew it waits at the next pipe for its own."""
+    pipe, opened = tmp_path / "kubeconfig", threading.Barrier(3, timeout=WAIT_SECONDS)
+    make_pipe(pipe)
+
+    def read() -> str:
+        with pipe.open() as one:
+            opened.wait()
+            return one.read()
+
+    with ThreadPoolExecutor(4) as pool:
+        world.lease.is_held = False
+        both = [pool.submit(read) for _ in range(2)]
+        given = pool.submit(hand_over, pipe, kubeconfig(1), world.proxy.ready, world.proxy.begin)
+        opened.wait()
+        world.lease.take()
+        given.result(WAIT_SECONDS)
+        assert sorted(one.result(WAIT_SECONDS) for one in both) == ["", kubeconfig(1)]
+        again = pool.submit(pipe.read_text)
+        hand_over(pipe, kubeconfig(2), world.proxy.ready, world.proxy.begin)
+        assert again.result(WAIT_SECONDS) == kubeconfig(2)
+
+
 def test_an_edge_that_is_away_is_waited_for() -> None:
     """External-dns would end, and be started anew less and less often."""
     away, clock = Edge(), Clock()
