@@ -41,7 +41,7 @@ def bench(
         ),
     ] = None,
     records: Annotated[int, typer.Option(min=0, help="Of `dns`: records at once. 0: none.")] = 10_000,
-    rest: Annotated[float, typer.Option(min=0, help="Of `dns`: seconds at rest. 0: none.")] = 300.0,
+    rest: Annotated[float, typer.Option(min=0, help="Of `dns`: seconds at rest. 0: none.")] = 600.0,
     state: State = None,
 ) -> None:
     """Measure, each on a sandbox of its own that is removed again.

@@ -14,13 +14,13 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.names import figures, world
-from bench.names.figures import BRIDGE, INSIDE, NOBODY, Changes, Many, Rest
+from bench.names.figures import BRIDGE, INSIDE, Changes, Many, Rest
 from bench.names.world import World
 from bench.samples import Samples
 from sandbox import clusters
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, Step
-from tests.live.dns_names import gateway
+from tests.live.dns_names import NAMESPACE, gateway
 
 PORTS = (world.BRIDGE_PORT, world.INSIDE_PORT)
 LONGEST_PAUSE_SECONDS, SETTLE_SECONDS = 6.0, 30.0
@@ -48,7 +48,7 @@ def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
             try:
                 made = world.prepare(Path(folder), progress, edges)
                 if position == 0 and size.rest:
-                    console.print(figures.rest_grid(at_rest(made, progress, size.rest)).for_terminal())
+                    console.print(figures.rest_grid(*at_rest(made, progress, size.rest)).for_terminal())
                 if position == 0 and size.records:
                     console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
                 if size.changes:
@@ -61,20 +61,28 @@ def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
         console.print(figures.changes_grid(found).for_terminal())
 
 
-def at_rest(made: World, progress: Progress, seconds: float) -> list[Rest]:
-    """Requests to the first edge's API server, while neither way reads it, and each by itself."""
-    edge, found = next(iter(made.names.edges)), []
-    with progress.step("requests at rest") as step:
-        for way, bridge, inside in ((NOBODY, False, False), (BRIDGE, True, False), (INSIDE, False, True)):
-            step.note(way)
-            made.run_bridge(on=bridge)
-            made.run_inside(on=inside)
+def at_rest(made: World, progress: Progress, seconds: float) -> tuple[Rest, Rest]:
+    """Requests to the first edge's API server, of the bridge and of the one inside, while both read it."""
+    edge = next(iter(made.names.edges))
+    with progress.step("requests at rest"):
+        watches = [figures.watches_in(made.metrics(edge))]
+        for start in (made.run_bridge, made.run_inside):
+            start(on=True)
             time.sleep(SETTLE_SECONDS)  # the lists with which each begins are not rest
-            before, began = figures.requests_in(made.requests(edge)), time.monotonic()
-            time.sleep(seconds)
-            after = figures.requests_in(made.requests(edge))
-            found.append(Rest(way, after - before, time.monotonic() - began))
-    return found
+            watches.append(figures.watches_in(made.metrics(edge)))
+        before, began = made.metrics(edge), time.monotonic()
+        time.sleep(seconds)
+        after, ended = made.metrics(edge), time.monotonic()
+    bridge, inside = (
+        Rest(
+            way,
+            ended - began,
+            figures.requests_in(after, schema) - figures.requests_in(before, schema),
+            watches[number + 1] - watches[number],
+        )
+        for number, (way, schema) in enumerate(((BRIDGE, NAMESPACE), (INSIDE, world.ASIDE)))
+    )
+    return bridge, inside
 
 
 def with_many(made: World, progress: Progress, records: int) -> list[Many]:

@@ -99,6 +99,28 @@ def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
     ]
 
 
+def flow_schema(namespace: str) -> dict[str, Any]:
+    """By which an API server counts what a namespace's accounts ask, with the share that they have by default."""
+    accounts = {"kind": "ServiceAccount", "serviceAccount": {"namespace": namespace, "name": "*"}}
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+    rule = {
+        "subjects": [accounts],
+        "resourceRules": [everything],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    }
+    return {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
+        "metadata": {"name": namespace},
+        "spec": {
+            "priorityLevelConfiguration": {"name": "workload-low"},
+            "matchingPrecedence": 1000,
+            "distinguisherMethod": {"type": "ByUser"},
+            "rules": [rule],
+        },
+    }
+
+
 class Observer:
     """`answered` in the DNS server's network, for one who asks at a time."""
 
@@ -145,8 +167,8 @@ class World:
         finally:
             found.close()
 
-    def requests(self, edge: str) -> str:
-        """The metrics of an edge's API server."""
+    def metrics(self, edge: str) -> str:
+        """Of an edge's API server."""
         return get_text(self.names.sandbox.clusters[edge], "/metrics")
 
     def run_bridge(self, *, on: bool) -> None:
@@ -190,7 +212,8 @@ def prepare(directory: Path, progress: Progress, edges: int) -> World:
         addresses = {}
         for name, edge in names.edges.items():
             _kubectl(edge, "apply", "--server-side", "-f", str(charts / "base" / "files" / "crd-all.gen.yaml"))
-            _fed(edge, [*inside(name, etcd), service(APP, APP)], "apply", "--server-side", "-f", "-")
+            counted = [flow_schema(NAMESPACE), flow_schema(ASIDE)]
+            _fed(edge, [*inside(name, etcd), service(APP, APP), *counted], "apply", "--server-side", "-f", "-")
             addresses[name] = _address(edge, APP, "default")
         deploy(names, directory, DOCUMENT)
         world = World(names, addresses)

@@ -10,22 +10,25 @@ from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.load import read
 
 from bench.names import answered, figures, world
-from bench.names.figures import BRIDGE, INSIDE, NOBODY, Changes, Many, Rest
+from bench.names.figures import BRIDGE, INSIDE, Changes, Many, Rest
 from bench.samples import Samples
 
 METRICS = """\
-# HELP apiserver_request_total [STABLE] Counter of apiserver requests
-# TYPE apiserver_request_total counter
-apiserver_request_total{code="200",component="apiserver",resource="services",verb="LIST"} 12
-apiserver_request_total{code="200",component="apiserver",resource="services",verb="WATCH"} 3
-apiserver_request_total{code="201",component="apiserver",resource="pods",verb="POST"} 1e+02
-apiserver_request_duration_seconds_count{verb="LIST"} 999
-apiserver_request_total_of_something_else{verb="LIST"} 999
+# TYPE apiserver_longrunning_requests gauge
+apiserver_longrunning_requests{component="apiserver",resource="services",verb="WATCH"} 5
+apiserver_longrunning_requests{component="apiserver",resource="pods",verb="WATCH"} 7
+apiserver_longrunning_requests{component="apiserver",resource="services",subresource="proxy",verb="CONNECT"} 7
+apiserver_flowcontrol_dispatched_requests_total{flow_schema="inside",priority_level="workload-low"} 8
+apiserver_flowcontrol_dispatched_requests_total{flow_schema="inside",priority_level="another"} 1e+02
+apiserver_flowcontrol_dispatched_requests_total{flow_schema="service-accounts",priority_level="workload-low"} 999
+apiserver_flowcontrol_rejected_requests_total{flow_schema="inside",priority_level="workload-low"} 999
 """
 
 
-def test_all_requests_are_counted_whoever_asks() -> None:
-    assert figures.requests_in(METRICS) == 115
+def test_requests_are_counted_by_who_asks() -> None:
+    assert figures.requests_in(METRICS, "inside") == 108
+    assert figures.requests_in(METRICS, "hosted-mesh-dns") == 0
+    assert figures.watches_in(METRICS) == 5
 
 
 def test_p99_is_a_change_that_was_seen() -> None:
@@ -45,15 +48,15 @@ def test_the_bridge_is_compared_by_its_median_change() -> None:
     ]
 
 
-def test_what_the_cluster_asks_by_itself_is_nobodys() -> None:
-    found = [Rest(NOBODY, 100, 120), Rest(BRIDGE, 104, 120), Rest(INSIDE, 108, 120)]
-    assert figures.rest_grid(found).rows == [
-        [NOBODY, "120 s", "50.0", "0.0", "-", "-"],
-        [BRIDGE, "120 s", "52.0", "2.0", "0.50", "met"],
-        [INSIDE, "120 s", "54.0", "4.0", "-", "-"],
+def test_a_watch_that_does_not_end_while_the_bench_looks_counts_too() -> None:
+    inside = Rest(INSIDE, 120, 2, 4)
+    assert figures.rest_grid(Rest(BRIDGE, 120, 0, 12), inside).rows == [
+        [BRIDGE, "120 s", "0", "12", "0.20", "0.20", "met"],
+        [INSIDE, "120 s", "2", "4", "1.00", "-", "-"],
     ]
-    # Both may ask for nothing at all: then neither is shown to be half of the other.
-    assert figures.rest_grid([Rest(way, 1, 60) for way in (NOBODY, BRIDGE, INSIDE)]).rows[1][-2:] == ["inf", "not met"]
+    assert figures.rest_grid(Rest(BRIDGE, 120, 1, 12), inside).rows[0][5:] == ["0.70", "not met"]
+    # One that asked for nothing shows nobody to be half of it.
+    assert figures.rest_grid(Rest(BRIDGE, 120, 0, 0), Rest(INSIDE, 120, 0, 4)).rows[0][5:] == ["inf", "not met"]
 
 
 def test_records_per_second() -> None:
