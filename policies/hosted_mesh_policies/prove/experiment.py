@@ -18,7 +18,7 @@ from .compare import Noise, difference, value_at
 from .ownership import Owners
 from .places import Side
 from .public_facts import PublicFacts
-from .vault import FIRST, Source, Vault, World
+from .secrets.vault import FIRST, Source, Vault, World
 
 Run = Callable[[World], Capture]
 RunAll = Callable[[Sequence[World]], list[Capture]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from .capture import Spot
 from .places import Side
-from .vault import Owner, Source, Vault
+from .secrets.vault import Owner, Source, Vault
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import vocabulary
-from . import forms
+from .secrets import forms
 
 KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
 NOWHERE: Final = frozenset({"tls", "random", "time", "std", "null", "pulumi"})

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import yaml
 
-from . import forms, keys
-from .made_up import named
-from .process import Program
+from .program.process import Program
+from .secrets import forms, keys
+from .secrets.made_up import named
 
 MADE_UP_KUBECONFIG: Final = "/made-up/kubeconfig"
 """What KUBECONFIG is in a run on a machine that has none."""

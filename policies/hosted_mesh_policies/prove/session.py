@@ -11,13 +11,15 @@ from typing import Any, Final, Literal
 
 from rich.console import Console
 
-from . import network, preview, project, report, stack_state
+from . import project, report
+from .engine import preview, stack_state
 from .experiment import Experiment
-from .monitor import Surroundings
 from .places import Known
-from .process import Runner
+from .program import network
+from .program.monitor import Surroundings
+from .program.process import Runner
 from .project import UnusableProjectError
-from .vault import Vault
+from .secrets.vault import Vault
 from .verdict import Verdict, verdict
 
 INTERRUPTED: Final = 130

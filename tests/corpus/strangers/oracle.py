@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from hosted_mesh_policies.prove.credentials import replaced
 from hosted_mesh_policies.prove.experiment import Experiment
-from hosted_mesh_policies.prove.monitor import Surroundings
 from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.vault import FIRST, Owner, Vault
+from hosted_mesh_policies.prove.program.monitor import Surroundings
+from hosted_mesh_policies.prove.secrets.credentials import replaced
+from hosted_mesh_policies.prove.secrets.vault import FIRST, Owner, Vault
 from hosted_mesh_policies.prove.verdict import Kind, Verdict, verdict
 from pulumi.runtime import settings
 

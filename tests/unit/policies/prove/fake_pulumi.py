@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hosted_mesh_policies.prove.sealed import Seal
+from hosted_mesh_policies.prove.engine.sealed import Seal
 
 SALT = f"v1:{base64.b64encode(b'eight by').decode()}:v1:none:none"
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}

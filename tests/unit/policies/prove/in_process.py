@@ -10,13 +10,13 @@ from typing import Any
 
 import pulumi
 from hosted_mesh_policies.prove.capture import Capture
-from hosted_mesh_policies.prove.credentials import replaced
 from hosted_mesh_policies.prove.experiment import Experiment
-from hosted_mesh_policies.prove.made_up import Answers
-from hosted_mesh_policies.prove.monitor import Monitor, Surroundings
 from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.started import same_time, telling_more
-from hosted_mesh_policies.prove.vault import Vault, World
+from hosted_mesh_policies.prove.program.monitor import Monitor, Surroundings
+from hosted_mesh_policies.prove.program.started import same_time, telling_more
+from hosted_mesh_policies.prove.secrets.credentials import replaced
+from hosted_mesh_policies.prove.secrets.made_up import Answers
+from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.verdict import Verdict, verdict
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import source_pb2

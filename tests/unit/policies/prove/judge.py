@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from hosted_mesh_policies.prove.experiment import Experiment
-from hosted_mesh_policies.prove.monitor import Surroundings
 from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.vault import Vault, World
+from hosted_mesh_policies.prove.program.monitor import Surroundings
+from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.verdict import Kind, verdict
 from hosted_mesh_policies.rules.catalogue import RULES
 

@@ -15,10 +15,10 @@ from hosted_mesh_policies.detect import flow as flow_detector
 from hosted_mesh_policies.plan.model import STACK_TYPE, Resource
 from hosted_mesh_policies.plan.owners import Owners
 from hosted_mesh_policies.plan.tree import leaves
-from hosted_mesh_policies.prove.credentials import replaced
-from hosted_mesh_policies.prove.monitor import Surroundings
-from hosted_mesh_policies.prove.started import same_time
-from hosted_mesh_policies.prove.vault import FIRST, Vault
+from hosted_mesh_policies.prove.program.monitor import Surroundings
+from hosted_mesh_policies.prove.program.started import same_time
+from hosted_mesh_policies.prove.secrets.credentials import replaced
+from hosted_mesh_policies.prove.secrets.vault import FIRST, Vault
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pulumi.runtime import settings as running

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.prove import planned, private, stack_files
 from hosted_mesh_policies.prove.capture import Capture
 from hosted_mesh_policies.prove.compare import difference
-from hosted_mesh_policies.prove.made_up import Answers
+from hosted_mesh_policies.prove.engine import planned, private, stack_files
+from hosted_mesh_policies.prove.engine.preview import engine_variables
+from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known, Side
-from hosted_mesh_policies.prove.preview import engine_variables
 from hosted_mesh_policies.prove.project import opened
-from hosted_mesh_policies.prove.sealed import Seal
+from hosted_mesh_policies.prove.secrets.made_up import Answers
+from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.values import UNKNOWN
-from hosted_mesh_policies.prove.vault import Vault, World
 
 from tests.unit.policies.prove.fake_pulumi import provider, resource, secret, written
 

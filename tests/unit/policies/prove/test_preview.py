@@ -217,7 +217,7 @@ def test_outputs_of_another_stack_are_made_up(folder: Path) -> None:
     outputs = folder.parents[1] / "outputs.json"
     outputs.write_text(json.dumps({"password": "[secret]", "host": "istiod.example.com"}))
     program = """
-from hosted_mesh_policies.prove.sealed import Seal
+from hosted_mesh_policies.prove.engine.sealed import Seal
 def plan(config, answer):
     backend = Path(os.environ["PULUMI_BACKEND_URL"].removeprefix("file://"))
     latest = json.loads((backend / ".pulumi/stacks/mesh/trust.json").read_text())["checkpoint"]["latest"]

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from hosted_mesh_policies.prove import keys, stack_state
-from hosted_mesh_policies.prove.made_up import Answers
+from hosted_mesh_policies.prove.engine import stack_state
+from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known
 from hosted_mesh_policies.prove.project import UnusableProjectError
-from hosted_mesh_policies.prove.sealed import Seal
+from hosted_mesh_policies.prove.secrets import keys
+from hosted_mesh_policies.prove.secrets.made_up import Answers
+from hosted_mesh_policies.prove.secrets.vault import FIRST, Vault, World
 from hosted_mesh_policies.prove.values import SECRET, SIGNATURE, plain
-from hosted_mesh_policies.prove.vault import FIRST, Vault, World
 
 PASSWORD, TOKEN = "fqgU(CRU14yR3[{Q[4(M", "9dm2k7qz0xv4tn81rc6wpe35"
 CONFIGURED = "ah62-bq81-ck09"

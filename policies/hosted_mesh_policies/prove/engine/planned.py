@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from .capture import Capture, Registered
-from .monitor import REFERENCE
-from .places import KUBECONFIG_KEYS, Known, Place, Places, Side, server_of
-from .values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
+from ..capture import Capture, Registered
+from ..places import KUBECONFIG_KEYS, Known, Place, Places, Side, server_of
+from ..program.monitor import REFERENCE
+from ..values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
 
 PROVIDERS: Final = "pulumi:providers:"
 PURE: Final = frozenset(

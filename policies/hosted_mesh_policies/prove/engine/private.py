@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from . import forms
+from ..secrets import forms
 
 LARGEST: Final = 4 * 1024 * 1024
 _LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})

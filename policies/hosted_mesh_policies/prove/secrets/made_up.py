@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..values import secret
 from . import forms, keys
-from .values import secret
 from .vault import Made, Owner, Source, Vault, World
 
 USUAL_KEYS: Final = (

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .credentials import replaced
-from .forms import holds_credential
-from .made_up import Answers
-from .project import Project, UnusableProjectError, made_from_names, text_of
+from ..project import Project, UnusableProjectError, made_from_names, text_of
+from ..secrets.credentials import replaced
+from ..secrets.forms import holds_credential
+from ..secrets.made_up import Answers
+from ..values import SECRET, SIGNATURE
 from .sealed import Seal
-from .values import SECRET, SIGNATURE
 
 
 @dataclass(frozen=True)

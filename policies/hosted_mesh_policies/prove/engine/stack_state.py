@@ -14,16 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from . import forms, keys, planned
-from .credentials import replaced
-from .made_up import Answers
-from .monitor import source_of
-from .places import Known, Places
-from .project import UnusableProjectError
-from .public_facts import encodings
+from ..places import Known, Places
+from ..program.monitor import source_of
+from ..project import UnusableProjectError
+from ..public_facts import encodings
+from ..secrets import forms, keys
+from ..secrets.credentials import replaced
+from ..secrets.made_up import Answers
+from ..secrets.vault import FIRST, Source
+from ..values import SECRET, SIGNATURE, Leaf, leaves, plain, show
+from . import planned
 from .sealed import Seal
-from .values import SECRET, SIGNATURE, Leaf, leaves, plain, show
-from .vault import FIRST, Source
 
 LEAST: Final = 8
 """Shorter texts are replaced where they are made, and not in other texts: those may have them by chance."""

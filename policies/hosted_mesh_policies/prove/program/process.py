@@ -23,12 +23,12 @@ from pulumi.runtime.proto import (
     resource_pb2_grpc,
 )
 
-from .capture import Capture
-from .credentials import environment, replaced
-from .forms import holds_credential
-from .made_up import Answers
+from ..capture import Capture
+from ..secrets.credentials import environment, replaced
+from ..secrets.forms import holds_credential
+from ..secrets.made_up import Answers
+from ..secrets.vault import Vault, World
 from .monitor import Monitor, Surroundings
-from .vault import Vault, World
 
 _OPTIONS: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 MOST_SECONDS: Final = 600
@@ -161,7 +161,7 @@ class Runner:
             "time": self.vault.now.timestamp(),
             "files": dict(program.files),
         }
-        command = [program.python, "-m", "hosted_mesh_policies.prove.started"]
+        command = [program.python, "-m", "hosted_mesh_policies.prove.program.started"]
         try:
             done = subprocess.run(
                 command,
@@ -187,7 +187,7 @@ class Runner:
             if not name.startswith("PULUMI_") or name == "PULUMI_DISABLE_RESOURCE_REFERENCES"
         }
         found = environment(own, answers)
-        path = os.pathsep.join(one for one in (str(Path(__file__).parents[2]), found.get("PYTHONPATH", "")) if one)
+        path = os.pathsep.join(one for one in (str(Path(__file__).parents[3]), found.get("PYTHONPATH", "")) if one)
         return {**found, "PYTHONHASHSEED": "0", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def _problem(self, stderr: str) -> str:

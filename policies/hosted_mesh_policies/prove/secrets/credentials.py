@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ..places import normal
 from . import forms
 from .made_up import Answers
-from .places import normal
 from .vault import Owner, Source
 
 _CREDENTIAL_NAME: Final = re.compile(

@@ -19,15 +19,15 @@ from typing import Any, Final
 
 import yaml
 
+from ..capture import Capture
+from ..program.monitor import Surroundings
+from ..program.process import MOST_SECONDS
+from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
+from ..secrets.credentials import environment, replaced
+from ..secrets.made_up import Answers
+from ..secrets.vault import Vault, World
 from . import planned, private, stack_files, stack_state
-from .capture import Capture
-from .credentials import environment, replaced
-from .made_up import Answers
-from .monitor import Surroundings
-from .process import MOST_SECONDS
-from .project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from .sealed import Seal
-from .vault import Vault, World
 
 _LED_ASIDE: Final = (
     "AWS_CONFIG_FILE",

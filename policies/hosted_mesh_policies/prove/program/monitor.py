@@ -15,14 +15,14 @@ import yaml
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2, resource_pb2
 
-from .. import vocabulary
-from .capture import Capture, Registered
-from .credentials import replaced
-from .keys import UnusableKeyError
-from .made_up import Answers
-from .places import Known, Place, Places, Side
-from .values import plain, secret, struct_of, tree_of
-from .vault import Owner, Source, Vault, World
+from ... import vocabulary
+from ..capture import Capture, Registered
+from ..places import Known, Place, Places, Side
+from ..secrets.credentials import replaced
+from ..secrets.keys import UnusableKeyError
+from ..secrets.made_up import Answers
+from ..secrets.vault import Owner, Source, Vault, World
+from ..values import plain, secret, struct_of, tree_of
 
 DECLARED: Final = "hosted-mesh:declared-outputs"
 """Input by which the started program tells which outputs a resource's class has, and of which types."""

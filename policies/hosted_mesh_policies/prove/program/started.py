@@ -1,7 +1,7 @@
 """Runs in the process of the program: starts it as Pulumi's language host does, and answers in place of the machine.
 
-`python -m hosted_mesh_policies.prove.started` reads its task, JSON, from standard input. It cannot be reached from
-outside, has no network but the monitor, and reads other credentials than those that the machine has.
+`python -m hosted_mesh_policies.prove.program.started` reads its task, JSON, from standard input. It cannot be reached
+from outside, has no network but the monitor, and reads other credentials than those that the machine has.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from pulumi.runtime import rpc
 from pulumi.runtime import settings as runtime
 from pulumi.runtime.proto import resource_pb2
 
+from ..secrets.forms import holds_credential
+from ..values import plain, struct_of, tree_of
 from . import monitor
-from .forms import holds_credential
-from .values import plain, struct_of, tree_of
 
 LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 LARGEST: Final = 4 * 1024 * 1024
