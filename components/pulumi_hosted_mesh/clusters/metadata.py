@@ -11,20 +11,12 @@ from pulumi_hosted_mesh.clusters.cluster import Cluster
 
 
 def in_mesh(
-    mesh: str,
-    cluster: Cluster,
-    name: str,
-    *,
-    annotations: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
+    mesh: str, cluster: Cluster, name: str, *, annotations: Mapping[str, str] | None = None
 ) -> meta.v1.ObjectMetaArgs:
     """Metadata of an object in a mesh's namespace. mesh: its name."""
-    return meta.v1.ObjectMetaArgs(
-        name=name,
-        namespace=vocabulary.namespace_of(mesh),
-        labels={**vocabulary.labels(mesh, cluster.role), **(labels or {})},
-        annotations=dict(annotations) if annotations else None,
-    )
+    metadata = cluster_wide(mesh, cluster, name, annotations=annotations)
+    metadata.namespace = vocabulary.namespace_of(mesh)
+    return metadata
 
 
 def cluster_wide(
