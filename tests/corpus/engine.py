@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import threading
 import zlib
@@ -112,12 +111,6 @@ class Engine:
         """A short command of the CLI about a stack."""
         folder = self._project(stack, PROGRAM)
         return self.pulumi.run(*arguments, "--stack", stack, cwd=folder, more=self._settings())
-
-    def forget(self, stack: str) -> None:
-        """Removes a stack's state and folder, not what it made."""
-        shutil.rmtree(self.state / "projects" / stack, ignore_errors=True)
-        for path in (self.state / "backend" / ".pulumi" / "stacks").rglob(f"{stack}.json*"):
-            path.unlink()
 
     def _settings(self) -> dict[str, str]:
         return {

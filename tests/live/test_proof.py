@@ -39,9 +39,7 @@ def test_every_claim_holds(live_sandbox, tools, progress):
 
 def test_up_puts_back_what_somebody_deleted(live_sandbox, tools, progress, deployed):
     """The engine takes the clusters to be as it left them; a proof that fails makes `up` look."""
-    deployment = next(
-        iter(deployed.control_plane.list(Deployment, namespace=deployed.mesh.namespace, labels={"app": "istiod"}))
-    )
+    deployment = mesh.istiods_deployment(deployed)
     deployed.control_plane.delete(Deployment, deployment.metadata.name, namespace=deployed.mesh.namespace)
     changes = []
 

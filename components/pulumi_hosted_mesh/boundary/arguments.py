@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from pulumi_hosted_mesh.spec.data_plane import Access, DataPlane
+from pulumi_hosted_mesh.spec.data_plane import Access
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
@@ -27,13 +27,6 @@ def mesh_of(arguments: Any) -> Mesh:
     if isinstance(plain.get("memberships"), list | tuple):
         plain["memberships"] = [without_cluster(one) for one in plain["memberships"]]
     return read_arguments(Mesh, plain, SOURCE)
-
-
-def data_plane_of(arguments: Any) -> DataPlane:
-    """The data plane that arguments describe, without cluster and Outputs. Raises: InvalidInputError."""
-    if isinstance(arguments, DataPlane):
-        return arguments
-    return read_arguments(DataPlane, without_cluster(arguments), "the data plane")
 
 
 def access_of(arguments: Any) -> Access:

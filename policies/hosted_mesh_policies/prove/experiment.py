@@ -41,7 +41,6 @@ class Experiment:
     depends: dict[Spot, set[str]] = field(default_factory=dict)
     unsure: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    other_places: dict[str, Side] = field(default_factory=dict)
     _alone: dict[str, set[Spot]] = field(default_factory=dict)
     _since: datetime.datetime = field(default_factory=lambda: datetime.datetime.now(datetime.UTC))
     _captures: dict[str, Capture] = field(default_factory=dict)

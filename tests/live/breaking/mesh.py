@@ -33,9 +33,7 @@ def istiods_deployment(deployed: Deployed):
 def no_istiod(deployed: Deployed) -> Iterator[None]:
     """istiod's Deployment scaled to nothing."""
     pod = istiod.live_pod(deployed)
-    deployment = next(
-        iter(deployed.control_plane.list(Deployment, namespace=deployed.mesh.namespace, labels={"app": "istiod"}))
-    )
+    deployment = istiods_deployment(deployed)
     name, replicas = deployment.metadata.name, deployment.spec.replicas
 
     def scale(count: int) -> None:
