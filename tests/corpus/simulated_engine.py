@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import pulumi
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from google.protobuf import empty_pb2, json_format, struct_pb2
@@ -28,13 +27,13 @@ from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.finding import Finding
 from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.rules.settings import Settings
-from pulumi.runtime import mocks, settings
+from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
-from pulumi.runtime.stack import run_in_stack
 
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.world import World
+from tests.support.without_engine import perform
 
 UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
@@ -228,28 +227,9 @@ def run(
     loop = asyncio.new_event_loop()
     # The SDK registers by threads: of two resources that do not wait for each other either could come first.
     loop.set_default_executor(ThreadPoolExecutor(1))
-    asyncio.set_event_loop(loop)
-    try:
-        settings.reset_options(project="hosted-mesh-corpus", stack=stack, preview=preview)
-        settings.configure(
-            mocks.MockSettings(
-                monitor=monitor,
-                engine=mocks.MockEngine(None),
-                project="hosted-mesh-corpus",
-                stack=stack,
-                dry_run=preview,
-            )
-        )
-        world = worlds(*(literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")))
-        loop.run_until_complete(run_in_stack(lambda: program(world)))
-    finally:
-        left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        asyncio.set_event_loop(None)
-        loop.close()
-        pulumi.runtime.settings.ROOT.set(None)
+    kubeconfigs = [literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")]
+    names = {"project": "hosted-mesh-corpus", "stack": stack}
+    perform(lambda: program(worlds(*kubeconfigs)), monitor, **names, preview=preview, loop=loop)
     if monitor.refused:
         return monitor.refused, [], Evidence(), monitor.found
     said, kept = session.at_end(monitor.found, rules)

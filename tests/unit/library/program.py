@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pulumi
 from google.protobuf import json_format
-from pulumi.runtime import mocks, settings
+from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
-from pulumi.runtime.stack import run_in_stack
+
+from tests.support.without_engine import perform
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
@@ -63,24 +62,7 @@ def run(
     failed.
     """
     monitor = Monitor(outputs or {}, [] if into is None else into)
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        settings.reset_options(project="project", stack="stack", preview=preview)
-        settings.configure(
-            mocks.MockSettings(
-                monitor=monitor, engine=mocks.MockEngine(None), project="project", stack="stack", dry_run=preview
-            )
-        )
-        loop.run_until_complete(run_in_stack(program))
-    finally:
-        left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        asyncio.set_event_loop(None)
-        loop.close()
-        pulumi.runtime.settings.ROOT.set(None)
+    perform(program, monitor, preview=preview)
     return monitor.found
 
 

@@ -20,10 +20,10 @@ from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.verdict import Verdict, verdict
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import source_pb2
-from pulumi.runtime.stack import run_in_stack
 
 from tests.corpus import literals
 from tests.corpus import world as corpus
+from tests.support.without_engine import perform
 
 SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
 KNOWN = Known((SERVERS["cp"],), (SERVERS["dp"],))
@@ -52,25 +52,13 @@ def captured(program: Program, world: World, vault: Vault, surroundings: Surroun
     monitor = Local(surroundings, vault, world)
     loop = Loop()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a program's error leaves unawaited
-    asyncio.set_event_loop(loop)
-    given = {"project": surroundings.project, "stack": surroundings.stack}
+    names = {"project": surroundings.project, "stack": surroundings.stack}
+    without = unittest.mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
     try:
-        settings.reset_options(**given, preview=False)
-        engine = mocks.MockEngine(None)
-        settings.configure(mocks.MockSettings(monitor=monitor, engine=engine, dry_run=False, **given))
-        without = unittest.mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
         with telling_more(), same_time(vault.now.timestamp()), without:  # nobody asks from which lines
-            loop.run_until_complete(run_in_stack(lambda: program(_world(monitor.answers))))
+            perform(lambda: program(_world(monitor.answers)), monitor, **names, loop=loop)
     except Exception as problem:
         monitor.capture.problems.append(type(problem).__name__)
-    finally:
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        asyncio.set_event_loop(None)
-        loop.close()
-        settings.ROOT.set(None)
     return monitor.capture
 
 
