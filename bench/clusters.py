@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.grid import Grid
+from bench.own_sandbox import beside
 from bench.samples import Samples
 from sandbox import clusters, toolchain
 from sandbox.progress import Progress
@@ -36,24 +36,20 @@ class Cost:
 def run(state: Path, progress: Progress, console: Console) -> None:
     """Measures on sandboxes of its own beside `state`, and prints the table. Some two minutes."""
     tools = toolchain.ensure(progress=progress)
-    state.parent.mkdir(parents=True, exist_ok=True)
     found: dict[int, list[Cost]] = {FEW: [], MANY: []}
     for _ in range(ROUNDS):
         for number, costs in found.items():
-            with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-                costs.append(_cost(Path(folder) / "state", tools, progress, number))
+            with beside(state) as folder:
+                costs.append(_cost(folder / "state", tools, progress, number))
     console.print(table(found[FEW], found[MANY]).for_terminal())
 
 
 def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
-    try:
-        began = time.monotonic()
-        sandbox = clusters.up(state, tools, progress, topology=clusters.Topology.of(number))
-        seconds = time.monotonic() - began
-        pids = [*_family(sandbox.supervisor.identity.pid)]
-        return Cost(seconds, sum(map(_cpu, pids)), sum(map(_memory, pids)))
-    finally:
-        clusters.down(state)
+    began = time.monotonic()
+    sandbox = clusters.up(state, tools, progress, topology=clusters.Topology.of(number))
+    seconds = time.monotonic() - began
+    pids = [*_family(sandbox.supervisor.identity.pid)]
+    return Cost(seconds, sum(map(_cpu, pids)), sum(map(_memory, pids)))
 
 
 def table(few: list[Cost], many: list[Cost]) -> Grid:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from rich.console import Console
 
 from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SIZES, document, services
 from bench.grid import Grid
+from bench.own_sandbox import beside
 from bench.stack import Stack, seconds
 from sandbox import clusters, toolchain
 from sandbox.clusters import Sandbox
@@ -48,20 +48,15 @@ class Took:
 def run(state: Path, progress: Progress, console: Console) -> None:
     """Measures on a sandbox of its own beside `state`. Some minutes. Raises SandboxError."""
     tools = toolchain.ensure(progress=progress)
-    state.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-        own = Path(folder) / "state"
-        try:
-            sandbox = clusters.up(own, tools, progress, nodes=False)
-            _prepare(sandbox, tools)
-            with progress.step("pulumi up of one mesh's part") as step:
-                found = []
-                for one in _taken(sandbox, tools, Path(folder)):
-                    step.note(f"{one.meshes} meshes, imports from {one.imports}: {one.up:.1f} s")
-                    found.append(one)
-            console.print(grid(found).for_terminal())
-        finally:
-            clusters.down(own)
+    with beside(state) as folder:
+        sandbox = clusters.up(folder / "state", tools, progress, nodes=False)
+        _prepare(sandbox, tools)
+        with progress.step("pulumi up of one mesh's part") as step:
+            found = []
+            for one in _taken(sandbox, tools, folder):
+                step.note(f"{one.meshes} meshes, imports from {one.imports}: {one.up:.1f} s")
+                found.append(one)
+        console.print(grid(found).for_terminal())
 
 
 def configuration(folder: Path, size: int, neighbours: int, kubeconfig: Path, context: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ every API server: their Services and EndpointSlices, written into the one API se
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from rich.console import Console
 
 from bench.federation import EVERY_OTHER, NAMESPACE, SERVICES, SIZES, document, services
 from bench.grid import Grid
+from bench.own_sandbox import beside
 from sandbox import clusters, deployment, toolchain
 from sandbox.progress import Progress
 from sandbox.proof import istiod, workloads
@@ -54,7 +54,6 @@ class Held:
 def run(state: Path, progress: Progress, console: Console) -> None:
     """Measures on a sandbox of its own beside `state`. Some ten minutes. Raises SandboxError, NotObserved."""
     tools = toolchain.ensure(progress=progress)
-    state.parent.mkdir(parents=True, exist_ok=True)
     ways: tuple[tuple[str, Callable[[int], list[Manifest]]], ...] = (
         ("each imports a tenth of one other's services", lambda size: imports(size, 1)),
         ("each imports a tenth of every other's services", lambda size: imports(size, EVERY_OTHER)),
@@ -62,18 +61,14 @@ def run(state: Path, progress: Progress, console: Console) -> None:
     )
     for title, given in ways:
         # Each on a mesh of its own, for istiod does not give memory back.
-        with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-            own = Path(folder) / "state"
-            try:
-                sandbox = clusters.up(own, tools, progress)
-                deployment.up(sandbox, tools, progress)
-                deployed = Deployed.of(sandbox, tools)
-                workloads.deploy(deployed)
-                with progress.step(title) as step:
-                    found = [*_grown(deployed, given, step.note)]
-                console.print(grid(title, found).for_terminal())
-            finally:
-                clusters.down(own)
+        with beside(state) as folder:
+            sandbox = clusters.up(folder / "state", tools, progress)
+            deployment.up(sandbox, tools, progress)
+            deployed = Deployed.of(sandbox, tools)
+            workloads.deploy(deployed)
+            with progress.step(title) as step:
+                found = [*_grown(deployed, given, step.note)]
+            console.print(grid(title, found).for_terminal())
 
 
 def imports(size: int, neighbours: int) -> list[Manifest]:

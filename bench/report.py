@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from bench import roles
 from bench.grid import Grid
 from bench.mesh import Comparison, compare
+from bench.own_sandbox import beside
 from sandbox import clusters, deployment, toolchain, up
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
@@ -31,13 +31,8 @@ def run(state: Path, progress: Progress, console: Console) -> None:
     Raises SandboxError when the mesh that is measured does not work.
     """
     toolchain.ensure(progress=progress)  # built before the clock starts: the goal is for a warm `make up`
-    state.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-        own = Path(folder) / "state"
-        try:
-            _measure(own, progress, console)
-        finally:
-            clusters.down(own)
+    with beside(state) as folder:
+        _measure(folder / "state", progress, console)
 
 
 def _measure(state: Path, progress: Progress, console: Console) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ from rich.console import Console
 from bench.names import figures, world
 from bench.names.figures import BRIDGE, INSIDE, Changes, Many, Rest
 from bench.names.world import World
+from bench.own_sandbox import beside
 from bench.samples import Samples
-from sandbox import clusters
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, Step
 from tests.live.dns_names import NAMESPACE, gateway
@@ -41,22 +40,18 @@ class Size:
 
 def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
     """Measures on sandboxes of its own beside `state`, and prints the tables. Raises SandboxError."""
-    state.parent.mkdir(parents=True, exist_ok=True)
     found = []
     for position, edges in enumerate(size.edges):
-        with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-            try:
-                made = world.prepare(Path(folder), progress, edges)
-                if position == 0 and size.rest:
-                    console.print(figures.rest_grid(*at_rest(made, progress, size.rest)).for_terminal())
-                if position == 0 and size.records:
-                    console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
-                if size.changes:
-                    made.run_bridge(on=True)
-                    made.run_inside(on=True)
-                    found.append(with_changes(made, progress, size.changes))
-            finally:
-                clusters.down(Path(folder) / "state")
+        with beside(state) as folder:
+            made = world.prepare(folder, progress, edges)
+            if position == 0 and size.rest:
+                console.print(figures.rest_grid(*at_rest(made, progress, size.rest)).for_terminal())
+            if position == 0 and size.records:
+                console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
+            if size.changes:
+                made.run_bridge(on=True)
+                made.run_inside(on=True)
+                found.append(with_changes(made, progress, size.changes))
     if found:
         console.print(figures.changes_grid(found).for_terminal())
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from pathlib import Path
 
 from rich.console import Console
 
+from bench.own_sandbox import beside
 from bench.policies import growing, page, ratio, scaling, side_by_side
 from sandbox import clusters, plugins, toolchain
 from sandbox.bootstrap import CHECKOUT
@@ -27,13 +27,8 @@ def run(state: Path, progress: Progress, console: Console, *, write: bool) -> No
     Raises SandboxError.
     """
     tools = toolchain.ensure(progress=progress)
-    state.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".sandbox-bench-", dir=state.parent) as folder:
-        own = Path(folder) / "state"
-        try:
-            _measure(clusters.up(own, tools, progress), tools, Path(folder), progress, console, write=write)
-        finally:
-            clusters.down(own)
+    with beside(state) as folder:
+        _measure(clusters.up(folder / "state", tools, progress), tools, folder, progress, console, write=write)
 
 
 def _measure(
