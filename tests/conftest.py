@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from sandbox import clusters, deployment, toolchain
+from sandbox import deployment, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.timings import kept, longest_first
 from sandbox.toolchain import Tools
 from tests.support import grouping
+from tests.support.clusters import started
 
 SECONDS = "seconds_by_test"
 pytest_xdist_make_scheduler = grouping.pytest_xdist_make_scheduler
@@ -69,11 +70,8 @@ def tools(progress: Progress) -> Tools:
 @pytest.fixture(scope="session")
 def engine_sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
     """Two real API servers without nodes: for what the engine does, no Pod has to run."""
-    state = tmp_path_factory.mktemp("engine")
-    try:
-        yield clusters.up(state, tools, progress, nodes=False)
-    finally:
-        clusters.down(state)
+    with started(tmp_path_factory.mktemp("engine"), tools, progress, nodes=False) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")
@@ -84,9 +82,6 @@ def live_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def live_sandbox(live_state: Path, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
     """All that `make up` makes, in a state directory of its own: nodes, istiod, webhooks, a mesh."""
-    try:
-        sandbox = clusters.up(live_state, tools, progress)
+    with started(live_state, tools, progress) as sandbox:
         deployment.up(sandbox, tools, progress)
         yield sandbox
-    finally:
-        clusters.down(live_state)

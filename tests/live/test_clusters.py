@@ -25,7 +25,7 @@ from sandbox.clusters.network.addresses import API_PORT, WAN_ROUTER, ClusterAddr
 from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
-from tests.support.clusters import client_of
+from tests.support.clusters import client_of, started
 from tests.support.waiting import eventually
 
 PROGRAMS = Path(__file__).parent / "clusters_programs"
@@ -44,11 +44,8 @@ Balancer = Service | EndpointSlice
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
-    state = tmp_path_factory.mktemp("clusters") / "state"
-    try:
-        yield clusters.up(state, tools, progress, topology=TOPOLOGY)
-    finally:
-        clusters.down(state)
+    with started(tmp_path_factory.mktemp("clusters") / "state", tools, progress, topology=TOPOLOGY) as sandbox:
+        yield sandbox
 
 
 def peer(address: str, bridge: str, gateway: str, *command: str) -> list[str]:

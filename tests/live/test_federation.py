@@ -15,8 +15,7 @@ import pytest
 from lightkube.resources.core_v1 import Service
 from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 
-from sandbox import clusters
-from sandbox.clusters import Sandbox, Topology
+from sandbox.clusters import Topology
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, eventually
@@ -43,23 +42,20 @@ from tests.live.federated import (
 from tests.live.limited import EVERYWHERE, OF_PROXIES, OF_THE_CONTROL_PLANE, THERE, limited
 from tests.live.three_meshes import asking, configuration
 from tests.support.authorities import Authority, pem
+from tests.support.clusters import started
 
 LABEL = "hosted-mesh.io/federation"
 
 
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Meshes]:
-    state = tmp_path_factory.mktemp("federation")
-    try:
-        sandbox: Sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
+    with started(tmp_path_factory.mktemp("federation"), tools, progress, topology=Topology.of(3)) as sandbox:
         made = Meshes(sandbox, tools, Project.make(tmp_path_factory.mktemp("project"), sandbox, tools))
         made.deploy()
         made.run_programs()
         federate(made, CALLER)
         with closing(made):
             yield made
-    finally:
-        clusters.down(state)
 
 
 def federate(meshes: Meshes, *callers: str, of: Iterable[str] = PLACES) -> None:

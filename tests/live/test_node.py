@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import pytest
 
-from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.support.clusters import started
 from tests.support.waiting import eventually
 
 NODE: Final = "data-plane-node"
@@ -26,11 +26,8 @@ READY = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
-    state = tmp_path_factory.mktemp("node") / "state"
-    try:
-        yield clusters.up(state, tools, progress)
-    finally:
-        clusters.down(state)
+    with started(tmp_path_factory.mktemp("node") / "state", tools, progress) as sandbox:
+        yield sandbox
 
 
 class Kubectl:

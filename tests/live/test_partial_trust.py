@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import clusters
-from sandbox.clusters import Sandbox, Topology
+from sandbox.clusters import Topology
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, eventually
@@ -38,6 +37,7 @@ from tests.live.federated import (
 )
 from tests.live.three_meshes import asking, configuration
 from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.support.clusters import started
 from tests.support.envoys import shown_by
 
 # Each mesh's own, those that they move to, and one of nobody's.
@@ -53,9 +53,7 @@ GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
 
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Meshes]:
-    state = tmp_path_factory.mktemp("partial")
-    try:
-        sandbox: Sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
+    with started(tmp_path_factory.mktemp("partial"), tools, progress, topology=Topology.of(3)) as sandbox:
         project = Project.make(tmp_path_factory.mktemp("project"), sandbox, tools)
         made = Meshes(sandbox, tools, project, roots=ROOTS, with_egress=("east",))
         made.deploy()
@@ -64,8 +62,6 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
             federate(made, mesh)
         with closing(made):
             yield made
-    finally:
-        clusters.down(state)
 
 
 def document(egress: bool = False, **bundles: tuple[str, ...]) -> dict[str, Any]:

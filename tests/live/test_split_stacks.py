@@ -22,7 +22,7 @@ from lightkube.models.authentication_v1 import TokenRequestSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Secret, Service, ServiceAccount, ServiceAccountToken
 
-from sandbox import clusters, name_server
+from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.deployment import POLICY_PACK
@@ -31,6 +31,7 @@ from sandbox.proof.deployed import Deployed, MeshFacts, client_of
 from sandbox.proof.table import CHECKS, observe
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
+from tests.support.clusters import started
 from tests.support.split import HERE, split_configs
 
 pytestmark = pytest.mark.usefixtures("deployed")
@@ -48,11 +49,8 @@ PLACES: dict[str, tuple[tuple[str, ...], str | None]] = {
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
-    state = tmp_path_factory.mktemp("split")
-    try:
-        yield clusters.up(state, tools, progress)
-    finally:
-        clusters.down(state)
+    with started(tmp_path_factory.mktemp("split"), tools, progress) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="module")

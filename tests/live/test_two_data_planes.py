@@ -16,12 +16,13 @@ from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
 
-from sandbox import clusters, deployment
+from sandbox import deployment
 from sandbox.clusters import Cluster, Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.toolchain import Tools
+from tests.support.clusters import started
 from tests.support.updates import update
 
 TAG, CANARY, DEFAULT = "prod", "canary", "default"
@@ -81,14 +82,10 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Lab]:
-    state = tmp_path_factory.mktemp("live")
-    try:
-        sandbox = clusters.up(state, tools, progress, topology=Topology.of(3))
+    with started(tmp_path_factory.mktemp("live"), tools, progress, topology=Topology.of(3)) as sandbox:
         made = Lab(sandbox, tools, tmp_path_factory.mktemp("several"))
         made.up(DEFAULT)
         yield made
-    finally:
-        clusters.down(state)
 
 
 def exposed(deployed: Deployed) -> set[str]:

@@ -7,13 +7,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sandbox import clusters, toolchain
+from sandbox import toolchain
 from sandbox.plugins.official import VERSIONS, executable, is_official
 from sandbox.progress import Progress
 from tests.recorded import cases, facts
 from tests.recorded.bridged_world import BridgedWorld
 from tests.recorded.kubernetes_world import KubernetesWorld
 from tests.recorded.replay import NAMES, Replay, of_provider
+from tests.support.clusters import started
 
 
 def main() -> int:
@@ -41,16 +42,14 @@ def _with_cluster(plugins: Path, source: str) -> None:
     progress = Progress()
     tools = toolchain.ensure(progress=progress)
     state = Path(tempfile.mkdtemp(prefix="hosted-mesh-recorded-"))
-    try:
-        cluster = clusters.up(state, tools, progress, nodes=False).data_plane
+    with started(state, tools, progress, nodes=False) as sandbox:
+        cluster = sandbox.data_plane
         world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.context)
         world.prepare()
         with Replay(plugins, "kubernetes", world, {}) as replay:
             _record("kubernetes", replay, source)
             found = of_provider(plugins, {})
             facts.write(cases.PROVIDER, version=replay.version(), source=source, cases=found)
-    finally:
-        clusters.down(state)
 
 
 def _record(package: str, replay: Replay, source: str) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import EXAMPLE, Api, Project, name_of
+from tests.support.clusters import started
 from tests.support.waiting import eventually
 
 PROGRAM = EXAMPLE.with_name("many_clusters")
@@ -24,11 +24,8 @@ PROGRAM = EXAMPLE.with_name("many_clusters")
 @pytest.fixture
 def three(tmp_path: Path, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
     """A control plane's API server and two data planes', without nodes."""
-    state = tmp_path / "sandbox"
-    try:
-        yield clusters.up(state, tools, progress, topology=Topology.of(3), nodes=False)
-    finally:
-        clusters.down(state)
+    with started(tmp_path / "sandbox", tools, progress, topology=Topology.of(3), nodes=False) as sandbox:
+        yield sandbox
 
 
 def document(tools: Tools, **fields: Any) -> dict[str, Any]:
