@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.between import Between
 from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.support.kubectl import Kubectl
 
 NAMESPACE = "bookshop"
 CALLER, STRANGER, CALLED = "productpage", "stranger", "reviews"
@@ -216,11 +216,10 @@ class Meshes:
 
 def logged(meshes: Meshes, mesh: str, gateway: str, *words: str) -> None:
     """Waits until one line of a gateway's access log has all of these."""
-    command = [str(meshes.tools["kubectl"]), f"--kubeconfig={meshes.cluster(mesh).kubeconfig}", "logs"]
-    command += [f"deployment/{gateway}", f"--namespace=mesh-{mesh}", "--tail=500"]
+    kubectl = Kubectl.of(meshes.cluster(mesh), meshes.tools)
 
     def look() -> None:
-        lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+        lines = kubectl("logs", f"deployment/{gateway}", f"--namespace=mesh-{mesh}", "--tail=500").splitlines()
         if not any(all(word in line for word in words) for line in lines):
             raise NotObserved(f"no line with {words}: {lines[-5:]}")
 

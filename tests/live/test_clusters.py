@@ -26,6 +26,7 @@ from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.support.clusters import client_of, started
+from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 PROGRAMS = Path(__file__).parent / "clusters_programs"
@@ -230,15 +231,11 @@ def test_nobody_can_send_under_another_clusters_address(sandbox: Sandbox) -> Non
 
 
 def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: Sandbox, tools: Tools) -> None:
-    def kubectl(*words: str, given: object = None) -> str:
-        command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", "--context=zoned", *words]
-        done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    kubectl = Kubectl.of(sandbox.clusters["zoned"], tools)
 
     def where() -> str:
         """The node of the one Pod that is not being removed."""
-        pods = json.loads(kubectl("get", "pods", "--selector=app=moved", "--output=json"))["items"]
+        pods = kubectl.get("pods", "--selector=app=moved")["items"]
         return ",".join(str(one["spec"].get("nodeName")) for one in pods if "deletionTimestamp" not in one["metadata"])
 
     container: dict[str, Any] = {"name": "app", "image": "hosted-mesh/sample:1", "ports": [{"containerPort": PORT}]}
@@ -255,7 +252,7 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "moved"}, "spec": moved},
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "moved"}, "spec": service},
     ]
-    kubectl("apply", "--filename=-", given={"apiVersion": "v1", "kind": "List", "items": objects})
+    kubectl.apply(*objects)
     kubectl("wait", "--for=condition=Ready", "pod/still", "--timeout=60s")
     kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
     assert where() == "zoned-node-2"
@@ -264,8 +261,7 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
 
     def answering() -> bool:
         """A ready Pod is in its Service's rules only after the node's next round, and refused until then."""
-        command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", "--context=zoned", *ask]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        done = kubectl.run(*ask)
         return done.returncode == 0 and json.loads(done.stdout)["pod"].startswith("moved-")
 
     eventually(answering, "the Service answers from the Pod on the other node")

@@ -24,7 +24,7 @@ from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
 from tests.live.breaking import diagnosed
 from tests.live.breaking.cases import CASES
-from tests.live.breaking.federation import Breaking
+from tests.live.breaking.federation import Breaking, kubectl
 from tests.live.diagnosis import diagnosis
 from tests.live.federated import (
     CALLED,
@@ -251,10 +251,7 @@ def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> Non
 def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
     for mesh in PLACES:
         meshes.stack(mesh, federation(f"{NAMESPACE}/{CALLER}")).destroy()
-        command = [str(meshes.tools["kubectl"]), f"--kubeconfig={meshes.cluster(mesh).kubeconfig}", "get", KINDS]
-        options = ["--all-namespaces", f"--selector={LABEL}", "--output=name"]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60, check=True)
-        assert done.stdout == ""
+        assert kubectl(meshes, mesh, "get", KINDS, "--all-namespaces", f"--selector={LABEL}", "--output=name") == ""
 
     def refused() -> None:
         """The name leads to the gateway still, where no server is left for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +21,7 @@ from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.live.breaking.webhooks import without_webhooks_of
+from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
 NAME = "edge"
@@ -141,9 +141,6 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(deployed: 
         made = eventually(lambda: the_new_pod(old), seconds=120)
         assert images(made) == ["auto"]
         eventually(lambda: refused(made), seconds=120)
-    kubectl, cluster = str(deployed.tools["kubectl"]), deployed.sandbox.data_plane
-    restart = ["rollout", "restart", f"deployment/{NAME}", f"--namespace={deployed.mesh.namespace}"]
-    subprocess.run(
-        [kubectl, f"--kubeconfig={cluster.kubeconfig}", *restart], check=True, capture_output=True, timeout=60
-    )
+    kubectl = Kubectl.of(deployed.sandbox.data_plane, deployed.tools)
+    kubectl("rollout", "restart", f"deployment/{NAME}", f"--namespace={deployed.mesh.namespace}")
     eventually(healed, seconds=120)

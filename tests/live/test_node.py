@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.support.clusters import started
+from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 NODE: Final = "data-plane-node"
@@ -30,32 +30,10 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pr
         yield sandbox
 
 
-class Kubectl:
-    """kubectl as the user's administrator."""
-
-    def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
-        cluster = sandbox.data_plane
-        self._command = [str(tools["kubectl"]), f"--kubeconfig={sandbox.kubeconfig}", f"--context={cluster.context}"]
-
-    def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*self._command, *words], input=text, capture_output=True, text=True, timeout=60)
-
-    def __call__(self, *words: str, text: str = "") -> str:
-        done = self.run(*words, text=text)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def apply(self, *documents: Mapping[str, Any]) -> None:
-        self("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
-
-    def get(self, kind: str, name: str) -> Any:
-        return json.loads(self("get", kind, name, "-o", "json"))
-
-
 @pytest.fixture(scope="module")
 def kubectl(sandbox: Sandbox, tools: Tools) -> Kubectl:
     """Ready for Pods: without the default ServiceAccount the API server refuses them."""
-    found = Kubectl(sandbox, tools)
+    found = Kubectl.of(sandbox.data_plane, tools)
     eventually(lambda: found.run("get", "serviceaccount", "default").returncode == 0)
     return found
 

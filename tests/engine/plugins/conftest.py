@@ -17,9 +17,9 @@ from pulumi.automation._stack import StackInitMode
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.plugins import PluginSet, select
 from sandbox.toolchain import Tools
-from tests.engine.plugins.kubectl import Kubectl
 from tests.engine.plugins.stack import Engine, Stack
 from tests.support.environment import quickened
+from tests.support.kubectl import Kubectl
 from tests.support.stacks import PASSPHRASE, new_stack
 
 
@@ -30,7 +30,7 @@ def cluster(engine_sandbox: Sandbox) -> Cluster:
 
 @pytest.fixture(scope="session")
 def kubectl(cluster: Cluster, tools: Tools) -> Kubectl:
-    return Kubectl(tools["kubectl"], cluster.kubeconfig)
+    return Kubectl.of(cluster, tools)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ import pytest
 from pulumi_kubernetes.helm.v4 import Chart
 
 from sandbox.toolchain import Tools
-from tests.engine.plugins.kubectl import Kubectl
 from tests.engine.plugins.stack import Stack
+from tests.support.kubectl import Kubectl
 
 Provider = Callable[..., pulumi.ResourceOptions]
 

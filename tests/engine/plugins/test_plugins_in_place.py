@@ -12,8 +12,8 @@ import pulumi_kubernetes as kubernetes
 import pytest
 from pulumi.automation.errors import CommandError
 
-from tests.engine.plugins.kubectl import Kubectl
 from tests.engine.plugins.stack import Program, Stack
+from tests.support.kubectl import Kubectl
 
 Provider = Callable[..., pulumi.ResourceOptions]
 

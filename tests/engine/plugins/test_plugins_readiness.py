@@ -14,8 +14,8 @@ import pulumi_kubernetes as kubernetes
 import pytest
 from pulumi.automation.errors import CommandError
 
-from tests.engine.plugins.kubectl import Kubectl
 from tests.engine.plugins.stack import Stack
+from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 Provider = Callable[..., pulumi.ResourceOptions]

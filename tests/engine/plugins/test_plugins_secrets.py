@@ -11,8 +11,8 @@ import pulumi_kubernetes as kubernetes
 import pulumi_random as random
 import pulumi_tls as tls
 
-from tests.engine.plugins.kubectl import Kubectl
 from tests.engine.plugins.stack import Stack
+from tests.support.kubectl import Kubectl
 
 Provider = Callable[..., pulumi.ResourceOptions]
 PASSWORD = "correct-horse-battery-staple"

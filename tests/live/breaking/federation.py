@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tests.live.federated import HOST, Meshes
+from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 ENTRY = f"shops-{HOST}"
@@ -18,11 +18,7 @@ Breaking = Callable[[Meshes], AbstractContextManager[None]]
 def kubectl(meshes: Meshes, mesh: str | None, *words: str, given: Any = None) -> str:
     """mesh: whose data plane; None: the control plane's cluster."""
     cluster = meshes.sandbox.control_plane if mesh is None else meshes.cluster(mesh)
-    command = [str(meshes.tools["kubectl"]), f"--kubeconfig={cluster.kubeconfig}", *words]
-    text = None if given is None else json.dumps(given)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return Kubectl.of(cluster, meshes.tools)(*words, text="" if given is None else json.dumps(given))
 
 
 def stored(meshes: Meshes, mesh: str | None, kind: str, name: str, namespace: str) -> dict[str, Any]:
