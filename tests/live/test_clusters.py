@@ -25,6 +25,7 @@ from sandbox.clusters.network.addresses import API_PORT, WAN_ROUTER, ClusterAddr
 from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.support.changing import created
 from tests.support.clusters import client_of, started
 from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
@@ -116,18 +117,6 @@ def load_balancer(cluster: ClusterAddresses, name: str, *, ranges: list[str], ho
     ]
 
 
-@contextmanager
-def applied(client: Client, objects: list[Balancer]) -> Iterator[None]:
-    for one in objects:
-        client.create(one)
-    try:
-        yield
-    finally:
-        for one in objects:
-            assert one.metadata is not None
-            client.delete(type(one), str(one.metadata.name), namespace="default")
-
-
 def address_of(client: Client, name: str) -> str | None:
     service = client.get(Service, name, namespace="default")
     assert service.status is not None
@@ -196,7 +185,7 @@ def test_nothing_of_the_control_plane_is_reachable_from_a_data_plane(sandbox: Sa
 def test_no_data_plane_reaches_anothers_api_server_and_all_reach_load_balancers(sandbox: Sandbox) -> None:
     """Although both data planes' Pods have the same address, here 10.89.9.9."""
     echo = load_balancer(DATA_PLANE, "echo", ranges=["0.0.0.0/0"], host="echo.data-plane.sandbox.test")
-    with listening_pod(sandbox, DATA_PLANE), applied(client_of(sandbox, DATA_PLANE.name), echo):
+    with listening_pod(sandbox, DATA_PLANE), created(client_of(sandbox, DATA_PLANE.name), *echo):
         named = f"echo.data-plane.sandbox.test:{PORT}"
         open_to = [one for one in CLUSTERS.values() if one is not DATA_PLANE]
         for cluster in open_to:
@@ -292,7 +281,7 @@ def test_a_load_balancer_is_open_by_name_to_its_source_ranges_only(sandbox: Sand
     allowed = [f"{DATA_PLANE.wan_address}/32"]
     with (
         listening_pod(sandbox, CONTROL_PLANE),
-        applied(control_plane, load_balancer(CONTROL_PLANE, "echo", ranges=allowed, host=host)),
+        created(control_plane, *load_balancer(CONTROL_PLANE, "echo", ranges=allowed, host=host)),
     ):
         eventually(lambda: address_of(control_plane, "echo") is not None, "an address")
         address = str(address_of(control_plane, "echo"))
@@ -335,9 +324,9 @@ def test_a_data_plane_cannot_take_over_a_name_of_the_control_plane(sandbox: Sand
         found = sandbox.run("wan", ["getent", "hosts", name], capture_output=True, text=True).stdout.split()
         return found[0] if found else ""
 
-    with applied(data_plane, load_balancer(DATA_PLANE, "thief", ranges=everyone, host=f"{host},{OTHER.api_host}")):
+    with created(data_plane, *load_balancer(DATA_PLANE, "thief", ranges=everyone, host=f"{host},{OTHER.api_host}")):
         eventually(lambda: lookup() == DATA_PLANE.pool[0], "a free name is published")
-        with applied(control_plane, load_balancer(CONTROL_PLANE, "istiod", ranges=everyone, host=host)):
+        with created(control_plane, *load_balancer(CONTROL_PLANE, "istiod", ranges=everyone, host=host)):
             eventually(lambda: lookup() == CONTROL_PLANE.pool[0], "the control plane has its name")
             eventually(lambda: lookup(OTHER.api_host) == OTHER.wan_address, "and another data plane its API server's")
 

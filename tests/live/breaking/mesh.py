@@ -6,19 +6,18 @@ import base64
 import dataclasses
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from lightkube import ApiError, Client
+from lightkube import ApiError
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
-from lightkube.types import PatchType
 
 from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.traffic import AuthorizationPolicy
 from tests.support.authorities import Authority, pem
+from tests.support.changing import created
 
 PeerAuthentication = create_namespaced_resource("security.istio.io", "v1", "PeerAuthentication", "peerauthentications")
 DestinationRule = create_namespaced_resource("networking.istio.io", "v1", "DestinationRule", "destinationrules")
@@ -57,22 +56,6 @@ def no_istiod(deployed: Deployed) -> Iterator[None]:
 
 
 @contextmanager
-def changed(
-    client, kind, name: str, change: dict[str, Any], back: dict[str, Any], namespace: str | None = None
-) -> Iterator[None]:
-    """An object merged with a change, and with another one afterwards."""
-
-    def patch(what: dict[str, Any]) -> None:
-        client.patch(kind, name, what, namespace=namespace, patch_type=PatchType.MERGE)
-
-    patch(change)
-    try:
-        yield
-    finally:
-        patch(back)
-
-
-@contextmanager
 def foreign_root(deployed: Deployed) -> Iterator[Deployed]:
     """The workloads' certificates held against the root of another mesh."""
     root = pem(Authority("root").certificate).decode()
@@ -90,51 +73,31 @@ def permissive_plaintext(deployed: Deployed) -> Iterator[None]:
     """Plain text to a backend that takes it: every request answers 200, without an identity."""
     metadata = {"name": "permissive", "namespace": workloads.NAMESPACE}
     spec = {"selector": {"matchLabels": {"app": workloads.CALLED}}, "mtls": {"mode": "PERMISSIVE"}}
-    deployed.data_plane.apply(PeerAuthentication.from_dict({"metadata": metadata, "spec": spec}), force=True)
-    try:
-        with plaintext(deployed):
-            yield
-    finally:
-        deployed.data_plane.delete(PeerAuthentication, "permissive", namespace=workloads.NAMESPACE)
-
-
-@contextmanager
-def another_policy(deployed: Deployed) -> Iterator[None]:
-    """A policy that lets nobody call the backend."""
-    policy = AuthorizationPolicy.from_dict(
-        {"metadata": {"name": "nobody", "namespace": workloads.NAMESPACE}, "spec": {}}
-    )
-    deployed.data_plane.apply(policy, force=True)
-    try:
+    permissive = PeerAuthentication.from_dict({"metadata": metadata, "spec": spec})
+    with created(deployed.data_plane, permissive), plaintext(deployed):
         yield
-    finally:
-        deployed.data_plane.delete(AuthorizationPolicy, "nobody", namespace=workloads.NAMESPACE)
 
 
-@contextmanager
-def plaintext(deployed: Deployed) -> Iterator[None]:
+def another_policy(deployed: Deployed) -> AbstractContextManager[None]:
+    """A policy that lets nobody call the backend."""
+    metadata = {"name": "nobody", "namespace": workloads.NAMESPACE}
+    return created(deployed.data_plane, AuthorizationPolicy.from_dict({"metadata": metadata, "spec": {}}))
+
+
+def plaintext(deployed: Deployed) -> AbstractContextManager[None]:
     """The caller told to speak plain text to the backend, whose side demands mutual TLS."""
     host = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
     rule = {"host": host, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
     metadata = {"name": "plaintext", "namespace": workloads.NAMESPACE}
-    deployed.data_plane.apply(DestinationRule.from_dict({"metadata": metadata, "spec": rule}), force=True)
-    try:
-        yield
-    finally:
-        deployed.data_plane.delete(DestinationRule, "plaintext", namespace=workloads.NAMESPACE)
+    return created(deployed.data_plane, DestinationRule.from_dict({"metadata": metadata, "spec": rule}))
 
 
-@contextmanager
-def agent_in_the_users_cluster(deployed: Deployed) -> Iterator[None]:
+def agent_in_the_users_cluster(deployed: Deployed) -> AbstractContextManager[None]:
     """A Pod of the control plane's, by a name and an image that tell nothing; it need not even get a node."""
     container = {"name": "agent", "image": "registry.test/agent:1"}
     metadata = {"name": "stray", "namespace": "kube-system", "labels": {"sidecar.istio.io/inject": "false"}}
     spec = {"nodeSelector": {"no": "such-node"}, "containers": [container]}
-    deployed.data_plane.create(Pod.from_dict({"metadata": metadata, "spec": spec}))
-    try:
-        yield
-    finally:
-        deployed.data_plane.delete(Pod, "stray", namespace="kube-system", grace_period=0)
+    return created(deployed.data_plane, Pod.from_dict({"metadata": metadata, "spec": spec}), grace_period=0)
 
 
 @contextmanager
@@ -144,20 +107,16 @@ def leaked(disguises: Mapping[str, Callable[[bytes], bytes]], deployed: Deployed
     The Secrets' names are `leak-DISGUISE-...`. They are this test's own: etcd keeps old revisions, so a leaked real key
     would stay found for good.
     """
-    made: list[tuple[Client, Any, str, str]] = []
-    try:
+    with ExitStack() as made:
         for name, disguise in disguises.items():
             secret, own = secrets.token_hex(24).encode(), secrets.token_hex(4)
             # The key's name says nothing of what is in it, nor does the ConfigMap's: only who is found is named.
             metadata = {"name": f"leak-{name}-{own}", "namespace": deployed.mesh.namespace}
             data = {"ca.crt": base64.b64encode(secret).decode()}
-            deployed.control_plane.create(Secret.from_dict({"metadata": metadata, "data": data}))
-            made.append((deployed.control_plane, Secret, metadata["name"], metadata["namespace"]))
+            kept = Secret.from_dict({"metadata": metadata, "data": data})
+            made.enter_context(created(deployed.control_plane, kept))
             metadata = {"name": f"innocent-{own}", "namespace": "default"}
             stored = {"innocent": disguise(secret).decode()}
-            deployed.data_plane.create(ConfigMap.from_dict({"metadata": metadata, "data": stored}))
-            made.append((deployed.data_plane, ConfigMap, metadata["name"], metadata["namespace"]))
+            leak = ConfigMap.from_dict({"metadata": metadata, "data": stored})
+            made.enter_context(created(deployed.data_plane, leak))
         yield
-    finally:
-        for client, kind, name, namespace in made:
-            client.delete(kind, name, namespace=namespace)

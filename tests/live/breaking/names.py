@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
@@ -12,7 +12,9 @@ from lightkube.resources.core_v1 import Service
 from sandbox import name_server
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.names import NAMESPACE, DNSEndpoint
-from tests.live.breaking.mesh import changed, no_istiod
+from tests.live.breaking.mesh import no_istiod
+from tests.live.breaking.networks import exposed
+from tests.support.changing import changed
 
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 
@@ -49,28 +51,15 @@ def unanswered(deployed: Deployed) -> None:
         raise NotObserved(f"{deployed.mesh.host} is still answered")
 
 
-@contextmanager
-def bridge_stopped(deployed: Deployed) -> Iterator[None]:
+def bridge_stopped(deployed: Deployed) -> AbstractContextManager[None]:
     """The bridge's publisher scaled to nothing: the record stays, and nobody would change it."""
     (publisher,) = deployed.control_plane.list(Deployment, namespace=NAMESPACE)
-    count = publisher.spec.replicas
-
-    def scale(replicas: int) -> None:
-        change = {"spec": {"replicas": replicas}}
-        deployed.control_plane.patch(Deployment, publisher.metadata.name, change, namespace=NAMESPACE)
-
-    scale(0)
-    try:
-        yield
-    finally:
-        scale(count)
+    change, back = ({"spec": {"replicas": count}} for count in (0, publisher.spec.replicas))
+    return changed(deployed.control_plane, Deployment, publisher.metadata.name, change, back, NAMESPACE)
 
 
-@contextmanager
-def published_by_the_sandbox(deployed: Deployed) -> Iterator[None]:
+def published_by_the_sandbox(deployed: Deployed) -> AbstractContextManager[None]:
     """istiod's Service with the annotation by which the sandbox itself publishes names."""
-    services = deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
-    exposed = next(service for service in services if service.spec.type == "LoadBalancer")
     change, back = ({"metadata": {"annotations": {HOSTNAME: value}}} for value in (deployed.mesh.host, None))
-    with changed(deployed.control_plane, Service, exposed.metadata.name, change, back, deployed.mesh.namespace):
-        yield
+    name = exposed(deployed).metadata.name
+    return changed(deployed.control_plane, Service, name, change, back, deployed.mesh.namespace)

@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from lightkube.resources.core_v1 import Service
 from lightkube.resources.discovery_v1 import EndpointSlice
 from lightkube.resources.networking_v1 import NetworkPolicy
-from lightkube.types import PatchType
 
 from sandbox.proof import istiod
 from sandbox.proof.deployed import Deployed
-from tests.live.breaking.mesh import changed
+from tests.support.changing import changed, created, deleted
 
 
-@contextmanager
-def open_to_all(ranges: list[str] | None, deployed: Deployed) -> Iterator[None]:
-    """The exposed Service with other source ranges."""
+def exposed(deployed: Deployed) -> Any:
+    """istiod's Service that data planes reach."""
     services = deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
-    exposed = next(service for service in services if service.spec.type == "LoadBalancer")
+    return next(service for service in services if service.spec.type == "LoadBalancer")
+
+
+def open_to_all(ranges: list[str] | None, deployed: Deployed) -> AbstractContextManager[None]:
+    """The exposed Service with other source ranges."""
+    service = exposed(deployed)
     change, back = (
-        {"spec": {"loadBalancerSourceRanges": one}} for one in (ranges, exposed.spec.loadBalancerSourceRanges)
+        {"spec": {"loadBalancerSourceRanges": one}} for one in (ranges, service.spec.loadBalancerSourceRanges)
     )
-    with changed(deployed.control_plane, Service, exposed.metadata.name, change, back, deployed.mesh.namespace):
-        yield
+    return changed(deployed.control_plane, Service, service.metadata.name, change, back, deployed.mesh.namespace)
 
 
 @contextmanager
 def ranges_that_do_nothing(deployed: Deployed) -> Iterator[Deployed]:
     """Ranges that read well and let everybody in: those of the object that is read are not those that are enforced."""
-    services = deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
-    exposed = next(service for service in services if service.spec.type == "LoadBalancer")
-    right = exposed.spec.loadBalancerSourceRanges
+    right = exposed(deployed).spec.loadBalancerSourceRanges
     whole = ["0.0.0.0/1", "128.0.0.0/1"]
 
     class Reading:
@@ -52,56 +53,34 @@ def ranges_that_do_nothing(deployed: Deployed) -> Iterator[Deployed]:
         yield other
 
 
-@contextmanager
-def no_network_policy(deployed: Deployed) -> Iterator[None]:
+def no_network_policy(deployed: Deployed) -> AbstractContextManager[None]:
     """The mesh's namespace without its NetworkPolicies."""
-    saved = list(deployed.control_plane.list(NetworkPolicy, namespace=deployed.mesh.namespace))
-    assert saved
-    for one in saved:
-        deployed.control_plane.delete(NetworkPolicy, one.metadata.name, namespace=deployed.mesh.namespace)
-    try:
-        yield
-    finally:
-        for one in saved:
-            one.metadata.resourceVersion = one.metadata.uid = one.metadata.managedFields = None
-            deployed.control_plane.create(one)
+    return deleted(
+        deployed.control_plane, deployed.control_plane.list(NetworkPolicy, namespace=deployed.mesh.namespace)
+    )
 
 
-@contextmanager
-def node_port(deployed: Deployed) -> Iterator[None]:
+def node_port(deployed: Deployed) -> AbstractContextManager[None]:
     """A Service of another namespace that leads to istiod by a port of every node, past the source ranges."""
     pod = istiod.live_pod(deployed)
     metadata = {"name": "past-the-ranges", "namespace": "default"}
     port = {"name": "tls", "port": 15012, "protocol": "TCP"}
     labels = {"kubernetes.io/service-name": "past-the-ranges"}
     spec = {"type": "NodePort", "ports": [port]}
-    deployed.control_plane.create(Service.from_dict({"metadata": metadata, "spec": spec}))
-    try:
-        slice_ = {"addressType": "IPv4", "endpoints": [{"addresses": [pod.status.podIP]}], "ports": [port]}
-        deployed.control_plane.create(EndpointSlice.from_dict({"metadata": {**metadata, "labels": labels}, **slice_}))
-        yield
-    finally:
-        deployed.control_plane.delete(Service, "past-the-ranges", namespace="default")
+    service = Service.from_dict({"metadata": metadata, "spec": spec})
+    slice_ = {"addressType": "IPv4", "endpoints": [{"addresses": [pod.status.podIP]}], "ports": [port]}
+    endpoints = EndpointSlice.from_dict({"metadata": {**metadata, "labels": labels}, **slice_})
+    return created(deployed.control_plane, service, endpoints)
 
 
 @contextmanager
 def monitoring_port_exposed(deployed: Deployed) -> Iterator[None]:
     """istiod's monitoring port added to the exposed ones, and no NetworkPolicy, which would refuse it all the same."""
-    services = deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
-    exposed = next(service for service in services if service.spec.type == "LoadBalancer")
-    kept = [port.to_dict() for port in exposed.spec.ports]
+    service = exposed(deployed)
+    kept = [port.to_dict() for port in service.spec.ports]
     more = [*kept, {"name": "http-monitoring", "port": 15014, "targetPort": 15014, "protocol": "TCP"}]
 
-    def expose(ports: list[dict[str, object]]) -> None:
-        # A merge patch replaces the list; a strategic one would add to it.
-        change, kind = {"spec": {"ports": ports}}, PatchType.MERGE
-        deployed.control_plane.patch(
-            Service, exposed.metadata.name, change, namespace=deployed.mesh.namespace, patch_type=kind
-        )
-
-    with no_network_policy(deployed):
-        expose(more)
-        try:
-            yield
-        finally:
-            expose(kept)
+    change, back = ({"spec": {"ports": ports}} for ports in (more, kept))
+    name, namespace = service.metadata.name, deployed.mesh.namespace
+    with no_network_policy(deployed), changed(deployed.control_plane, Service, name, change, back, namespace):
+        yield
