@@ -8,10 +8,7 @@ import os
 import queue
 import secrets
 import shutil
-import signal
-import subprocess
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +18,12 @@ import yaml
 
 from ..capture import Capture
 from ..program.monitor import Surroundings
-from ..program.process import MOST_SECONDS
 from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from ..secrets.credentials import environment, replaced
 from ..secrets.made_up import Answers
 from ..secrets.vault import Vault, World
 from . import planned, private, stack_files, stack_state
+from .commands import Commands, Run, engine, engine_variables, own_variables
 from .sealed import Seal
 
 _LED_ASIDE: Final = (
@@ -37,73 +34,6 @@ _LED_ASIDE: Final = (
     "GOOGLE_APPLICATION_CREDENTIALS",
 )
 """Where plug-ins look for a login of this machine: there is none, unless one of these is kept."""
-_OF_THE_STACK: Final = ("ACCESS_TOKEN", "API", "BACKEND_URL", "CONFIG", "CREDENTIALS_PATH", "DEBUG_GRPC", "OPTION_")
-_OWN: Final = ("STACK", "ENABLE_STREAMING_JSON_PREVIEW")
-
-
-@dataclass(frozen=True)
-class Done:
-    """A command of the engine's that has ended."""
-
-    code: int
-    output: str
-    error: str
-
-
-Run = Callable[[Sequence[str], Path, Mapping[str, str]], Done]
-
-
-@dataclass
-class Commands:
-    """Runs commands to their end. `stop` ends those that run, and keeps others from starting."""
-
-    seconds: float = MOST_SECONDS
-    _running: set[subprocess.Popen[str]] = field(default_factory=set)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _stopped: bool = False
-
-    def __call__(self, command: Sequence[str], cwd: Path, variables: Mapping[str, str]) -> Done:
-        with self._lock:
-            if self._stopped:
-                return Done(1, "", "stopped")
-            process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=dict(variables),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,  # so that an interrupt comes from us, once
-            )
-            self._running.add(process)
-        try:
-            output, error = process.communicate(timeout=self.seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            return Done(1, "", f"it did not end within {self.seconds:g} seconds")
-        finally:
-            with self._lock:
-                self._running.discard(process)
-        return Done(process.returncode, output, error)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            running = list(self._running)
-        for process in running:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Lets the engine end its plug-ins; ends all if it does not."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGINT)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(10)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 @dataclass(frozen=True)
@@ -242,7 +172,7 @@ class Previews:
         return {
             **found,
             **{name: value for name, value in aside.items() if name not in self.keep},
-            **_own_variables(seat.backend, login, self.seal.passphrase),
+            **own_variables(seat.backend, login, self.seal.passphrase),
             "PULUMI_DEBUG_GRPC": str(seat.calls),
         }
 
@@ -298,26 +228,6 @@ def _write_stack(seat: Seat, name: str, checkpoint: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(checkpoint), encoding="utf-8")
 
 
-def engine_variables(given: Mapping[str, str]) -> dict[str, str]:
-    """Variables without those that would lead the engine to another stack, secret or service."""
-    ours = tuple(f"PULUMI_{name}" for name in _OF_THE_STACK)
-    return {
-        name: value
-        for name, value in given.items()
-        if not name.startswith(ours) and name not in {f"PULUMI_{one}" for one in _OWN}
-    }
-
-
-def _own_variables(backend: Path, login: Path, passphrase: str) -> dict[str, str]:
-    return {
-        "PULUMI_BACKEND_URL": f"file://{backend}",
-        "PULUMI_CONFIG_PASSPHRASE": passphrase,
-        "PULUMI_CREDENTIALS_PATH": str(login),
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-        "PYTHONHASHSEED": "0",
-    }
-
-
 def _json(text: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
@@ -334,14 +244,6 @@ def _calls(log: Path) -> set[str]:
 
 
 # The stack as it is ---------------------------------------------------------------------------------------------------
-
-
-def engine() -> str:
-    """The engine's command. Raises: UnusableProjectError."""
-    found = shutil.which("pulumi")
-    if found is None:
-        raise UnusableProjectError("pulumi: is not on PATH. Install it, or run a program in Python without --preview")
-    return found
 
 
 def exported(project: Project, stack: str) -> tuple[str, dict[str, Any]]:
@@ -425,7 +327,7 @@ def _stack(seat: Seat, project: Project, stack: str, pulumi: str, run_command: R
     described = {"name": project.name, "runtime": project.described.get("runtime") or "python"}
     (empty / "Pulumi.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
     command = [pulumi, "--non-interactive", "--color=never", "stack", "init", stack, "--no-select"]
-    variables = engine_variables(os.environ) | _own_variables(seat.backend, login, passphrase)
+    variables = engine_variables(os.environ) | own_variables(seat.backend, login, passphrase)
     done = run_command(command, empty, variables)
     try:
         salt = yaml.safe_load((empty / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["encryptionsalt"]

@@ -10,7 +10,7 @@ import pytest
 from hosted_mesh_policies.prove.capture import Capture
 from hosted_mesh_policies.prove.compare import difference
 from hosted_mesh_policies.prove.engine import planned, private, stack_files
-from hosted_mesh_policies.prove.engine.preview import engine_variables
+from hosted_mesh_policies.prove.engine.commands import engine_variables
 from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known, Side
 from hosted_mesh_policies.prove.project import opened
