@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from cryptography import x509
@@ -95,15 +96,13 @@ def charts(_: Context, resource: Resource) -> Iterator[Place]:
             yield "spec.template.spec.containers.image", "has no version: a restart may bring another istiod"
 
 
-CERTIFICATES = Rule(
+_advice = partial(Rule, severity=Severity.LOW, page="advice", mandatory=False)
+CERTIFICATES = _advice(
     name="certificates-are-renewed-in-time",
     title="Certificates live reasonably and are renewed",
     description="Certificates live no longer than needed and are renewed before they expire.",
     cure="Set validityPeriodHours and earlyRenewalHours. Where a renewal is due, run `pulumi up` of the stack that "
     "signs it, or bring another one, then of the stacks that read it.",
-    severity=Severity.LOW,
-    page="advice",
-    mandatory=False,
     check=certificates,
     schema={
         "mostAuthorityDays": number("Longest life of a certificate authority, in days.", 3653),
@@ -111,33 +110,24 @@ CERTIFICATES = Rule(
         "renewalDueDays": number("Before its end, when the renewal of a certificate in `cacerts` is due, in days.", 30),
     },
 )
-QUOTAS = Rule(
+QUOTAS = _advice(
     name="tenants-have-quota",
     title="Tenants have a quota",
     description="Each mesh's namespace in the control plane has a ResourceQuota.",
     cure="Create a ResourceQuota in the mesh's namespace.",
-    severity=Severity.LOW,
-    page="advice",
-    mandatory=False,
     check_stack=quotas,
 )
-DISRUPTION = Rule(
+DISRUPTION = _advice(
     name="istiod-survives-a-drain",
     title="istiod survives a drained node",
     description="An istiod of several replicas has a PodDisruptionBudget.",
     cure="Create a PodDisruptionBudget that keeps one replica.",
-    severity=Severity.LOW,
-    page="advice",
-    mandatory=False,
     check_stack=disruption,
 )
-CHART_VERSIONS = Rule(
+CHART_VERSIONS = _advice(
     name="charts-and-images-are-pinned",
     title="Charts and images are pinned",
     description="Helm charts and istiod's image have a version.",
     cure="Set the chart's version, and a tag or digest on the image.",
-    severity=Severity.LOW,
-    page="advice",
-    mandatory=False,
     check=charts,
 )
