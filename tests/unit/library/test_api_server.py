@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError, 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, minimal
 
 from sandbox.clusters.credentials.certificates import Pair, issue, new_authority
+from tests.support.serving import HttpsServer
+from tests.support.serving import serving as running
 
 TOKEN = "t0ken-t0ken-t0ken"
 NAME = "api.provider.example.com"
@@ -24,22 +24,13 @@ AUTHORITY = new_authority("company")
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
 
 
-class Server(ThreadingHTTPServer):
+class Server(HttpsServer):
     """An HTTPS server on 127.0.0.1 that keeps what reaches it: path and credential of each request."""
 
     def __init__(self, pair: Pair, directory: Path, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(pair, directory, Handler)
         self.received: list[tuple[str, str | None]] = []
         self.status, self.headers = status, headers or {}
-        file = directory / f"server-{self.server_port}.pem"
-        file.write_bytes(pair.certificate + pair.key)
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(file)
-        self.socket = self._tls.wrap_socket(self.socket, server_side=True)
-
-    @property
-    def address(self) -> str:
-        return f"https://127.0.0.1:{self.server_port}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -58,18 +49,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def serving(directory: Path, *names: str, authority: Pair = AUTHORITY, **how: Any) -> Iterator[Server]:
+def serving(directory: Path, *names: str, authority: Pair = AUTHORITY, **how: Any) -> AbstractContextManager[Server]:
     """A server with a certificate for these names."""
-    server = Server(issue(authority, "server", names=names), directory, **how)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(Server(issue(authority, "server", names=names), directory, **how))
 
 
 def config(server: str, **cluster: Any) -> Kubeconfig:
@@ -143,8 +125,8 @@ def test_a_client_certificate_alone_will_do(tmp_path: Path) -> None:
         "client-key-data": base64.b64encode(pair.key).decode(),
     }
     with serving(tmp_path, "127.0.0.1") as server:
-        server._tls.load_verify_locations(cadata=AUTHORITY.certificate.decode())
-        server._tls.verify_mode = ssl.CERT_REQUIRED
+        server.tls.load_verify_locations(cadata=AUTHORITY.certificate.decode())
+        server.tls.verify_mode = ssl.CERT_REQUIRED
         found = Kubeconfig("c", server.address, AUTHORITY.certificate.decode(), minimal("c", {}, user))
         assert kube_system_uid(found) == "the-uid"
         with pytest.raises(UnreachableError):

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -32,6 +32,7 @@ from pulumi_hosted_mesh.spec.features import Features, Rule
 
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.support.serving import HttpsServer, serving
 
 ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)
 GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
@@ -204,36 +205,22 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-class Server(ThreadingHTTPServer):
+class Server(HttpsServer):
     status, ahead = 200, timedelta(0)
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(issue(COMPANY, "apiserver", names=["127.0.0.1"]), directory, Handler)
         self.rules: list[dict[str, Any]] = []
         self.tokens: list[str] = []
         self.items: list[Any] = []
         self.texts: dict[str, str] = {}
         self.paths: list[str] = []
-        pair = issue(COMPANY, "apiserver", names=["127.0.0.1"])
-        file = directory / "server.pem"
-        file.write_bytes(pair.certificate + pair.key)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
-
-    @property
-    def address(self) -> str:
-        return f"https://127.0.0.1:{self.server_port}"
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(Server(tmp_path)) as made:
         yield made
-        made.shutdown()
-        thread.join()
 
 
 def operators(server: Server) -> Kubeconfig:

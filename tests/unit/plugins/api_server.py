@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.serving import serving
 
 Object = dict[str, Any]
 
@@ -107,15 +108,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: requests are no news."""
 
 
-@contextmanager
-def api_server() -> Iterator[ApiServer]:
+def api_server() -> AbstractContextManager[ApiServer]:
     """The server while the block runs."""
-    server = ApiServer()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serving(ApiServer())
