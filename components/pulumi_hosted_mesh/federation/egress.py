@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_hosted_mesh.federation.exports import refused
 from pulumi_hosted_mesh.federation.imports import Imported
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
 
@@ -63,8 +63,7 @@ def ways(caller: Peer, wanted: Iterable[Imported]) -> list[Way]:
             first = taken.setdefault((port, one.offered.host), peer.mesh)
             if first != peer.mesh:
                 rule = f"leads to {first} and {peer.mesh} by port {port}, and both serve {one.offered.host}"
-                problem = Problem(f"egress of {caller.mesh}", rule, "Give each a port of its own in egress.ports")
-                raise InvalidInputError([problem], "the federation")
+                raise refused(f"egress of {caller.mesh}", rule, "Give each a port of its own in egress.ports")
             peers[peer.mesh] = peer
             names.setdefault(peer.mesh, set()).add(one.offered.host)
     return [

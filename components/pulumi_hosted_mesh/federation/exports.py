@@ -23,11 +23,11 @@ def offer(federation: Federation, mesh: str, services: Iterable[Manifest] = ()) 
     found: dict[str, OfferedService] = {}
     for position, export in enumerate(peer.exports):
         for one in _offered(federation, export, known):
-            field = f"exports[{position}]"
+            field = f"exports[{position}] of {mesh}"
             if len(one.host) > LONGEST_HOST:
-                raise _refused(mesh, field, f"has a host of more than {LONGEST_HOST} characters", "Give it a host")
+                raise refused(field, f"has a host of more than {LONGEST_HOST} characters", "Give it a host")
             if one.host in found:
-                raise _refused(mesh, field, f"has host {one.host}, and so has another export", "Give it another host")
+                raise refused(field, f"has host {one.host}, and so has another export", "Give it another host")
             found[one.host] = one
     return Offer(federation=federation.name, mesh=mesh, services=tuple(found[host] for host in sorted(found)))
 
@@ -126,5 +126,6 @@ def _offered(federation: Federation, export: Export, services: list[Manifest]) -
             )
 
 
-def _refused(mesh: str, field: str, rule: str, fix: str) -> InvalidInputError:
-    return InvalidInputError([Problem(f"{field} of {mesh}", rule, fix)], "the federation")
+def refused(field: str, rule: str, fix: str) -> InvalidInputError:
+    """An error in a federation's document, or in what belongs to it."""
+    return InvalidInputError([Problem(field, rule, fix)], "the federation")

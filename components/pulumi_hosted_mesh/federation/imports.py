@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pulumi_hosted_mesh.federation.exports import host_is_agreed
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.federation.exports import host_is_agreed, refused
 from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer, Retry
 from pulumi_hosted_mesh.spec.fields import is_address
 
@@ -41,7 +40,7 @@ def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list
         for one in _wished(federation, mesh, wish, by_mesh, field):
             if one.host in found:
                 rule = f"has host {one.host}, and so has another import"
-                raise _refused(field, rule, "Give one of them a host of its own, or name both meshes in one import")
+                raise refused(field, rule, "Give one of them a host of its own, or name both meshes in one import")
             found[one.host] = one
     return [found[host] for host in sorted(found)]
 
@@ -52,29 +51,29 @@ def _wished(
     served: dict[str, list[tuple[Peer, OfferedService]]] = {}
     for peer in wish.meshes:
         if peer not in offers:
-            raise _refused(field, f"needs what {peer} exports, which is not given", f"Give the offer of {peer}")
+            raise refused(field, f"needs what {peer} exports, which is not given", f"Give the offer of {peer}")
         fitting = [one for one in offers[peer].services if one.is_for(mesh) and _fits(wish, one)]
         if not fitting:
             rule = f"asks for what {peer} does not export to {mesh}"
-            raise _refused(field, rule, f"Export it there to {mesh}, or leave the import out")
+            raise refused(field, rule, f"Export it there to {mesh}, or leave the import out")
         for one in fitting:
             if not host_is_agreed(federation, peer, one):
                 rule = f"would take host {one.host} from {peer}, which the document does not let it serve"
-                raise _refused(field, rule, f"Have {peer} correct its offer, or declare host in its exports")
+                raise refused(field, rule, f"Have {peer} correct its offer, or declare host in its exports")
             served.setdefault(one.host, []).append((federation.peer(peer), one))
     if wish.host is not None and len(served) > 1:
         rule = f"has one host for {len(served)} services ({', '.join(sorted(served))})"
-        raise _refused(field, rule, "Export them under one host, or import each by itself")
+        raise refused(field, rule, "Export them under one host, or import each by itself")
     for host, serving in served.items():
         peers, offered = [peer for peer, _ in serving], serving[0][1]
         if len({(one.port, one.protocol) for _, one in serving}) > 1:
             rule = f"has {host} from peers that serve it on different ports or protocols"
-            raise _refused(field, rule, "Import from one of them, or make them the same")
+            raise refused(field, rule, "Import from one of them, or make them the same")
         # Through an egress gateway each has an entry of its own.
         direct = federation.peer(mesh).egress is None
         if direct and len({is_address(peer.gateway.address) for peer in peers}) > 1:
             rule = f"has {host} from gateways of which some are IP addresses and some are names"
-            raise _refused(field, rule, "Give all of their gateways names, or all addresses")
+            raise refused(field, rule, "Give all of their gateways names, or all addresses")
         serving_peers = tuple(sorted(peers, key=lambda one: one.mesh))
         namespaces = tuple(sorted({*wish.namespaces}))
         yield Imported(wish.host or host, offered, serving_peers, namespaces, wish.retry, wish.try_timeout_seconds)
@@ -82,7 +81,3 @@ def _wished(
 
 def _fits(wish: Import, offered: OfferedService) -> bool:
     return wish.namespace in (None, offered.namespace) and wish.service in (None, offered.service)
-
-
-def _refused(field: str, rule: str, fix: str) -> InvalidInputError:
-    return InvalidInputError([Problem(field, rule, fix)], "the federation")

@@ -13,10 +13,9 @@ from typing import Any
 
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.federation import bundles, egress
-from pulumi_hosted_mesh.federation.exports import allowed
+from pulumi_hosted_mesh.federation.exports import allowed, refused
 from pulumi_hosted_mesh.federation.imports import Imported, imported
 from pulumi_hosted_mesh.federation.routes import http_routes
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, OfferedService, Peer, Protocol
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import DATA_PLANE, FEDERATION_LABEL, PEERS_ANNOTATION, namespace_of
@@ -36,10 +35,10 @@ def objects(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[
     """
     given = list(offers)
     if mesh not in {one.mesh for one in federation.peers}:
-        raise _refused("mesh", f"{mesh} is no peer of federation {federation.name}", "Name one of its peers")
+        raise refused("mesh", f"{mesh} is no peer of federation {federation.name}", "Name one of its peers")
     own = [one for one in given if one.mesh == mesh and one.federation == federation.name]
     if not own:
-        raise _refused("offers", f"has none of {mesh} itself", "Give it, or declare its exports by service and port")
+        raise refused("offers", f"has none of {mesh} itself", "Give it, or declare its exports by service and port")
     peer, wanted = federation.peer(mesh), imported(federation, mesh, given)
     return [
         *exporting(federation, peer, own[0]),
@@ -234,7 +233,3 @@ def _object(
     if annotations:
         metadata["annotations"] = annotations
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _refused(field: str, rule: str, fix: str) -> InvalidInputError:
-    return InvalidInputError([Problem(field, rule, fix)], "the federation")
