@@ -27,7 +27,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import names_credential
+from .names import is_secrets_name, names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
@@ -76,6 +76,11 @@ class Use:
     """Known values that neither a mark, nor their structure, nor another source's secret in them decides about."""
     holds: frozenset[str]
     places: tuple[Path, ...]
+
+    @property
+    def is_public(self) -> bool:
+        """True when everything is known, and public by its structure."""
+        return not (self.marked or self.unknown or self.undecided or self.holds)
 
 
 @dataclass(frozen=True)
@@ -159,10 +164,12 @@ class Flow:
         The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
         a source was used. A Secret's data is always marked, by the SDK, so there the mark tells nothing.
         """
-        if source.type in ALL_SECRET_TYPES or (resource.type in CERTIFICATE_TYPES and "rivate" in name):
+        if resource.type in CERTIFICATE_TYPES and "rivate" in name:
             return Level.SECRET
         use = self.use(resource, name)
-        if source.urn in use.holds:
+        if use.is_public:
+            return Level.PUBLIC
+        if source.type in ALL_SECRET_TYPES or source.urn in use.holds:
             return Level.SECRET
         if use.marked and not (source.type in PUBLIC_TOO and self._has_hidden_source(resource, name)):
             return Level.SECRET
@@ -179,8 +186,15 @@ class Flow:
         if source.type in PUBLIC_TOO:
             return self._says_a_secret(source)
         if source.type.split(":")[0] in CLOUDS:
-            return is_clouds_secret(source) or self._is_store(source)
-        return True
+            return (is_clouds_secret(source) and not self._was_given(source)) or self._is_store(source)
+        return source.type not in CHART_TYPES
+
+    @staticmethod
+    def _was_given(source: Resource) -> bool:
+        """Whether what is secret in a resource was asked for: then what it makes are facts, an ARN or a version."""
+        asked = source.asked if isinstance(source.asked, dict) else {}
+        given = (leaf for name, tree in asked.items() if is_secrets_name(name) for leaf in leaves(tree))
+        return any(leaf.secret or leaf.value is UNKNOWN or not is_public(as_bytes(leaf.value)) for leaf in given)
 
     def _says_a_secret(self, certificate: Resource) -> bool:
         """Whether a certificate has a secret among what it says, its subject for one; what signs it is not said."""

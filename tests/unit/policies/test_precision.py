@@ -16,6 +16,7 @@ from hosted_mesh_policies.detect.leaves import Level, is_public, level_of
 from hosted_mesh_policies.detect.named import holds_named
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
@@ -125,6 +126,42 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     depends = {"data": (made.urn,)}
     taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
     assert len(_said(FLOW, made, taker)) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        ("aws:secretsmanager/secretVersion:SecretVersion", {"secretString": UNKNOWN}, 0),
+        ("kubernetes:helm.sh/v3:Release", {"values": {"token": UNKNOWN}}, 0),
+        ("aws:s3/presignedUrl:PresignedUrl", {"key": "state"}, 1),  # the name of an object
+        ("kubernetes:core/v1:ConfigMap", {"data": {"token": UNKNOWN}}, 1),  # has nothing else to give
+    ],
+)
+def test_of_what_was_given_its_secret_the_rest_are_facts(kind: str, given: dict[str, Any], said: int) -> None:
+    """An ARN, a version, names of objects: before they are known nothing tells them from the secret, but the write."""
+    word = "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", inputs={"length": 24})
+    held = {"stringData": (made.urn,)}
+    secret = _object("kubernetes:core/v1:Secret", "held", {"stringData": {"a": UNKNOWN}}, dependencies=held)
+    keeper = _object(kind, "keeper", dict(given), dependencies={next(iter(given)): (made.urn,)})
+    depends = {"data": (keeper.urn,)}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    context = Context(Stack("s", (made, secret, keeper, taker), preview=True), SETTINGS)
+    findings = judge(FLOW, context)
+    assert len(findings) == said
+    assert not evidence_of(context, findings).paths  # so that the write is judged by what it has
+
+
+@pytest.mark.parametrize(("shown", "said"), [("istiod.example.com", 0), ("Kq7!vB2#nX9@wR4$", 1)])
+def test_a_public_part_of_a_secret_pair_is_public(shown: str, said: int) -> None:
+    """A host and a password put together in the program: each is marked, and depends on the password."""
+    word = "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", {}, {"result": Secret("hC8@Lw!2pZ#9rT$5mQ")})
+    held = {"stringData": (made.urn,)}
+    secret = _object("kubernetes:core/v1:Secret", "held", {"stringData": {"a": UNKNOWN}}, dependencies=held)
+    data = {"data": {"a": Secret(shown)}}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", data, USERS, dependencies={"data": (made.urn,)})
+    assert len(_said(FLOW, made, secret, taker)) == said
 
 
 ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/database-AbCdEf"
