@@ -105,6 +105,8 @@ def _is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
             return any(map(names_credential, named))
     while len(keys) > 1 and keys[-1] in _WRAPPERS:
         keys = keys[:-1]
+    if len(keys) > 1 and keys[-1] == "key" and names_credential(f"{keys[-2]}.key"):
+        return True  # api: {key: ...}
     return names_credential(keys[-1]) or (len(keys) > 1 and names_credentials(keys[-2]) and keys[-1] != "name")
 
 
@@ -168,4 +170,21 @@ def _counts(data: bytes, found: re.Match[bytes]) -> bool:
         return False  # prose
     before = data[max(0, found.start() - LONGEST_NAME) : found.start()]
     name = _NO_NAME.split(before)[-1] + _NO_NAME.split(data[found.start() : found.start(found.lastindex or 0)])[0]
-    return names_credential(name.decode("latin-1")) and is_concrete(value)
+    if name == b"key":
+        name = _parent(data[max(0, found.start() - LONGEST_BEFORE) : found.start()]) + b".key"
+    return is_concrete(value) and names_credential(name.decode("latin-1"))
+
+
+LONGEST_BEFORE: Final = 512
+_PARENT: Final = re.compile(rb"[\"']?([\w.-]{2,64})[\"']?[ \t]*:[ \t]*(?:\{[^{}]*|\n?)$")
+
+
+def _parent(before: bytes) -> bytes:
+    """What a key of YAML or JSON is below; `before` is what stands before it."""
+    lines = before.splitlines(keepends=True) or [b""]
+    indent = len(lines[-1].rstrip(b'"'))
+    if not lines[-1].strip(b' "'):
+        above = (line for line in reversed(lines[:-1]) if line.strip() and len(line) - len(line.lstrip()) < indent)
+        before = next(above, b"")
+    found = _PARENT.search(before)
+    return found[1] if found else b""

@@ -39,6 +39,14 @@ CREDENTIALS: Final = (
 """Environment variables of clouds, DNS services and stores. In the deployer's environment they are the control plane's;
 in an object for a data plane their value is a credential."""
 
+_ACCOUNT_KEY = re.compile(r"(azure[_-]?)?(storage[_-]?)?account[_-]?key[12]?", re.IGNORECASE)
+
+
+def names_clouds_credential(name: str) -> bool:
+    """True for the name of such a variable, and for that of the key of a cloud's storage."""
+    return name in CREDENTIALS or bool(_ACCOUNT_KEY.fullmatch(name))
+
+
 _SECRET = re.compile(
     r"passw|passphrase|passwd|(?:^|[_.-])pw(?:$|[_.-])|pwd|secret|token|credential|private|api[_.-]?key|access[_.-]?key"
     r"|auth(?!or|enticat|_?uri|s$)|dsn|cookie|seed|salt|hmac|tsig|signing[_.-]?key|encryption[_.-]?key|client[_.-]?key"
@@ -86,7 +94,9 @@ _OF_KEYS: Final = re.compile(
     r"api|secret|private|encryption|signing|hmac|routing|fernet|master|account|shared|preshared|app|jwt|session|cookie"
     r"|unseal|auth|consumer|certificate|symmetric|crypto|integration"
 )
-_WHOLE: Final = frozenset({"encrypt", "gossip_key", "x-honeycomb-team", "secret access key", "shared access key"})
+_WHOLE: Final = frozenset(
+    {"encrypt", "gossip_key", "x-honeycomb-team", "secret access key", "shared access key", "token_name"}
+)
 
 
 @lru_cache(maxsize=16384)

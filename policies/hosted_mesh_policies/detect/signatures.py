@@ -25,6 +25,7 @@ class Kind(Enum):
     PASSWORD_HASH = "a password file entry"  # noqa: S105
     REGISTRY_LOGIN = "a registry login"
     ARGUMENT = "a credential given as an argument"
+    STORE_TOKEN = "a token of a store of secrets"  # noqa: S105
     SECRET_KEY = "a secret key of a known tool"  # noqa: S105
     NAMED = "a credential, by the name beside it"
 
@@ -59,6 +60,14 @@ SIGNATURES: Final = (
     Signature(Kind.CLOUD, (b"accountkey=",), re.compile(rb"AccountKey=[A-Za-z0-9+/]{40,}={0,2}")),
     Signature(Kind.CLOUD, (b"aadclientsecret",), re.compile(rb"aadClientSecret" + _VALUE + rb"([^\s\"']{16,})")),
     Signature(Kind.CLOUD, (b"k8s-aws-v1.",), re.compile(rb"k8s-aws-v1\.[A-Za-z0-9_-]{40,}")),
+    Signature(
+        Kind.CLOUD,  # by which a cloud's account opens its registry
+        (b'"aws"', b"aws:", b"oauth2accesstoken"),
+        re.compile(
+            rb"\"username\"\s*:\s*\"(?:AWS|oauth2accesstoken)\"\s*,\s*\"password\"\s*:\s*\"([^\"]{40,})"
+            rb"|(?:^|\0)(?:AWS|oauth2accesstoken):([A-Za-z0-9+/=._-]{40,})"
+        ),
+    ),
     Signature(Kind.CLOUD, (b"q~",), re.compile(rb"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
     Signature(
         Kind.CLOUD,
@@ -79,7 +88,14 @@ SIGNATURES: Final = (
         re.compile(rb"gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,}"),
     ),
     Signature(Kind.ACCESS_TOKEN, (b"xox",), re.compile(rb"xox[abprs]-[A-Za-z0-9-]{20,}")),
-    Signature(Kind.ACCESS_TOKEN, (b"hvs.",), re.compile(rb"hvs\.[A-Za-z0-9_-]{24,}")),
+    Signature(
+        Kind.STORE_TOKEN,
+        (b"hvs.", b"hvb.", b"ops_ey", b"dp.s"),
+        re.compile(
+            rb"(?<![A-Za-z0-9_-])(?:hv[sb]\.[A-Za-z0-9_-]{24,}|ops_eyJ[A-Za-z0-9+/]{100,}"
+            rb"|dp\.(?:st|sa)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,})"
+        ),
+    ),
     Signature(Kind.ACCESS_TOKEN, (b"pul-",), re.compile(rb"pul-[0-9a-f]{40}")),
     Signature(Kind.ACCESS_TOKEN, (b"glpat-",), re.compile(rb"glpat-[A-Za-z0-9_-]{20}")),
     Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
@@ -107,18 +123,17 @@ SIGNATURES: Final = (
                 b"pypi-",
                 b"hooks.slack.com/services/",
                 b"webhooks/",
-                b"ops_ey",
             ),
             *(b"atatt3", b"dckr_pat_", b"lin_api_", b"shp", b"token-"),
         ),
         re.compile(
             rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
             rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"
-            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
+            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
             rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|K10[0-9a-f]{64}::server:[0-9A-Za-z]{16,}"
             rb"|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|NRAK-[A-Z0-9]{27}|hf_[A-Za-z]{34}(?![A-Za-z])|hf_[A-Za-z0-9]{34}"
             rb"|sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
-            rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}|ops_eyJ[A-Za-z0-9+/]{100,}"
+            rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}"
             rb"|ATATT3[A-Za-z0-9_=-]{100,}|dckr_pat_[A-Za-z0-9_-]{27}|lin_api_[A-Za-z0-9]{40}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
             rb"|token-[a-z0-9]{5}:[a-z0-9]{54})"
             rb"|hooks\.slack\.com/services/T[A-Za-z0-9_]{2,}/B[A-Za-z0-9_]{2,}/[A-Za-z0-9]{20,}"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow import CHART_TYPES, Hop
-from ..detect.names import CREDENTIALS
+from ..detect.names import names_clouds_credential
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
 from ..plan.model import Resource
@@ -127,7 +127,7 @@ def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
 
 
 PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"
-HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD})
+HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD, Kind.STORE_TOKEN})
 """Credentials that open something of the control plane's unless the contrary is shown, even inside a Secret."""
 
 
@@ -204,7 +204,7 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
     if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
     for leaf in leaves(resource.body):
-        if str(leaf.path[-1] if leaf.path else "") in CREDENTIALS and _is_literal(leaf.value):
+        if leaf.path and names_clouds_credential(str(leaf.path[-1])) and _is_literal(leaf.value):
             yield show(leaf.path), "a cloud or DNS credential, by its name"
         elif leaf.path[-1:] == ("value",) and (named := _name_beside(resource, leaf.path)) and _is_literal(leaf.value):
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
@@ -222,7 +222,7 @@ def _is_literal(value: Any) -> bool:
 
 def _name_beside(resource: Resource, path: Path) -> str:
     name = at(resource.body, *path[:-1], "name")
-    return name if isinstance(name, str) and name in CREDENTIALS else ""
+    return name if isinstance(name, str) and names_clouds_credential(name) else ""
 
 
 FLOW = Rule(

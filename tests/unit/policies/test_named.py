@@ -95,6 +95,9 @@ TEXTS = [
     *(f"curl -H 'X-Api-Key: {V}' https://x", f'proxy_set_header X-Api-Key "{V}";', f"HTTP_Passwd {V}", f': PSK "{V}"'),
     *(f"Authorization: Api-Token {V}", f"- name: API_TOKEN\n  value: {V}", f'{{"key": "dbPassword", "value": "{V}"}}'),
     *(f"docker login -u robot -p {V} x.example.com", f"mysqldump -u mesh -p{V} mesh", f"curl -su mesh:{V} https://x"),
+    *(f"api:\n  key: {V}\n  site: x.eu\n", f"a:\n  encryption:\n    kind: x\n    key: {V}\n"),
+    *(f'{{"api": {{"site": "x", "key": "{V}"}}}}', f'{{"api": {{\n  "site": "x",\n  "key": "{V}"}}}}'),
+    f"join_params:\n  method: token\n  token_name: {V}\n",
     *(
         f"openssl ca -passin pass:{V}",
         f"sshpass -p '{V}' ssh x",
@@ -118,6 +121,11 @@ def test_a_clouds_own_example_is_none_and_a_key_like_it_is() -> None:
     assert list(shapes(text.replace("EXAMPLE", "QXMPLQZ").encode()))
 
 
+@pytest.mark.parametrize("text", [f"cache:\n  key: {V}\n", f"api: x\ncache:\n  key: {V}\n", f"key: {V}\n"])
+def test_a_key_is_what_it_is_below(text: str) -> None:
+    assert not list(shapes(text.encode()))
+
+
 def test_folding_puts_no_name_beside_a_value_that_was_elsewhere() -> None:
     text = f"password:\n  required: true\nid: {V}\n"
     assert Kind.NAMED not in {shape.kind for shape in shapes(text.encode())}
@@ -132,6 +140,8 @@ def test_folding_puts_no_name_beside_a_value_that_was_elsewhere() -> None:
         ({"args": ["--requirepass", V]}, True),
         ({"args": ["--user", V]}, False),
         ({"secret": {"inline_string": V}}, True),
+        ({"api": {"site": "x", "key": V}}, True),
+        ({"cache": {"site": "x", "key": V}}, False),
         ({"tokens": {"replication": V}}, True),
         ({"imagePullSecrets": [{"name": V}]}, False),
         ({"headers": {"Authorization": f"Api-Token {V}"}}, True),

@@ -22,7 +22,7 @@ from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.context import Context
-from hosted_mesh_policies.rules.credentials import FLOW, VALUE
+from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
 from hosted_mesh_policies.rules.providers import PROVIDERS
 from hosted_mesh_policies.rules.rule import Rule, judge
@@ -126,6 +126,34 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     depends = {"data": (made.urn,)}
     taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
     assert len(_said(FLOW, made, taker)) == said
+
+
+def _login(user: str) -> str:
+    return json.dumps({"auths": {"r.example.com": {"username": user, "password": literals.opaque("login", 200)}}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("accountKey", literals.opaque("storage", 86) + "==", 1),
+        ("azurestorageaccountkey", literals.opaque("storage", 86) + "==", 1),
+        ("upstream", "hvs.CAES" + literals.opaque("store", 90), 1),
+        (".dockerconfigjson", _login("AWS"), 1),
+        ("login", base64.b64encode(b"AWS:" + literals.opaque("login", 200).encode()).decode(), 1),
+        (".dockerconfigjson", _login("robot"), 0),  # a registry's own user
+        ("token", "ghp_" + literals.opaque("runner", 36), 0),
+        ("accountName", "shopstorage", 0),
+    ],
+)
+@pytest.mark.parametrize("said_own", [False, True])
+def test_what_opens_a_cloud_or_a_store_of_secrets_is_said_to_be_the_users(
+    key: str, value: str, said: int, said_own: bool
+) -> None:
+    """What a data source answers comes from no resource; its form or its name tells."""
+    why = {"hosted-mesh.io/data-plane-owned": "the key of the shop's own account"} if said_own else {}
+    body = {"metadata": {"annotations": why}, "stringData": {key: Secret(value)}}
+    kept = _object("kubernetes:core/v1:Secret", "kept", body, USERS)
+    assert len(_said(SHAPE, kept)) == (0 if said_own else said)
 
 
 @pytest.mark.parametrize(
