@@ -46,6 +46,10 @@ CHART_TYPES: Final = frozenset(
 """Their values are kept in a Secret."""
 
 
+UNCLASSIFIED: Final = "a cluster that nobody classified"
+"""The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
+
+
 class Hop(NamedTuple):
     """One step of a path: a resource, and the property of the next one that uses it."""
 
@@ -110,6 +114,7 @@ class Flow:
                 any(leaf.secret for leaf in leaves(outputs))
                 or is_clouds_secret(resource)
                 or resource.urn in self._opening
+                or resource.urn in self._kept_as_credentials
                 or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
             )
         self._sources[resource.urn] = found
@@ -225,6 +230,22 @@ class Flow:
             for urn in resource.sources.get(key, ())
             if (source := self.stack.by_urn.get(urn)) is not None and source.type not in PUBLIC_TOO
         )
+
+    @cached_property
+    def _kept_as_credentials(self) -> frozenset[str]:
+        """URNs of the random texts that are all that a Secret of the control plane's has, not known yet, under names of
+        credentials. Nobody marks them."""
+        found: set[str] = set()
+        for resource in self.stack.resources:
+            if resource.kind == "Secret" and self.owners.clusters.on_control_plane(resource):
+                for name in set(SECRET_DATA) & resource.sources.keys():
+                    unknown = [leaf for leaf in leaves(at(resource.asked, name), (name,)) if leaf.value is UNKNOWN]
+                    if unknown and all(names_credential(str(leaf.path[-1])) for leaf in unknown):
+                        found.update(resource.sources[name])
+        return frozenset(urn for urn in found if urn in self.stack.by_urn and self._is_random_text(urn))
+
+    def _is_random_text(self, urn: str) -> bool:
+        return bool(re.search(r"^random:index/random(String|Uuid|Id):", self.stack.by_urn[urn].type))
 
     @staticmethod
     def _is_store(source: Resource) -> bool:
@@ -413,12 +434,16 @@ class Flow:
 
     @cached_property
     def neighbours(self) -> Mapping[str, Mapping[str, Hop | None]]:
-        """The same per data plane, for the credentials that its cluster makes."""
+        """The same per data plane, for the credentials that its cluster makes; and for generated secrets that a cluster
+        has of which nobody says whose it is."""
         minted: dict[str, list[str]] = {}
         for resource in self.stack.resources:
             place = self.owners.place(resource) if is_minted(resource) else None
             if place not in {None, CONTROL_PLANE}:
                 minted.setdefault(str(place), []).append(resource.urn)
+            if resource.kind == "Secret" and self.owners.clusters.role(resource) is Role.UNCLASSIFIED:
+                nobodys = (one.urn for one in self._secrets_into(resource) if self.owners.maker(one) is None)
+                minted.setdefault(UNCLASSIFIED, []).extend(urn for urn in nobodys if urn not in self.owned)
         return {place: self._spread(urns) for place, urns in minted.items()}
 
     @cached_property
@@ -493,6 +518,8 @@ class Flow:
                 place = self.owners.place(resource)
                 for name, urns in resource.sources.items():
                     others = {owner for urn in urns for owner in self._neighbours_of.get(urn, ()) if owner != place}
+                    if self.owners.clusters.role(resource) is not Role.DATA_PLANE:
+                        others.discard(UNCLASSIFIED)
                     holders = [(CONTROL_PLANE, self.tainted), *((one, self.neighbours[one]) for one in sorted(others))]
                     if leak := next(filter(None, (self._leak(resource, name, urns, *one) for one in holders)), None):
                         yield leak

@@ -23,7 +23,7 @@ LEAST_FRAGMENT: Final = 2 * WIDTH - 1
 """Fewest bytes in a row of a long fingerprint that count as that secret: 15."""
 LEAST_PIECE: Final = WIDTH + WIDTH // 2 - 1
 """Fewest bytes of a piece that is found although it is no such fragment, if it stands alone or others do too: 11."""
-LEAST_SHARE: Final = 0.4
+LEAST_SHARE: Final = 0.3
 """Of a fingerprint, in such a piece."""
 LEAST_SHORT: Final = 8
 MOST_CANDIDATES: Final = 16

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.flow import CHART_TYPES, Hop
+from ..detect.flow import CHART_TYPES, UNCLASSIFIED, Hop
 from ..detect.names import names_clouds_credential
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
@@ -43,7 +43,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         if allowed and all(is_covered(show(place), allowed) for place in places):
             continue
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
-        whose = "a control-plane secret" if leak.owner == CONTROL_PLANE else "a secret of another data plane"
+        whose = WHOSE.get(leak.owner, "a secret of another data plane")
         yield leak.resource, where, f"{whose} flows here: {_told(leak.path, leak.resource)}"
     for resource, unexplained in context.flow.unexplained():
         allowed = declassified(resource)
@@ -53,6 +53,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
                     yield resource, context.show(place), UNEXPLAINED
 
 
+WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
 UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
 
 

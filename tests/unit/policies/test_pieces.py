@@ -122,3 +122,10 @@ def test_values_of_their_own_are_no_pieces_of_one_text() -> None:
     """Letters and digits are looked at value by value, or far values would make a secret by chance."""
     pieces = _cut(SECRET, 7)
     assert not _matches(SECRET, {"a": f"{pieces[0]} and more words", "b": {"c": f"to {pieces[1]} of all the others"}})
+
+
+def test_a_third_of_a_secret_is_found_where_it_stands_alone() -> None:
+    token = "vX3kPq9LmZ7tRw2NcB8sHd5JfY4gKaU6eQxT"
+    assert all(_matches(token, {"up": third}) for third in _cut(token, 12))
+    assert not any(_matches(token, {"up": part}) for part in _cut(token, 9))
+    assert not _matches(token + "x" * 8, {"up": token[:12]})  # too small a part of it

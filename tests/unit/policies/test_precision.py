@@ -128,6 +128,55 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     assert len(_said(FLOW, made, taker)) == said
 
 
+FORGOTTEN = Provider(USERS.urn.replace("users", "edge"), USERS.type, "edge", {})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (FORGOTTEN, USERS, 1),
+        (USERS, USERS, 0),
+        (FORGOTTEN, FORGOTTEN, 0),
+        (
+            FORGOTTEN,
+            Provider(USERS.urn.replace("users", "far"), USERS.type, "far", {}),
+            0,
+        ),  # two of which nothing is known
+    ],
+)
+def test_what_a_cluster_that_nobody_classified_keeps_secret_is_no_data_planes(
+    first: Provider, second: Provider, said: int
+) -> None:
+    word = "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", inputs={"length": 24})
+    held = {"stringData": (made.urn,)}
+    kept = _object("kubernetes:core/v1:Secret", "kept", {"stringData": {"a": UNKNOWN}}, first, dependencies=held)
+    depends = {"data": (made.urn,)}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, second, dependencies=depends)
+    assert len(_said(FLOW, made, kept, taker)) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "said"),
+    [
+        ("randomString:RandomString", ("password",), 1),
+        ("randomUuid:RandomUuid", ("api-token",), 1),
+        ("randomString:RandomString", ("suffix",), 0),
+        ("randomString:RandomString", ("password", "suffix"), 0),  # nothing tells which of them
+        ("randomPet:RandomPet", ("password",), 0),
+    ],
+)
+def test_random_text_that_is_kept_as_a_password_is_one(kind: str, keys: tuple[str, ...], said: int) -> None:
+    kind = f"random:index/{kind}"
+    made = Resource(f"urn:pulumi:s::p::{kind}::one", kind, "one", inputs={})
+    held = {"stringData": (made.urn,)}
+    data = {"stringData": dict.fromkeys(keys, UNKNOWN)}
+    kept = _object("kubernetes:core/v1:Secret", "kept", data, dependencies=held)
+    depends = {"data": (made.urn,)}
+    taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    assert len(_said(FLOW, made, kept, taker)) == said
+
+
 def _login(user: str) -> str:
     return json.dumps({"auths": {"r.example.com": {"username": user, "password": literals.opaque("login", 200)}}})
 
