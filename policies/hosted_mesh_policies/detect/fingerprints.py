@@ -21,7 +21,7 @@ import yaml
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
-from .names import names_credential
+from .names import is_identifiers_name, names_credential
 from .unwrap import COMPRESSED, TooMuchError, compressed
 
 MOST_DEPTH: Final = 8
@@ -104,9 +104,10 @@ def fingerprints(
             return
         if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
             yield decoded
+    searched = rest
     if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest or b" " in rest:
-        yield from _of_settings(rest, names, depth)
-    yield from _of_text(rest, certain=certain, name=name, names=names)
+        searched = yield from _of_settings(rest, names, depth)
+    yield from _of_text(rest, searched, certain=certain, name=name, names=names)
 
 
 def digests(values: Collection[bytes]) -> frozenset[bytes]:
@@ -117,8 +118,8 @@ def digests(values: Collection[bytes]) -> frozenset[bytes]:
 _DIGESTS: Final = ("sha256", "sha1", "md5")
 
 
-def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:
-    """A text that nothing parses: as a whole, and by its random parts."""
+def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:
+    """A text that nothing parses: as a whole, and by the random parts of what is `searched` in it."""
     level = Level.SECRET if certain else level_of(text, name, names)
     if level is Level.PUBLIC:
         return
@@ -131,7 +132,7 @@ def _of_text(text: bytes, *, certain: bool, name: str, names: Collection[str]) -
     if alone or certain or (level is Level.SECRET and b"\n" not in text):
         yield text if strong else Whole(text)
     if not alone or framed:
-        for part in itertools.islice(_random_parts(text), MOST_PARTS):
+        for part in itertools.islice(_random_parts(searched), MOST_PARTS):
             yield part if len(part) >= LEAST_PART else Whole(part)
 
 
@@ -195,12 +196,19 @@ def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
     return _HTPASSWD.sub(b"", text)
 
 
-def _of_settings(text: bytes, names: Collection[str], depth: int) -> Iterator[bytes]:
-    """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf."""
+def _of_settings(text: bytes, names: Collection[str], depth: int) -> Generator[bytes, None, bytes]:
+    """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf. Returns the text without the
+    values that their names say to be public."""
     for number, (key, found) in enumerate([*_ASSIGNMENT.findall(text), *_SPACED.findall(text)]):
         value = found.strip().strip(b"\"'").strip()
         if number < MOST_PARTS and value != text:
             yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)
+    return _ASSIGNMENT.sub(lambda found: b"" if _is_public_pair(found) else found.group(), text)
+
+
+def _is_public_pair(found: re.Match[bytes]) -> bool:
+    name = found[1].decode()
+    return is_identifiers_name(name) and level_of(found[2].strip(b" \t\"'"), name) is Level.PUBLIC
 
 
 def _unpacked(value: bytes) -> bytes:

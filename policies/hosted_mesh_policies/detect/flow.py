@@ -50,6 +50,9 @@ UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
 
 
+RANDOM_TEXT: Final = "random:index/randomString:RandomString"
+
+
 class Hop(NamedTuple):
     """One step of a path: a resource, and the property of the next one that uses it."""
 
@@ -114,7 +117,7 @@ class Flow:
                 any(leaf.secret for leaf in leaves(outputs))
                 or is_clouds_secret(resource)
                 or resource.urn in self._opening
-                or resource.urn in self._kept_as_credentials
+                or resource.urn in self._kept_alone
                 or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
             )
         self._sources[resource.urn] = found
@@ -232,20 +235,19 @@ class Flow:
         )
 
     @cached_property
-    def _kept_as_credentials(self) -> frozenset[str]:
-        """URNs of the random texts that are all that a Secret of the control plane's has, not known yet, under names of
-        credentials. Nobody marks them."""
+    def _kept_alone(self) -> frozenset[str]:
+        """URNs of the random texts, which nobody marks, that are all that is not known yet in a Secret of the control
+        plane's. Where its keys are, they name credentials; the SDK shows none."""
         found: set[str] = set()
         for resource in self.stack.resources:
             if resource.kind == "Secret" and self.owners.clusters.on_control_plane(resource):
                 for name in set(SECRET_DATA) & resource.sources.keys():
-                    unknown = [leaf for leaf in leaves(at(resource.asked, name), (name,)) if leaf.value is UNKNOWN]
-                    if unknown and all(names_credential(str(leaf.path[-1])) for leaf in unknown):
-                        found.update(resource.sources[name])
-        return frozenset(urn for urn in found if urn in self.stack.by_urn and self._is_random_text(urn))
-
-    def _is_random_text(self, urn: str) -> bool:
-        return bool(re.search(r"^random:index/random(String|Uuid|Id):", self.stack.by_urn[urn].type))
+                    unknown = [leaf.path for leaf in leaves(at(resource.asked, name), (name,)) if leaf.value is UNKNOWN]
+                    named = all(names_credential(str(path[-1])) for path in unknown if len(path) > 1)
+                    kept = [one for urn in resource.sources[name] if (one := self.stack.by_urn.get(urn))]
+                    if unknown and named and all(one.type == RANDOM_TEXT for one in kept):
+                        found.update(one.urn for one in kept)
+        return frozenset(found)
 
     @staticmethod
     def _is_store(source: Resource) -> bool:

@@ -48,6 +48,7 @@ _STRUCTURE = re.compile(
     rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
     rb"|(?<![0-9A-Fa-f-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Fa-f-])"
     rb"|\b(?:ami|eipalloc|eni|i|igw|lt|nat|rtb|sg|snap|subnet|tgw|vol|vpc|vpce)-[0-9a-f]{17}\b"
+    rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
 

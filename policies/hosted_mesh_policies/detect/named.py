@@ -24,9 +24,9 @@ _NOT_THE_VALUE: Final = re.compile(
     r"^(?:[/~.]|\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|@[A-Za-z]+[.@]|\*|projects/)"  # where it is
     r"|^(?:pk[_.]|pub[0-9a-f]|phc_|age1)"  # made to be shown
     r"|^(?:\$[0-9a-z-]{1,16}\$|\{[A-Z0-9]+\}|(?i:sha\d+|md5|scram-sha-256|pbkdf2\w*|argon2\w*)[:$-])"  # a hash
-    r"|^(?:ENC[\[(]|\{cipher\}|vault:|secure:|v1:|\(\(|AQICAH)"  # ciphertext
+    r"|^(?:ENC[\[(]|\{cipher\}|vault:|secure:|v1:|\(\(|AQICAH|U2FsdGVkX1)"  # ciphertext
     r"|[a-z]://|^(?:arn|op|ref\+\w+|ssm|file|env|secret|aws|gcp|k8s):|\$\{|\{\{|\$\(|%\(|%%|<%|EXAMPLE(?:KEY)?$"
-    r"|(.)\1{6}|(?i:redacted|change[-_]?me|placeholder|your[-_]|replace[-_]?me|[-_]here$|secretsmanager)"
+    r"|(.)\1{6}|(?i:redacted|change[-_]?me|placeholder|your[-_]|replace[-_]?me|[-_]here$|secretsmanager|\.\.\.$)"
 )
 _MADE_SUFFIX: Final = re.compile(r"(?<=[a-z0-9])(?:-[a-z0-9]{5,10}){1,2}$")
 _OBJECTS_NAME: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)+")
@@ -155,7 +155,9 @@ def named_in_text(data: bytes, lower: bytes) -> Iterator[str]:
 def _taken(data: bytes, found: re.Match[bytes], first: int) -> str:
     """The value of a match: the first of its groups from `first` on, as it is in the data."""
     group = next(number for number in range(first, first + 3) if found[number] is not None)
-    return data[found.start(group) : found.end(group)].decode("latin-1").rstrip("})]")
+    return (
+        data[found.start(group) : found.end(group)].decode("latin-1").rstrip("})]").removeprefix("`").partition("`")[0]
+    )
 
 
 def _counts_in_pair(data: bytes, found: re.Match[bytes]) -> bool:

@@ -124,7 +124,7 @@ def names_credentials(name: str) -> bool:
 
 _IDENTIFIER = re.compile(
     r"(?:^|[_.-])(?:id|zone|org|organi[sz]ation|endpoint|host|hostname|revision|commit|bucket|username|user|email|region"
-    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
+    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix|release|version|tag|owner)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
     re.IGNORECASE,
 )
 _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)key", re.IGNORECASE)

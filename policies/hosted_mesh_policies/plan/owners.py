@@ -62,7 +62,9 @@ CLOUDS: Final = frozenset(
 public. Their resources are the control plane's, and stay with it but for what a store hands out."""
 _STORES: Final = re.compile(
     r"BucketObject|BucketV2Object|:Blob$|ObjectCopy|BucketFile|StorageObject|:(Dns)?Record(Set)?$|ssm/parameter"
-    r"|lambda/function|cloudfunctions|ec2/(instance|launch)|compute/instance",
+    r"|lambda/function|cloudfunctions|ec2/(instance|launch)|ec2:(Instance|Launch)|compute/instance|:Droplet$"
+    r"|(hcloud|linode|vultr):.*:(Server|Instance)$|instanceServer|VirtualMachine(ScaleSet)?$"
+    r"|eks.*:Addon$|kubernetesconfiguration.*:Extension$",
     re.IGNORECASE,
 )
 """Types whose content is there to be read elsewhere: objects with links, DNS, what programs and machines are given."""

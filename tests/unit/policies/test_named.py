@@ -70,6 +70,8 @@ def test_a_name_of_something_else_says_nothing(name: str) -> None:
             "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
             f"ENC({V}{V})",
             f"{{cipher}}{V}",
+            f"U2FsdGVkX1{V}",
+            f"{V}...",
         ),
         *("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "0b9f0c3e-7f7f-4c53-9a0e-0d3c1b9d6a55", "xxxxxxxxxxxx1a2B3c4D5e"),
         *(
@@ -119,6 +121,10 @@ def test_a_clouds_own_example_is_none_and_a_key_like_it_is() -> None:
     text = "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
     assert not list(shapes(text.encode()))
     assert list(shapes(text.replace("EXAMPLE", "QXMPLQZ").encode()))
+
+
+def test_a_name_in_prose_is_none() -> None:
+    assert not list(shapes(b"The apiKey; see Secret `apikey-x7k2m9q4w8`.\n"))
 
 
 @pytest.mark.parametrize("text", [f"cache:\n  key: {V}\n", f"api: x\ncache:\n  key: {V}\n", f"key: {V}\n"])

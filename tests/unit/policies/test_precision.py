@@ -160,17 +160,17 @@ def test_what_a_cluster_that_nobody_classified_keeps_secret_is_no_data_planes(
     ("kind", "keys", "said"),
     [
         ("randomString:RandomString", ("password",), 1),
-        ("randomUuid:RandomUuid", ("api-token",), 1),
+        ("randomUuid:RandomUuid", ("api-token",), 0),  # mostly an id
         ("randomString:RandomString", ("suffix",), 0),
         ("randomString:RandomString", ("password", "suffix"), 0),  # nothing tells which of them
-        ("randomPet:RandomPet", ("password",), 0),
+        ("randomString:RandomString", (), 1),  # what the SDK shows of a Secret, when something in it is not known
     ],
 )
 def test_random_text_that_is_kept_as_a_password_is_one(kind: str, keys: tuple[str, ...], said: int) -> None:
     kind = f"random:index/{kind}"
     made = Resource(f"urn:pulumi:s::p::{kind}::one", kind, "one", inputs={})
     held = {"stringData": (made.urn,)}
-    data = {"stringData": dict.fromkeys(keys, UNKNOWN)}
+    data = {"stringData": dict.fromkeys(keys, UNKNOWN) or UNKNOWN}
     kept = _object("kubernetes:core/v1:Secret", "kept", data, dependencies=held)
     depends = {"data": (made.urn,)}
     taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies=depends)
@@ -439,6 +439,26 @@ def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
         index.add(fingerprints(form.format(one).encode(), name="url"), "here")
         assert list(index.search(f"use {one} there".encode()))
         assert not list(index.search(form.format(other).encode()))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KAFKA_CLUSTER_ID", "MkU3OEVBNTcwNTJENDM2Qk"),
+        ("RELEASE", "3f9a2b7c4d1e"),
+        ("TXT_OWNER", "x7k2m9q4w8p3"),
+        ("SENTRY_DSN", "https://4f1c9a7be02d4d6c8a15f7c3e9b0d264@o4505.ingest.example.io/4505"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form", ["A=b\n{}={}\nDB_PASSWORD={}\n", '{{"{}": "{}", "password": "{}"}}', "{}={};Password={}"]
+)
+def test_what_is_public_by_its_name_is_so_in_a_file_of_settings(name: str, value: str, form: str) -> None:
+    password = "hC8Lw2pZ9rT5mQ7vXk3B"
+    kept = _object("kubernetes:core/v1:Secret", "app", {"stringData": {".env": form.format(name, value, password)}})
+    for given, said in ((value, 0), (password, 1)):
+        taker = _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": given}}, USERS)
+        assert len(_said(VALUE, kept, taker)) == said
 
 
 @pytest.mark.parametrize("name", ["client-id", "zone", "hostedZoneID", "org", "endpoint", "revision", "instance"])
