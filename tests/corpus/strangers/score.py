@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from .judge import Outcome, play
@@ -27,10 +27,23 @@ _SECOND = (
     "clean_twins",
     "clean_facts",
 )
-PRACTICE = {
-    one.theme for one in (*LEAKS.values(), *CLEAN.values()) if one.play.__module__.rpartition(".")[2] in _SECOND
-}
+_THIRD = ("leaks_field", "leaks_field_ways", "clean_field", "clean_field_own")
+
+
+def _themes(modules: Collection[str]) -> frozenset[str]:
+    every = (*LEAKS.values(), *CLEAN.values())
+    return frozenset(one.theme for one in every if one.play.__module__.rpartition(".")[2] in modules)
+
+
+PRACTICE = _themes(_SECOND)
 """Themes of the second set, of daily practice."""
+FIELD = _themes(_THIRD)
+"""Themes of the third set, whose shapes are those of public programs, charts and operators."""
+
+
+def set_of(stranger: Stranger) -> str:
+    """Which of the sets a program is of, as the documentation calls them."""
+    return "daily practice" if stranger.theme in PRACTICE else "field" if stranger.theme in FIELD else "first"
 
 
 def verdict(stranger: Stranger) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.strangers.judge import play
-from tests.corpus.strangers.score import CLEAN, LEAKS, PRACTICE, known, table, verdict
+from tests.corpus.strangers.score import CLEAN, LEAKS, known, set_of, table, verdict
 
 KNOWN = known()
 EVERY = {**LEAKS, **CLEAN}
@@ -64,19 +64,17 @@ def test_the_score_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert some[0].theme in capsys.readouterr().out
 
 
-def _row(practice: bool) -> list[str]:
+def _row(which: str) -> list[str]:
     """The score of a set, as the documentation has it."""
-    leaks, clean = (
-        [name for name, one in kept.items() if practice is (one.theme in PRACTICE)] for kept in (LEAKS, CLEAN)
-    )
+    leaks, clean = ([name for name, one in kept.items() if set_of(one) == which] for kept in (LEAKS, CLEAN))
     late = Counter(KNOWN.get(name, "right") for name in leaks)
     refused = sum(name in KNOWN for name in clean)
     stages = [late[stage] for stage in ("right", "before write", "end", "never")]
     return [str(number) for number in (len(leaks), *stages, len(clean), refused)]
 
 
-@pytest.mark.parametrize("practice", [False, True], ids=["first", "daily practice"])
-def test_the_documentation_has_the_score(practice: bool) -> None:
+@pytest.mark.parametrize("which", ["first", "daily practice", "field"])
+def test_the_documentation_has_the_score(which: str) -> None:
     text = (Path(__file__).parents[3] / "docs/policies/prove.md").read_text()
-    rows = re.findall(r"(?m)^\| (first|daily practice) \| (.*) \|$", text)
-    assert dict(rows)["daily practice" if practice else "first"].split(" | ") == _row(practice)
+    rows = re.findall(r"(?m)^\| (first|daily practice|field) \| (.*) \|$", text)
+    assert dict(rows)[which].split(" | ") == _row(which)
