@@ -78,7 +78,7 @@ class StageMonitor(Monitor):
         provider = request.provider.rpartition("::")[0].rpartition("::")[2]
         owned = {provider, request.name} & self.stage.provider_owned
         nowhere = request.type.startswith(NOWHERE) and not request.type.startswith("pulumi:providers:")
-        if request.custom and not nowhere and not owned:
+        if request.custom and not nowhere and (not owned or request.name in self.stage.delivered):
             self.sent.inputs[request.name] = bare(json_format.MessageToDict(request.object))
             self.sent.urns |= {answer.urn, request.parent} - {""}
         return answer

@@ -29,6 +29,8 @@ class Stage:
     secret_answers: dict[str, Sequence[str]] = field(default_factory=dict)
     invokes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     provider_owned: set[str] = field(default_factory=lambda: {"cp-cluster"})
+    delivered: set[str] = field(default_factory=set)
+    """Objects of the provider's cluster that an operator there carries to a user's."""
 
 
 class Scene(World):
