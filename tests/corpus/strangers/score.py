@@ -27,7 +27,14 @@ _SECOND = (
     "clean_twins",
     "clean_facts",
 )
-_THIRD = ("leaks_field", "leaks_field_ways", "clean_field", "clean_field_own")
+_THIRD = (
+    "leaks_field",
+    "leaks_field_ways",
+    "leaks_field_logins",
+    "clean_field",
+    "clean_field_own",
+    "clean_field_ids",
+)
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
