@@ -97,3 +97,20 @@ for _fact in FACTS:
 for _at, (_key, _value) in enumerate(IDS):
     _among(_key, _value, "dotenv")
     _among(_key, _value, ("json", "yaml")[_at % 2])
+
+# As the default values of a public chart document themselves
+COMMENTS: list[tuple[str, str, str]] = [
+    ("place-of-a-key-in-a-comment", "the place of a key in a comment, and a sentence below it", "#    sshPrivateKey: |\n#    -----BEGIN OPENSSH PRIVATE KEY-----\n#    ...\n#    -----END OPENSSH PRIVATE KEY-----\n\n  ## Note: what comes last in the list would use a template of credentials, configured under \"configs.credentialTemplates\".\n"),
+    ("form-of-an-address-in-a-comment", "the form of an address with the words login and password in a comment", "datasource:\n  # An address such as postgresql://login:password@hostname:port/dbname?sslmode=disable\n  existingSecret: exporter\n"),
+]  # fmt: skip
+
+
+def _comment(name: str, what: str, text: str) -> None:
+    @clean(AMONG, f"field-{name}", f"The user's values have {what}.")
+    def _(scene: Scene) -> None:
+        scene.secret("cp", "platform", {"password": scene.cp.opaque("comment", 32, LETTERS)})
+        scene.config_map("dp", "values", {"values.yaml": text})
+
+
+for _comment_row in COMMENTS:
+    _comment(*_comment_row)
