@@ -49,8 +49,8 @@ OTHERWISE = frozenset(
     }
 )
 """A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
-says so, which the oracle does not read; an output that nobody marks it takes for a fact; and what an operator carries to another cluster is no
-registration."""
+says so, which the oracle does not read; an output that nobody marks it takes for a fact; and what an operator carries
+to another cluster is no registration."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
