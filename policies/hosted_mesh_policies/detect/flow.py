@@ -27,7 +27,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import is_secrets_name, names_credential
+from .names import describes, is_secrets_name, names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
@@ -181,13 +181,19 @@ class Flow:
             return Level.SECRET
         if use.marked and not (source.type in PUBLIC_TOO and self._has_hidden_source(resource, name)):
             return Level.SECRET
-        if use.unknown and self._gives_unknown(source):
+        if use.unknown and self._gives_unknown(source) and not self._are_facts(source, use.unknown):
             return Level.SECRET if self.is_source(source) else Level.MAYBE
         if use.unknown and source.urn in self._opening and resource.kind == "Secret" and name in SECRET_DATA:
             return Level.SECRET
         if use.undecided and self._may_be_in(resource, name, source, use.undecided):
             return Level.MAYBE
         return Level.PUBLIC
+
+    def _are_facts(self, source: Resource, places: tuple[Path, ...]) -> bool:
+        """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is
+        judged."""
+        hidden = source.kind == "Secret" or source.type.startswith("random:") or source.type in PUBLIC_TOO
+        return not hidden and all(len(path) > 1 and describes(str(path[-1])) for path in places)
 
     def _gives_unknown(self, source: Resource) -> bool:
         """Whether a value that is not known yet is to be taken for a secret of a source."""

@@ -18,7 +18,7 @@ from typing import Final
 
 from .der import is_public_der
 from .keystores import is_trust_store
-from .names import is_identifiers_name, is_secrets_name
+from .names import is_identifiers_name, is_secrets_name, names_issuer
 
 
 class Level(IntEnum):
@@ -48,6 +48,8 @@ _STRUCTURE = re.compile(
     rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
     rb"|(?<![0-9A-Fa-f-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Fa-f-])"
     rb"|\b(?:ami|eipalloc|eni|i|igw|lt|nat|rtb|sg|snap|subnet|tgw|vol|vpc|vpce)-[0-9a-f]{17}\b"
+    rb"|\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,86}={0,2}|\bage1[02-9ac-hj-np-z]{58}\b"
+    rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{62,}={0,2}|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
     rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
@@ -266,6 +268,11 @@ def _is_plain(token: str) -> bool:
     )
 
 
+_WITH_LOGIN: Final = re.compile(r"[@?]")
+_HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){2,}[a-z]{2,16}\.?(?::\d{1,5})?")
+"""Of three labels and more, one of which may be drawn by a cloud."""
+
+
 def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level:
     """Where one whole value of a control plane's Secret stands. `name` is its key's name."""
     text = value.decode("utf-8", "replace")
@@ -273,8 +280,10 @@ def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level
         return Level.PUBLIC
     if is_secrets_name(name):
         return Level.SECRET
-    if is_identifiers_name(name) and not any(letter.isspace() for letter in text) and "://" not in text:
+    one_word = not any(letter.isspace() for letter in text)
+    shown = "://" not in text or (names_issuer(name) and not _WITH_LOGIN.search(text))
+    if is_identifiers_name(name) and one_word and shown:
         return Level.PUBLIC
-    if is_public(value, names):
+    if _HOST.fullmatch(text) or is_public(value, names):
         return Level.PUBLIC
     return Level.SECRET if is_random(text) or b"\0" in value or not text.isprintable() else Level.MAYBE

@@ -55,7 +55,7 @@ _SECRET = re.compile(
 )
 _DESCRIPTION = re.compile(
     r"public|(?:^|[_.-])(?:id|name|type|kind|file|path|host|hostname|user|username|uri|ref|server|email|region|alg"
-    r"|namespace|expiry|ttl|url|size|version)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url)$|^(?:user|name|host)"
+    r"|namespace|expiry|ttl|url|size|version)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url|Date|Arn)$|(?:^|[_.-])arn$|^(?:user|name|host)"
     r"|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
     re.IGNORECASE,
 )
@@ -124,13 +124,25 @@ def names_credentials(name: str) -> bool:
 
 _IDENTIFIER = re.compile(
     r"(?:^|[_.-])(?:id|zone|org|organi[sz]ation|endpoint|host|hostname|revision|commit|bucket|username|user|email|region"
-    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix|release|version|tag|owner)$|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket)$",
+    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix|release|version|tag|owner|address"
+    r"|channel|recipient|sub|subject|integrity|e_?tag|public[_.-]?key)$"
+    r"|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket|Version|Channel|Address|PublicKey)$",
     re.IGNORECASE,
 )
-_OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)key", re.IGNORECASE)
+_OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)(?<!public)(?<!public[_.-])key", re.IGNORECASE)
+
+
+def describes(name: str) -> bool:
+    """True for a name of a fact about something: its id, its address, its public half."""
+    return is_identifiers_name(name) or bool(_DESCRIPTION.search(name))
 
 
 def is_identifiers_name(name: str) -> bool:
     """True for a name that says what or where something is: `client-id`, `zone`, `endpoint`. Its value is public,
     however random it looks."""
     return bool(_IDENTIFIER.search(name)) and not _OF_SECRET.search(name)
+
+
+def names_issuer(name: str) -> bool:
+    """True for the name of who signs tokens or takes them, whose address everybody knows."""
+    return bool(re.search(r"(?:^|[_.-])(?:issuer|audience)$", name, re.IGNORECASE))

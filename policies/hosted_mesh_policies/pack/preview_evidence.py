@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..detect.leaves import Level
+from ..detect.names import describes
 from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
@@ -81,7 +82,12 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
         if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
         own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
-        yield from (leaf for leaf in hidden if own or leaf.value is not UNKNOWN)
+        yield from (leaf for leaf in hidden if leaf.value is not UNKNOWN or (own and not (guilty and _is_fact(leaf))))
+
+
+def _is_fact(leaf: Leaf) -> bool:
+    """Whether nothing but a name says that a value is public."""
+    return describes(str(leaf.path[-1]))
 
 
 def note_path(stack: str, project: str) -> Path | None:

@@ -128,6 +128,21 @@ def test_what_a_cloud_makes_is_a_secret_by_its_type_before_it_is_known(kind: str
     assert len(_said(FLOW, made, taker)) == said
 
 
+@pytest.mark.parametrize(("key", "said"), [("createDate", 0), ("host", 0), ("arn", 0), ("secretKey", 1), ("value", 1)])
+def test_where_a_fact_is_named_the_write_is_judged(key: str, said: int) -> None:
+    """Nothing declassifies values of a chart. A name that lies passes no write, whoever else's secret is beside it."""
+    cloud = Provider("urn:pulumi:s::p::pulumi:providers:x::x", "pulumi:providers:x", "x", {})
+    kind, word = "aws:iam/accessKey:AccessKey", "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{kind}::made", kind, "made", inputs={}, outputs={"x": UNKNOWN}, provider=cloud)
+    own = Resource(f"urn:pulumi:s::p::{word}::own", word, "own", inputs={"length": 24})
+    depends = {"values": (made.urn, own.urn)} if not said else {"values": (made.urn,)}
+    taker = _object("kubernetes:helm.sh/v3:Release", "x", {"values": {key: UNKNOWN}}, USERS, dependencies=depends)
+    context = Context(Stack("s", (made, own, taker), preview=True), SETTINGS)
+    findings = judge(FLOW, context)
+    assert len(findings) == said
+    assert f"values.{key}" not in evidence_of(context, findings).paths.get(taker.urn, ())
+
+
 FORGOTTEN = Provider(USERS.urn.replace("users", "edge"), USERS.type, "edge", {})
 
 
