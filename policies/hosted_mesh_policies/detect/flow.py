@@ -192,7 +192,7 @@ class Flow:
     def _are_facts(self, source: Resource, places: tuple[Path, ...]) -> bool:
         """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is
         judged."""
-        hidden = source.kind == "Secret" or source.type.startswith("random:") or source.type in PUBLIC_TOO
+        hidden = source.kind == "Secret" or source.type.startswith(("random:", "tls:")) or source.type in PUBLIC_TOO
         return not hidden and all(len(path) > 1 and describes(str(path[-1])) for path in places)
 
     def _gives_unknown(self, source: Resource) -> bool:

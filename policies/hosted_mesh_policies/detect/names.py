@@ -55,7 +55,7 @@ _SECRET = re.compile(
 )
 _DESCRIPTION = re.compile(
     r"public|(?:^|[_.-])(?:id|name|type|kind|file|path|host|hostname|user|username|uri|ref|server|email|region|alg"
-    r"|namespace|expiry|ttl|url|size|version)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url|Date|Arn)$|(?:^|[_.-])arn$|^(?:user|name|host)"
+    r"|namespace|expiry|ttl|url|size|version)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url)$|^(?:user|name|host)"
     r"|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
     re.IGNORECASE,
 )
@@ -133,8 +133,8 @@ _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)(?<!public)(?<!publ
 
 
 def describes(name: str) -> bool:
-    """True for a name of a fact about something: its id, its address, its public half."""
-    return is_identifiers_name(name) or bool(_DESCRIPTION.search(name))
+    """True for a name of a fact about something: its id, its ARN, its date."""
+    return is_identifiers_name(name) or bool(re.search(r"(?:^|[_.-])(?:arn|date)$|[a-z](?:Arn|Date)$", name))
 
 
 def is_identifiers_name(name: str) -> bool:

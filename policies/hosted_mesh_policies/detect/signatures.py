@@ -41,7 +41,9 @@ class Signature(NamedTuple):
 
 _VALUE = rb"[\"']?\s*[:=]\s*[\"']?"
 
-PEM: Final = re.compile(rb"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE ?KEY(?: ?BLOCK)?-----[\s\S]{0,300}?[A-Za-z0-9+/]{24}")
+PEM: Final = re.compile(
+    rb"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE ?KEY(?: ?BLOCK)?-----(?:(?!-----END)[\s\S]){0,300}?[A-Za-z0-9+/]{24}"
+)
 JWT: Final = re.compile(rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4096}\.(eyJ[A-Za-z0-9_-]{8,16384})\.[A-Za-z0-9_-]{16,}")
 CLIENT_KEY: Final = re.compile(rb"client-key-data" + _VALUE + rb"[A-Za-z0-9+/]{24,}")
 
@@ -185,7 +187,8 @@ SIGNATURES: Final = (
 )
 
 _PLACEHOLDER = re.compile(
-    rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false)"
+    rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false"
+    rb"|(?:pass(?:word|wd)?|pwd|secret|token)$)"
     rb"|(?-i:\S*EXAMPLE(?:KEY)?$)",
     re.IGNORECASE,
 )

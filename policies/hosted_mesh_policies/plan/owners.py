@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import vocabulary
-from .clusters import Clusters, Role, matches
+from .clusters import Clusters, Role, matches, normal_server
 from .model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE, Provider, Resource, Stack
 from .tree import at
 
@@ -94,10 +94,19 @@ class Owners:
             return None
         role = self.clusters.role(resource)
         if role is not None:
-            return CONTROL_PLANE if role is Role.CONTROL_PLANE else self.clusters.place_of(provider)
+            if role is Role.CONTROL_PLANE:
+                return self._destination(resource) or CONTROL_PLANE
+            return self.clusters.place_of(provider)
         if self._goes_nowhere(resource, provider):
             return None
         return CONTROL_PLANE if self._stays(resource, provider) else provider.urn
+
+    def _destination(self, resource: Resource) -> str:
+        """The address of the data plane to which an operator carries what an object has: Argo CD's Application. Empty
+        where it names none."""
+        server = at(resource.asked, "spec", "destination", "server")
+        address = normal_server(server) if isinstance(server, str) else ""
+        return address if self.clusters.by_server.get(address) == {Role.DATA_PLANE} else ""
 
     def is_given_away(self, resource: Resource) -> bool:
         """True for what a data plane would get, one that nobody classified, or any other place that is not known to

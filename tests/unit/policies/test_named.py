@@ -123,6 +123,18 @@ def test_a_clouds_own_example_is_none_and_a_key_like_it_is() -> None:
     assert list(shapes(text.replace("EXAMPLE", "QXMPLQZ").encode()))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# such as postgresql://login:password@hostname:5432/db\nproxy: http://user:pass@proxy.example.com\n",
+        "#  -----BEGIN OPENSSH PRIVATE KEY-----\n#  ...\n#  -----END OPENSSH PRIVATE KEY-----\n\n"
+        "# Note\n# whatcomeslastinthelist\n# winsoverwhatisbeforeit\n",
+    ],
+)
+def test_what_documentation_shows_of_a_credential_is_none(text: str) -> None:
+    assert not list(shapes(text.encode()))
+
+
 def test_a_name_in_prose_is_none() -> None:
     assert not list(shapes(b"The apiKey; see Secret `apikey-x7k2m9q4w8`.\n"))
 
