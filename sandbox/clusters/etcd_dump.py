@@ -50,7 +50,7 @@ class Etcd:
                 return
             start = base64.b64decode(pairs[-1]["key"]) + b"\0"
 
-    def history(self, until: int, since: int = 0) -> Iterator[tuple[Item, int]]:
+    def history(self, until: int, since: int) -> Iterator[tuple[Item, int]]:
         """Every value written after the revision `since` and up to `until`, as far back as etcd keeps them."""
         start = since + 1
         while True:

@@ -117,7 +117,7 @@ def normal(address: str) -> str:
     return f"{parts.scheme.lower()}://{f'[{host}]' if ':' in host else host}:{port}{parts.path.rstrip('/')}"
 
 
-def server_of(config: Any, context: Any = None) -> str:
+def server_of(config: Any, context: Any) -> str:
     """The API server that a kubeconfig (text, mapping or path) leads to; empty if it does not say."""
     tree = _parsed(config)
     clusters = _entries(tree, "clusters", "cluster")

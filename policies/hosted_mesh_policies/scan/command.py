@@ -32,14 +32,14 @@ class Format(StrEnum):
 
 def findings_in(
     stacks: Sequence[Stack],
-    settings: Settings | None = None,
+    settings: Settings,
     ambient: Mapping[str, str] | None = None,
     rules: Sequence[Rule] = RULES,
 ) -> list[Finding]:
     """Everything that the rules say about stacks."""
     found: list[Finding] = []
     for stack in stacks:
-        context = Context(stack, settings or Settings(), ambient or {})
+        context = Context(stack, settings, ambient or {})
         for rule in rules:
             found += judge(rule, context)
     return found

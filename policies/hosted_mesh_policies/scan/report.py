@@ -21,7 +21,7 @@ SCORES: Final = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM
 """What code-scanning services sort by (`security-severity`)."""
 
 
-def as_text(findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
+def as_text(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
     """One block per rule: its findings, then what to do."""
     lines: list[str] = []
     for rule in rules:

@@ -25,7 +25,7 @@ class UnreadableError(Exception):
     """A file that is none of what can be scanned. The message names it and says why."""
 
 
-def from_paths(paths: Sequence[Path], control_plane: Sequence[Path] = ()) -> list[Stack]:
+def from_paths(paths: Sequence[Path], control_plane: Sequence[Path]) -> list[Stack]:
     """One stack per state or preview file, and one of all manifests together.
 
     Manifests under `paths` go to the data plane, those under `control_plane` to the control plane's.

@@ -72,8 +72,8 @@ class Monitor:
         parent: str,
         properties: Mapping[str, Any],
         *,
-        depends_on: Iterable[str] = (),
-        retain: bool = False,
+        depends_on: Iterable[str],
+        retain: bool,
     ) -> Registered:
         """Registers a resource of this package below the component; returns when the engine has made it."""
         registration = self._new(token, name, parent)

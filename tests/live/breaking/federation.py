@@ -30,9 +30,9 @@ def stored(meshes: Meshes, mesh: str | None, kind: str, name: str, namespace: st
 
 
 @contextmanager
-def _deleted(meshes: Meshes, mesh: str | None, kind: str, name: str, namespace: str) -> Iterator[None]:
-    before = stored(meshes, mesh, kind, name, namespace)
-    kubectl(meshes, mesh, "delete", kind, name, f"-n={namespace}")
+def _deleted(meshes: Meshes, mesh: str | None, kind: str, name: str) -> Iterator[None]:
+    before = stored(meshes, mesh, kind, name, "mesh-east")
+    kubectl(meshes, mesh, "delete", kind, name, "-n=mesh-east")
     try:
         yield
     finally:
@@ -41,12 +41,12 @@ def _deleted(meshes: Meshes, mesh: str | None, kind: str, name: str, namespace: 
 
 def without(kind: str, name: str) -> Breaking:
     """An object of east's federation is deleted."""
-    return lambda meshes: _deleted(meshes, "east", kind, name, "mesh-east")
+    return lambda meshes: _deleted(meshes, "east", kind, name)
 
 
 def no_cacerts(meshes: Meshes) -> AbstractContextManager[None]:
     """The Secret of east's authority is gone."""
-    return _deleted(meshes, None, "secret", "cacerts", "mesh-east")
+    return _deleted(meshes, None, "secret", "cacerts")
 
 
 @contextmanager

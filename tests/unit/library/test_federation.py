@@ -667,9 +667,9 @@ def test_two_exports_of_one_service_let_in_each_its_own() -> None:
     }
 
 
-def labelled(to: list[Manifest], label: str = "yes") -> Manifest:
+def labelled(to: list[Manifest]) -> Manifest:
     given = document(peer("north"))
-    given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": label}, "to": to}]
+    given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": "yes"}, "to": to}]
     given["peers"][0]["imports"] = [{"meshes": ["west"]}]
     return given
 

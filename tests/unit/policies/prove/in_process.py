@@ -85,11 +85,9 @@ class Outputs(Mapping[str, Mapping[str, Any]]):
         return OUTPUTS
 
 
-def proven(
-    program: Program, rounds: int = 2, users: Sequence[str] = (), seed: int = 0, known: Known = KNOWN
-) -> Verdict:
+def proven(program: Program, rounds: int = 2, users: Sequence[str] = (), known: Known = KNOWN) -> Verdict:
     """The oracle's verdict on a program."""
-    vault = Vault(seed=seed)
+    vault = Vault(seed=0)
     surroundings = Surroundings("corpus", "corpus", known, Outputs())
 
     def run_all(worlds: Sequence[World]) -> list[Capture]:
