@@ -355,7 +355,8 @@ def _(scene: Scene) -> None:
     platform(scene)
 
     def add(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
-        metadata = {**args.props.get("metadata", {}), "labels": {"team": "mesh", "commit": noise("label", 5).hex()}}
+        given: dict[str, Any] = dict(args.props)
+        metadata = {**given.get("metadata", {}), "labels": {"team": "mesh", "commit": noise("label", 5).hex()}}
         return pulumi.ResourceTransformationResult({**args.props, "metadata": metadata}, args.opts)
 
     box = Box("all", opts=pulumi.ResourceOptions(transformations=[add]))

@@ -304,8 +304,8 @@ def _unmarked(name: str, kind: str, output: str) -> None:
         scene.secret("dp", "shop", {"value": made.output(output)})
 
 
-for _row in UNMARKED:
-    _unmarked(*_row)
+for _service in UNMARKED:
+    _unmarked(*_service)
 
 
 @leak(

@@ -29,7 +29,10 @@ ENTRY = "shops_east_entry_reviews_books_shops_example_com"
 
 def resources(*meshes: str) -> list[dict[str, Any]]:
     """As a state has them, after resources of other kinds."""
-    found = [{"urn": "stack", "type": "pulumi:pulumi:Stack"}, {"type": "x", "inputs": {"metadata": {"name": "other"}}}]
+    found: list[dict[str, Any]] = [
+        {"urn": "stack", "type": "pulumi:pulumi:Stack"},
+        {"type": "x", "inputs": {"metadata": {"name": "other"}}},
+    ]
     return [*found, *({"inputs": manifest} for mesh in meshes for manifest in made(GIVEN, mesh))]
 
 
