@@ -115,8 +115,17 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     ),
     "list of numbers": lambda d: ", ".join(map(str, d)).encode(),
 }
-ONCE: Mapping[str, Wrapping] = {"base58": _base58}
-"""Undone where it is the only one: its letters are one large number, which must be short and stand apart."""
+def _between(pieces: bytes, joint: bytes) -> bytes:
+    return joint.join(pieces[at : at + 6] for at in range(0, len(pieces), 6))
+
+
+ONCE: Mapping[str, Wrapping] = {
+    "base58": _base58,
+    "decimal digits": lambda d: str(int.from_bytes(d, "big")).encode(),
+    "base64 that a script joins": lambda d: b"up = '%s'" % _between(base64.b64encode(d), b"' + '"),
+    "base64 with soft hyphens": lambda d: _between(base64.b64encode(d), b"\xad"),
+}
+"""Undone where it is the only one: one large number must be short and stand apart, and joints be those of one text."""
 ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})
 """Their letters are nearly all that there are, so inside or around another wrapping their ends cannot always be told.
 The corpus has each of them alone."""
