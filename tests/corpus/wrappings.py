@@ -115,6 +115,8 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     ),
     "list of numbers": lambda d: ", ".join(map(str, d)).encode(),
 }
+
+
 def _between(pieces: bytes, joint: bytes) -> bytes:
     return joint.join(pieces[at : at + 6] for at in range(0, len(pieces), 6))
 
