@@ -26,6 +26,8 @@ AT_ONCE = 8
 """Names that are asked for, and objects that are written."""
 FIRST_PAUSE, LONGEST_PAUSE, HOLD_SECONDS = 1.0, 60.0, 60.0
 NOT_FOUND, CONFLICT = 404, 409
+REFUSED = (400, 403, 413, 422)
+"""Of one object: an admission policy of the edge refuses it, for one. The others go on."""
 
 
 class Refusals:
@@ -175,6 +177,9 @@ class StatusKeeper:
         try:
             written = self._api.replace_status({**item, "status": wanted})
         except ApiError as error:
+            if error.status in REFUSED:
+                print(f"conditions: {error}", flush=True)
+                return False, item
             # Changed or gone meanwhile: its event comes in the watch.
             if error.status not in (NOT_FOUND, CONFLICT):
                 raise

@@ -171,6 +171,7 @@ class Watched:
         self.events = [{"type": "ADDED", "object": item} for item in items]
         self.written, self.asked, self.version = list[str](), list[int](), 10
         self.refuses, self._lock = 0, threading.Lock()
+        self.refused = set[str]()
 
     def watch(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
         self.asked.append(seconds)
@@ -181,6 +182,8 @@ class Watched:
     def replace_status(self, item: dict[str, Any]) -> dict[str, Any]:
         if self.refuses:
             raise ApiError(self.refuses, "PUT", "/status")
+        if item["metadata"]["uid"] in self.refused:
+            raise ApiError(403, "PUT", "/status")
         with self._lock:
             self.written.append(item["metadata"]["uid"])
             return self.put(item)
@@ -273,6 +276,19 @@ def test_what_is_not_written_without_the_lease_is_not_forgotten() -> None:
     one.known.now += 5
     one.keeper._look()
     assert one.api.reasons() == ["Accepted", "Programmed"]
+
+
+def test_an_object_whose_conditions_the_edge_refuses_holds_up_no_other() -> None:
+    names = ["bad.north.example.com", "good.north.example.com"]
+    both = Keeping(*(stored(record(name, "192.0.2.1"), uid=name) for name in names))
+    both.known.found, both.api.refused = {"192.0.2.1"}, {names[0]}
+    both.step()
+    assert both.api.written == [names[1]]
+    assert both.api.reasons(names[1]) == ["Accepted", "Programmed"]
+    both.api.refused = set()
+    both.known.now += 5
+    both.step()
+    assert both.api.reasons(names[0]) == ["Accepted", "Programmed"]
 
 
 def test_many_names_are_looked_at_in_turn_for_a_second_at_a_time() -> None:
