@@ -234,6 +234,7 @@ def _login(user: str) -> str:
         ("token", "ghp_" + literals.opaque("runner", 36), 0),
         ("accountName", "shopstorage", 0),
     ],
+    ids=["account key", "its other name", "store's token", "AWS", "AWS in base64", "robot", "runner", "account name"],
 )
 @pytest.mark.parametrize("said_own", [False, True])
 def test_what_opens_a_cloud_or_a_store_of_secrets_is_said_to_be_the_users(
