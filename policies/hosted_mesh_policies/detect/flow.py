@@ -21,13 +21,13 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from ..plan.clusters import KUBECONFIG_KEYS, Role
-from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
+from ..plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import describes, is_secrets_name, names_credential
+from .names import describes, is_own_login, is_secrets_name, names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64
 from .unwrap import TooMuchError, views
@@ -376,20 +376,34 @@ class Flow:
     @cached_property
     def owned(self) -> frozenset[str]:
         """URNs of the sources, and of what their secrets passed through, that are the control plane's."""
-        return frozenset(self._owned_by(CONTROL_PLANE))
+        return frozenset(self._owned(self.stack.by_urn))
 
-    def _owned_by(self, owner: str) -> set[str]:
-        found = {r.urn for r in self.stack.by_urn.values() if self.owners.maker(r) == owner}
+    @cached_property
+    def _in_accounts(self) -> frozenset[str]:
+        """URNs of what is in accounts that nobody classified."""
+        return frozenset(urn for urn, r in self.stack.by_urn.items() if self.owners.is_in_unclassified_account(r))
+
+    @cached_property
+    def owned_elsewhere(self) -> frozenset[str]:
+        """The same by all but accounts that nobody classified: what only such an account has is no leak into it."""
+        return frozenset(self._owned(self.stack.by_urn.keys() - self._in_accounts)) if self._in_accounts else self.owned
+
+    def _owned(self, by: Iterable[str]) -> set[str]:
+        makers = set(by)
+        found = {urn for urn in self.stack.by_urn if urn in makers and self._is_control_planes(urn)}
         todo = list(found)
         while todo:
             resource = self.stack.by_urn[todo.pop()]
-            if self.owners.is_given_away(resource):
+            if resource.urn not in makers or self.owners.is_given_away(resource):
                 continue  # what its provider makes may be the control plane's, but not what it is given
             for source in self._secrets_into(resource):
                 if source.urn not in found and self.owners.maker(source) is None:
                     found.add(source.urn)
                     todo.append(source.urn)
         return found
+
+    def _is_control_planes(self, urn: str) -> bool:
+        return self.owners.maker(self.stack.by_urn[urn]) == CONTROL_PLANE
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
         """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
@@ -433,12 +447,17 @@ class Flow:
     def tainted(self) -> Mapping[str, Hop | None]:
         """What holds or may hold a control-plane secret, each with the step before it: the sources, and what takes one
         in, on whichever side it is. Not what is given away: that is where the path ends."""
+        return self._spread(self._beginnings(self.owned))
+
+    @cached_property
+    def _tainted_elsewhere(self) -> Mapping[str, Hop | None]:
+        return self._spread(self._beginnings(self.owned_elsewhere))
+
+    def _beginnings(self, owned: frozenset[str]) -> Iterator[str]:
         providers = self.owners.clusters.providers
-        return self._spread(
-            urn
-            for urn, resource in self.stack.by_urn.items()
-            if urn in self.owned and (self.is_source(resource) or urn in providers)
-        )
+        for urn, resource in self.stack.by_urn.items():
+            if urn in owned and (self.is_source(resource) or urn in providers):
+                yield urn
 
     @cached_property
     def neighbours(self) -> Mapping[str, Mapping[str, Hop | None]]:
@@ -520,7 +539,7 @@ class Flow:
 
     def leaks(self) -> Iterator[Leak]:
         """Every property of what is given away that a secret of the control plane's, or of another data plane's,
-        reaches."""
+        reaches; and of what is in an account that nobody classified, where that has the secret from elsewhere."""
         for resource in self.stack.resources:
             if self.owners.is_given_away(resource):
                 place = self.owners.place(resource)
@@ -531,6 +550,20 @@ class Flow:
                     holders = [(CONTROL_PLANE, self.tainted), *((one, self.neighbours[one]) for one in sorted(others))]
                     if leak := next(filter(None, (self._leak(resource, name, urns, *one) for one in holders)), None):
                         yield leak
+            elif self._in_accounts and resource.urn in self._in_accounts:
+                for name, urns in resource.sources.items():
+                    leak = self._leak(resource, name, urns, CONTROL_PLANE, self._tainted_elsewhere)
+                    if leak and not all(map(is_own_login, leak.places or ((name,),))):
+                        yield leak
+
+    def is_from_elsewhere(self, origin: str) -> bool:
+        """Whether a known secret is the control plane's by more than an account that nobody classified. Before a write
+        the stack is not known."""
+        urn = origin.partition(" ")[0]
+        kind = urn.split("::")[2].rpartition("$")[2] if urn.startswith("urn:") and urn.count("::") > 2 else ""
+        if kind.startswith(PROVIDER_PREFIX) or self.stack.partial:
+            return kind.removeprefix(PROVIDER_PREFIX).split(":")[0] not in CLOUDS
+        return urn not in self.owned or urn in self.owned_elsewhere
 
     def unexplained(self) -> Iterator[tuple[Resource, tuple[tuple[Path, bytes], ...]]]:
         """Values, with their places, in what is given away, Secrets and charts' values apart, that the program marks as

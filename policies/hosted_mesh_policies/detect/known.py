@@ -68,12 +68,15 @@ def known_secrets(
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
+    owned = sorted((one for one in stack.resources if one.urn in flow.owned), key=_origin_first)
+    in_accounts = [one for one in owned if one.urn not in flow.owned_elsewhere]
+    for resource in (one for one in owned if one.urn in flow.owned_elsewhere):
+        add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
     for provider in {one.urn: one for one in _providers(stack)}.values():
         if flow.owners.is_own_account(provider):
             add_account(index, data_planes, provider)
-    for resource in sorted(stack.resources, key=_origin_first):
-        if resource.urn in flow.owned:
-            add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
+    for resource in in_accounts:  # last, so that what the control plane has elsewhere is told from there
+        add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
     return index
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -141,6 +142,18 @@ def is_identifiers_name(name: str) -> bool:
     """True for a name that says what or where something is: `client-id`, `zone`, `endpoint`. Its value is public,
     however random it looks."""
     return bool(_IDENTIFIER.search(name)) and not _OF_SECRET.search(name)
+
+
+_OWN_LOGIN: Final = re.compile(r"^(?:p|[a-z]+[A-Za-z]*P)assword$|^authToken$")
+_LOGINS: Final = re.compile(r"^(?:[a-z]+Profile|users?|masterAuth|advancedSecurityOptions)$")
+
+
+def is_own_login(path: Sequence[str | int]) -> bool:
+    """True for a property of a cloud's resource by which that is logged in to, such as a database's `masterPassword`:
+    the account makes what opens with it."""
+    keys = [key for key in path if isinstance(key, str)]
+    within = len(keys) == 1 or bool(keys and _LOGINS.search(keys[0]))
+    return within and bool(_OWN_LOGIN.search(keys[-1]))
 
 
 def names_issuer(name: str) -> bool:

@@ -113,6 +113,29 @@ class Owners:
         be the control plane's."""
         return not resource.read_only and self.place(resource) not in {None, CONTROL_PLANE}
 
+    def is_in_unclassified_account(self, resource: Resource) -> bool:
+        """True for what is in a cloud's account that the program names a provider for, and of which nobody says whose
+        it is: what it makes counts as the control plane's, and what that has elsewhere must not be given to it."""
+        provider, config = resource.provider, self.clusters.config
+        return (
+            provider is not None
+            and not provider.is_default
+            and resource.type.split(":")[0] in CLOUDS
+            and not resource.read_only
+            and self.clusters.role(resource) is None
+            and not matches(provider, config.control_plane_providers)
+            and not self._is_below_control_plane(resource)
+            and self.place(resource) == CONTROL_PLANE
+        )
+
+    def is_judged(self, resource: Resource) -> bool:
+        """True where the control plane's secrets are looked for."""
+        return (
+            self.is_given_away(resource)
+            or self.reaches_data_plane(resource)
+            or self.is_in_unclassified_account(resource)
+        )
+
     def reaches_data_plane(self, resource: Resource) -> bool:
         """True for a provider of a data plane, a cluster's or one that is said to be: what it is given is shown to the
         server at which it logs in."""

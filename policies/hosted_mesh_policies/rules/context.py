@@ -113,7 +113,7 @@ class Context:
         """URNs of the resources that a look at many at a time has cleared; none before a write, when each comes alone.
         A Secret on the control plane would be found to hold itself."""
         kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
-        given = [r for r in self.stack.resources if self.owners.is_given_away(r) or self.owners.reaches_data_plane(r)]
+        given = [r for r in self.stack.resources if self.owners.is_judged(r)]
         looked_at = () if self.stack.partial else (*given, *kept)
         return frozenset(cleared(self._texts_of(looked_at), self.known))
 

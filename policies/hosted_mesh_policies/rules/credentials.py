@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow import CHART_TYPES, UNCLASSIFIED, Hop
-from ..detect.names import names_clouds_credential
+from ..detect.names import is_own_login, names_clouds_credential
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
 from ..plan.model import Resource
@@ -44,7 +44,8 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
             continue
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         whose = WHOSE.get(leak.owner, "a secret of another data plane")
-        yield leak.resource, where, f"{whose} flows here: {_told(leak.path, leak.resource)}"
+        way = _told(leak.path, leak.resource)
+        yield leak.resource, where, f"{whose} flows here: {way}{_of_account(context, leak.resource)}"
     for resource, unexplained in context.flow.unexplained():
         allowed = declassified(resource)
         if not is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
@@ -54,6 +55,15 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
 
 
 WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
+
+
+def _of_account(context: Context, resource: Resource) -> str:
+    """How to say whose an account is of which nobody has said it."""
+    if resource.provider is None or not context.owners.is_in_unclassified_account(resource):
+        return ""
+    return f". Nobody says whose provider {resource.provider.name} is: if the control plane's, in controlPlaneProviders"
+
+
 UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
 
 
@@ -69,11 +79,15 @@ def _short(urn: str) -> str:
 
 def values(context: Context, resource: Resource) -> Iterator[Place]:
     """Known control-plane secrets in what a data-plane resource asks for."""
-    if not context.owners.is_given_away(resource) and not context.owners.reaches_data_plane(resource):
+    if not context.owners.is_judged(resource):
         return
+    in_account = context.owners.is_in_unclassified_account(resource)
     for match in context.matches(resource):
+        if in_account and (is_own_login(match.path) or not context.flow.is_from_elsewhere(match.origin)):
+            continue
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
-        yield context.show(match.path), f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}"
+        whence = f"it comes from {_origin(match.origin)}{_of_account(context, resource)}"
+        yield context.show(match.path), f"holds a control-plane secret{wrapped}; {whence}"
 
 
 def _told_layers(layers: tuple[str, ...]) -> str:

@@ -1,0 +1,121 @@
+"""Accounts of clouds and services: what may be given to them, and whose is that by which the deployer logs in there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
+from hosted_mesh_policies.rules.context import Context
+from hosted_mesh_policies.rules.credentials import FLOW, VALUE
+from hosted_mesh_policies.rules.rule import judge
+from hosted_mesh_policies.rules.settings import Settings
+
+from tests.corpus import literals
+
+URN = "urn:pulumi:s::p::"
+SETTINGS = Settings(
+    clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users", "user-account"))
+)
+WORD = "random:index/randomPassword:RandomPassword"
+VALUE_OF_WORD = literals.opaque("account", 40)
+
+
+def _through(package: str, name: str, **inputs: Any) -> Provider:
+    return Provider(f"{URN}pulumi:providers:{package}::{name}", f"pulumi:providers:{package}", name, inputs)
+
+
+def _made(kind: str, name: str, inputs: dict[str, Any], provider: Provider | None, **more: Any) -> Resource:
+    return Resource(f"{URN}{kind}::{name}", kind, name, inputs, provider=provider, **more)
+
+
+def _word(value: Any) -> Resource:
+    return _made(WORD, "word", {}, None, outputs={"result": value})
+
+
+def _kept(value: Any, side: str = "ours", *sources: str) -> Resource:
+    body = {"metadata": {"name": side}, "stringData": {"password": value}}
+    through = _through("kubernetes", side)
+    return _made("kubernetes:core/v1:Secret", side, body, through, dependencies={"stringData": sources})
+
+
+def _judged(*resources: Resource) -> list[str]:
+    context = Context(Stack("s", resources), SETTINGS)
+    return [finding.message for rule in (FLOW, VALUE) for finding in judge(rule, context)]
+
+
+PLACES = [
+    ("aws:ecs/taskDefinition:TaskDefinition", "containerDefinitions"),
+    ("aws:secretsmanager/secretVersion:SecretVersion", "secretString"),
+    ("gcp:cloudrunv2/service:Service", "template"),
+    ("azure-native:web:WebAppApplicationSettings", "properties"),
+    ("cloudflare:index/workersKv:WorkersKv", "value"),
+    ("vault:kv/secretV2:SecretV2", "dataJson"),
+    ("keycloak:oidc/identityProvider:IdentityProvider", "clientSecret"),
+]
+
+
+@pytest.mark.parametrize("value", [UNKNOWN, Secret(VALUE_OF_WORD)], ids=["not known yet", "known"])
+@pytest.mark.parametrize(("kind", "argument"), PLACES)
+def test_an_account_that_nobody_classified_is_a_place_where_things_go(kind: str, argument: str, value: Any) -> None:
+    word = _word(value)
+    package = kind.partition(":")[0]
+    for name, said in (("some-account", True), ("default_6", False), ("ours", False)):
+        given = _made(kind, "given", {argument: value}, _through(package, name), dependencies={argument: (word.urn,)})
+        found = _judged(word, _kept(value, "ours", word.urn), given)
+        assert bool(found) is said
+        assert all("Nobody says whose provider some-account is" in one for one in found)
+        assert all("controlPlaneProviders" in one for one in found)
+
+
+@pytest.mark.parametrize(("side", "said"), [("ours", 1), ("elsewhere", 0)])
+def test_a_value_of_no_resource_is_found_in_such_an_account(side: str, said: int) -> None:
+    """As is configuration, or what somebody typed in."""
+    kind = "aws:secretsmanager/secretVersion:SecretVersion"
+    given = _made(kind, "given", {"secretString": Secret(VALUE_OF_WORD)}, _through("aws", "some-account"))
+    kept = [_kept(Secret(VALUE_OF_WORD))] if side == "ours" else []
+    assert len(_judged(given, *kept)) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "inputs"),
+    [
+        ("aws:rds/instance:Instance", "password", {"username": "shop", "password": UNKNOWN}),
+        ("gcp:sql/user:User", "password", {"password": UNKNOWN}),
+        (
+            "azure-native:containerservice:ManagedCluster",
+            "windowsProfile",
+            {"windowsProfile": {"adminPassword": UNKNOWN}},
+        ),
+        ("aws:elasticache/replicationGroup:ReplicationGroup", "authToken", {"authToken": UNKNOWN}),
+    ],
+)
+def test_by_what_an_accounts_resource_is_logged_in_to_is_its_own(kind: str, name: str, inputs: dict[str, Any]) -> None:
+    account = _through(kind.partition(":")[0], "some-account")
+    database = _made(kind, "database", inputs, account, dependencies={name: (_word(UNKNOWN).urn,)})
+    kept, word = _kept(UNKNOWN, "ours", _word(UNKNOWN).urn), _word(UNKNOWN)
+    assert _judged(word, kept, database) == []
+    theirs = _kept(UNKNOWN, "users", word.urn)
+    assert _judged(word, database, theirs)  # what opens the database is no data plane's
+
+
+def test_what_only_the_account_has_it_may_keep() -> None:
+    account = _through("aws", "some-account")
+    outputs = {"secret": Secret(VALUE_OF_WORD), "id": "AKIA"}
+    key = _made("aws:iam/accessKey:AccessKey", "key", {"user": "backup"}, account, outputs=outputs)
+    kind = "aws:secretsmanager/secretVersion:SecretVersion"
+    inputs = {"secretString": Secret(VALUE_OF_WORD)}
+    store = _made(kind, "store", inputs, account, dependencies={"secretString": (key.urn,)})
+    assert _judged(key, store) == []
+    assert _judged(key, store, _kept(Secret(VALUE_OF_WORD), "users", key.urn))
+
+
+def test_plain_things_may_be_in_any_account() -> None:
+    account = _through("aws", "some-account")
+    word = _word(Secret(VALUE_OF_WORD))
+    record = _made("aws:route53/record:Record", "record", {"name": "istiod", "records": ["192.0.2.1"]}, account)
+    bucket = _made("aws:s3/bucket:Bucket", "bucket", {"bucket": "platform"}, account)
+    role = _made("aws:iam/role:Role", "role", {"assumeRolePolicy": '{"Version": "2012-10-17"}'}, account)
+    assert _judged(word, _kept(Secret(VALUE_OF_WORD), "ours", word.urn), record, bucket, role) == []
