@@ -163,13 +163,13 @@ class Owners:
         )
 
     def is_own_account(self, provider: Provider) -> bool:
-        """True for a provider by which the deployer logs in to an account of the control plane's: a cloud's, unless it
-        is said to be a data plane's, and any other that is said to be the control plane's."""
-        config = self.clusters.config
+        """True for a provider by which the deployer logs in, at a cloud, a forge, a monitoring service. That account is
+        the control plane's, unless it is a cluster's, or said to be a data plane's, or leads on to another account."""
+        config, package = self.clusters.config, provider.type.removeprefix(PROVIDER_PREFIX)
         if provider.urn in self.clusters.providers or matches(provider, config.data_plane_providers):
             return False
-        own_cloud = provider.type.removeprefix(PROVIDER_PREFIX) in CLOUDS and not self._is_other_account(provider)
-        return own_cloud or matches(provider, config.control_plane_providers)
+        own = package not in GENERATORS and not self._is_other_account(provider)
+        return own or matches(provider, config.control_plane_providers)
 
     @staticmethod
     def _is_other_account(provider: Provider) -> bool:

@@ -119,3 +119,34 @@ def test_plain_things_may_be_in_any_account() -> None:
     bucket = _made("aws:s3/bucket:Bucket", "bucket", {"bucket": "platform"}, account)
     role = _made("aws:iam/role:Role", "role", {"assumeRolePolicy": '{"Version": "2012-10-17"}'}, account)
     assert _judged(word, _kept(Secret(VALUE_OF_WORD), "ours", word.urn), record, bucket, role) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "login"),
+    [
+        ("github", {"token": VALUE_OF_WORD}),
+        ("datadog", {"apiKey": VALUE_OF_WORD}),
+        ("grafana", {"auth": VALUE_OF_WORD}),
+        ("docker", {"registryAuth": [{"address": "registry.example.com", "password": VALUE_OF_WORD}]}),
+        ("nobody-knows-it", {"signIn": Secret(VALUE_OF_WORD)}),
+    ],
+)
+@pytest.mark.parametrize(("name", "said"), [("some-account", 1), ("default_1", 1), ("user-account", 0)])
+def test_by_what_the_deployer_logs_in_anywhere_is_the_control_planes(
+    package: str, login: dict[str, Any], name: str, said: int
+) -> None:
+    account = _through(package, name, **login)
+    team = _made(f"{package}:index/team:Team", "team", {"name": "platform"}, account)
+    found = _judged(team, _kept(Secret(VALUE_OF_WORD), "users"))
+    assert len(found) == said
+    assert all(f"it comes from {package} {name}" in one for one in found)
+
+
+def test_what_a_provider_is_told_in_plain_is_no_login() -> None:
+    account = _through("github", "some-account", owner="a-team-of-this-name", baseUrl="https://git.example.com/")
+    team = _made("github:index/team:Team", "team", {"name": "platform"}, account)
+    theirs = _kept(Secret("a-team-of-this-name"), "users")
+    assert _judged(team, theirs) == []
+    word = "random:index/randomPassword:RandomPassword"
+    seeded = _made(word, "seeded", {}, _through("random", "some-account", token=VALUE_OF_WORD))
+    assert _judged(seeded, _kept(Secret(VALUE_OF_WORD), "users")) == []
