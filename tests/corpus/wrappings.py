@@ -126,6 +126,7 @@ ONCE: Mapping[str, Wrapping] = {
     "decimal digits": lambda d: str(int.from_bytes(d, "big")).encode(),
     "base64 that a script joins": lambda d: b"up = '%s'" % _between(base64.b64encode(d), b"' + '"),
     "base64 with soft hyphens": lambda d: _between(base64.b64encode(d), b"\xad"),
+    "{xor}": lambda d: b"{xor}" + base64.b64encode(bytes(byte ^ 0x5F for byte in d)),
 }
 """Undone where it is the only one: one large number must be short and stand apart, and joints be those of one text."""
 ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})

@@ -3,8 +3,8 @@
 base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
 base58, base36, decimal, base85 (both) and Z85, uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, raw
 LZMA2, lzma, zip (tar needs nothing), URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7,
-UTF-16, UTF-32, texts that a program puts together. Layers nest in any order. `letters` gives the innermost: what is
-there when no sign is looked at.
+UTF-16, UTF-32, ciphers with a known key (`obscured`), texts that a program puts together. Layers nest in any order.
+`letters` gives the innermost: what is there when no sign is looked at.
 
 The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
 stream, which a decoding at the wrong alignment never does.
@@ -24,6 +24,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
+
+from .obscured import plain
 
 MOST_LAYERS: Final = 24
 MOST_UNPACKED: Final = 64 * 1024 * 1024
@@ -632,6 +634,7 @@ TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]]
     ("base85", _base85),
     ("uuencode", _uu),
     ("UTF-7", _utf_7),
+    ("a cipher with a known key", plain),
     ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
     ("UTF-16", _wide),  # beside so much text that it is a small part
 )
