@@ -449,8 +449,8 @@ def references() -> Iterator[Case]:
 
         def wrapped_from_stack(world: World, way_name: str = way_name) -> None:
             other = reference("organization/hosted-mesh-corpus/producer")
-            # Another text than above: programs that share a preview must not know each other's secrets.
-            token = other.get_output("token").apply(lambda t: t[::-1])
+            # Another than above: programs that share a preview must not know each other's secrets.
+            token = other.get_output("kept")
             world.secret("cp", "copy", {"token": token})
             WAYS[way_name](world, pulumi.Output.unsecret(token).apply(lambda t: wrap("gzip", t)))
 

@@ -37,7 +37,11 @@ from tests.support.without_engine import perform
 
 UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
-PRODUCER = {"token": literals.opaque("producer"), "host": "istiod.example.com"}
+PRODUCER = {
+    "token": literals.opaque("producer"),
+    "kept": literals.opaque("produced and kept"),
+    "host": "istiod.example.com",
+}
 
 
 @dataclass
@@ -130,8 +134,9 @@ class Monitor(mocks.MockMonitor):
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         urn = self.make_urn(request.parent, request.type, request.name)
-        outputs = {"host": PRODUCER["host"], "token": {SIGNATURE: SECRET, "value": PRODUCER["token"]}}
-        state = {"name": request.name, "outputs": outputs, "secretOutputNames": ["token"]}
+        secrets = [key for key in PRODUCER if key != "host"]
+        outputs = PRODUCER | {key: {SIGNATURE: SECRET, "value": PRODUCER[key]} for key in secrets}
+        state = {"name": request.name, "outputs": outputs, "secretOutputNames": secrets}
         struct = json_format.ParseDict(state, struct_pb2.Struct())  # the engine does not show reads to policies
         return resource_pb2.ReadResourceResponse(urn=urn, properties=struct)
 

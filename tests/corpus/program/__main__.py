@@ -10,6 +10,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "policies")]
 
 import pulumi  # noqa: E402
 
+from tests.corpus import literals  # noqa: E402
 from tests.corpus.world import World, scope  # noqa: E402
 
 name = os.environ["CORPUS_CASE"]
@@ -19,6 +20,7 @@ world = World(
 )
 if name == "producer":
     pulumi.export("token", pulumi.Output.secret(os.environ["CORPUS_TOKEN"]))
+    pulumi.export("kept", pulumi.Output.secret(literals.opaque("produced and kept")))
     pulumi.export("host", "istiod.example.com")
 elif name == "definitions":
     from tests.corpus import objects
