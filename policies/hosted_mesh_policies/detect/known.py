@@ -20,22 +20,10 @@ from .names import CREDENTIALS, is_secrets_name
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
 from .places import as_bytes, from_base64
 
-PROVIDER_NAMESPACES: Final = [
-    "kubernetes:*",
-    "aws:*",
-    "azure*:*",
-    "gcp:*",
-    "google*:*",
-    "cloudflare:*",
-    "digitalocean:*",
-    "hcloud:*",
-    "linode:*",
-    "openstack:*",
-    "ovh:*",
-    "vault:*",
-    "ns1:*",
-    "powerdns:*",
-]
+PROVIDER_NAMESPACES: Final = (
+    "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
+    "linode:*", "openstack:*", "ovh:*", "vault:*", "ns1:*", "powerdns:*",
+)  # fmt: skip
 """Configuration of the deployer's own providers: whatever is secret there is the control plane's."""
 
 

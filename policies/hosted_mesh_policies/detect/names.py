@@ -8,35 +8,13 @@ from functools import lru_cache
 from typing import Final
 
 CREDENTIALS: Final = (
-    "ARM_CLIENT_SECRET",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AZURE_CLIENT_SECRET",
-    "CF_API_KEY",
-    "CF_API_TOKEN",
-    "CLOUDFLARE_API_KEY",
-    "CLOUDFLARE_API_TOKEN",
-    "DIGITALOCEAN_TOKEN",
-    "DO_TOKEN",
-    "ETCD_PASSWORD",
-    "EXTERNAL_DNS_PDNS_API_KEY",
-    "EXTERNAL_DNS_RFC2136_TSIG_SECRET",
-    "GITHUB_TOKEN",
-    "GITLAB_TOKEN",
-    "GODADDY_API_SECRET",
-    "GOOGLE_CREDENTIALS",
-    "HCLOUD_TOKEN",
-    "HETZNER_TOKEN",
-    "LINODE_TOKEN",
-    "NS1_APIKEY",
-    "OVH_APPLICATION_SECRET",
-    "OVH_CONSUMER_KEY",
-    "PDNS_API_KEY",
-    "PULUMI_ACCESS_TOKEN",
-    "PULUMI_CONFIG_PASSPHRASE",
-    "RFC2136_TSIG_SECRET",
-    "VAULT_TOKEN",
-)
+    "ARM_CLIENT_SECRET", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "CF_API_KEY",
+    "CF_API_TOKEN", "CLOUDFLARE_API_KEY", "CLOUDFLARE_API_TOKEN", "DIGITALOCEAN_TOKEN", "DO_TOKEN", "ETCD_PASSWORD",
+    "EXTERNAL_DNS_PDNS_API_KEY", "EXTERNAL_DNS_RFC2136_TSIG_SECRET", "GITHUB_TOKEN", "GITLAB_TOKEN",
+    "GODADDY_API_SECRET", "GOOGLE_CREDENTIALS", "HCLOUD_TOKEN", "HETZNER_TOKEN", "LINODE_TOKEN", "NS1_APIKEY",
+    "OVH_APPLICATION_SECRET", "OVH_CONSUMER_KEY", "PDNS_API_KEY", "PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG_PASSPHRASE",
+    "RFC2136_TSIG_SECRET", "VAULT_TOKEN",
+)  # fmt: skip
 """Environment variables of clouds, DNS services and stores. In the deployer's environment they are the control plane's;
 in an object for a data plane their value is a credential."""
 
@@ -78,18 +56,9 @@ _SHOWN: Final = re.compile(
 _SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "stakater"})
 """Words by which the same name is another thing's: a public key, a checksum of a Secret, a place in a list."""
 _SAYS_IT: Final = (
-    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization"),
-    *(
-        "apikey",
-        "secretkey",
-        "accountkey",
-        "privatekey",
-        "presharedkey",
-        "sharedaccesskey",
-        "requirepass",
-        "masterauth",
-    ),
-)
+    "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization",
+    "apikey", "secretkey", "accountkey", "privatekey", "presharedkey", "sharedaccesskey", "requirepass", "masterauth",
+)  # fmt: skip
 _PASS: Final = re.compile(r"(?:db|pg|my|sql|redis|root|admin|user|smtp|mail|ldap|bind|ssh|auth|require)?pass")
 _OF_KEYS: Final = re.compile(
     r"api|secret|private|encryption|signing|hmac|routing|fernet|master|account|shared|preshared|app|jwt|session|cookie"

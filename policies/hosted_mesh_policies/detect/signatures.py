@@ -47,6 +47,11 @@ PEM: Final = re.compile(
 JWT: Final = re.compile(rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4096}\.(eyJ[A-Za-z0-9_-]{8,16384})\.[A-Za-z0-9_-]{16,}")
 CLIENT_KEY: Final = re.compile(rb"client-key-data" + _VALUE + rb"[A-Za-z0-9+/]{24,}")
 
+_OF_SERVICES: Final = (
+    b"tskey-", b"glsa_", b"glc_", b"gl", b"sg.", b"dp.", b".atlasv1.", b"::server:", b"dt0c01.", b"nrak-", b"hf_",
+    b"sk-", b"sk_live_", b"rk_live_", b"dapi", b"pypi-", b"hooks.slack.com/services/", b"webhooks/", b"atatt3",
+    b"dckr_pat_", b"lin_api_", b"shp", b"token-",
+)  # fmt: skip
 SIGNATURES: Final = (
     Signature(
         Kind.CLOUD,
@@ -103,31 +108,7 @@ SIGNATURES: Final = (
     Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
     Signature(
         Kind.ACCESS_TOKEN,  # forms as the services publish them, and as gitleaks' rules have them
-        (
-            *(
-                b"tskey-",
-                b"glsa_",
-                b"glc_",
-                b"gl",
-                b"sg.",
-                b"dp.",
-                b".atlasv1.",
-                b"::server:",
-                b"dt0c01.",
-                b"nrak-",
-                b"hf_",
-            ),
-            *(
-                b"sk-",
-                b"sk_live_",
-                b"rk_live_",
-                b"dapi",
-                b"pypi-",
-                b"hooks.slack.com/services/",
-                b"webhooks/",
-            ),
-            *(b"atatt3", b"dckr_pat_", b"lin_api_", b"shp", b"token-"),
-        ),
+        _OF_SERVICES,
         re.compile(
             rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
             rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"

@@ -22,42 +22,12 @@ DATA_PLANES: Final = "a data plane"
 
 GENERATORS: Final = frozenset({"random", "tls", "time", "null", "std", "pulumi", vocabulary.PACKAGE})
 """Packages that compute values and send them nowhere."""
-CLOUDS: Final = frozenset(
-    [
-        "alicloud",
-        "auth0",
-        "aws",
-        "aws-native",
-        "awsx",
-        "azure",
-        "azuread",
-        "azure-native",
-        "civo",
-        "cloudflare",
-        "confluentcloud",
-        "digitalocean",
-        "dnsimple",
-        "eks",
-        "equinix-metal",
-        "exoscale",
-        "gcp",
-        "google-native",
-        "hcloud",
-        "keycloak",
-        "linode",
-        "mongodbatlas",
-        "mysql",
-        "ns1",
-        "oci",
-        "openstack",
-        "ovh",
-        "postgresql",
-        "rancher2",
-        "scaleway",
-        "vault",
-        "vultr",
-    ]
-)
+CLOUDS: Final = frozenset({
+    "alicloud", "auth0", "aws", "aws-native", "awsx", "azure", "azuread", "azure-native", "civo", "cloudflare",
+    "confluentcloud", "digitalocean", "dnsimple", "eks", "equinix-metal", "exoscale", "gcp", "google-native",
+    "hcloud", "keycloak", "linode", "mongodbatlas", "mysql", "ns1", "oci", "openstack", "ovh", "postgresql",
+    "rancher2", "scaleway", "vault", "vultr",
+})  # fmt: skip
 """Packages that manage an account of the deployer's, and mark each secret output: an unmarked output of theirs is
 public. Their resources are the control plane's, and stay with it but for what a store hands out."""
 _STORES: Final = re.compile(

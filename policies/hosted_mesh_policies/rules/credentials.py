@@ -30,8 +30,7 @@ CURE_VALUE: Final = (
 )
 CURE_SHAPE: Final = (
     "Remove the credential, or keep it in a Secret of the data plane's own. If it is the data plane's and not the "
-    "control plane's, say so: "
-    f'annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".'
+    f'control plane\'s, say so: annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".'
 )
 
 

@@ -131,11 +131,10 @@ EXPOSURE = Rule(
     name="exposure-is-hardened",
     title="istiod's exposure is hardened",
     description="In the control plane: no plaintext xDS port, no gateway or listener for any host, source "
-    "ranges on "
-    "load balancers, TLS 1.2 or later.",
+    "ranges on load balancers, TLS 1.2 or later.",
     cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with '
-    "loadBalancerSourceRanges "
-    f"(or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and minProtocolVersion TLSV1_2.",
+    f"loadBalancerSourceRanges (or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and "
+    "minProtocolVersion TLSV1_2.",
     severity=Severity.HIGH,
     page="exposure",
     acceptable=True,

@@ -46,8 +46,7 @@ OPERATORS = Rule(
     name="operators-stay-with-operands",
     title="Operators stay with their operands",
     description="An operator and the objects that it operates are in the same cluster: across the boundary it "
-    "would need a "
-    "credential of the other side.",
+    "would need a credential of the other side.",
     cure="Install the operator in the cluster of its objects, or move the objects to the operator's cluster.",
     severity=Severity.MEDIUM,
     page="operators",

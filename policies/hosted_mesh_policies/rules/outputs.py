@@ -100,11 +100,9 @@ OUTPUTS = Rule(
     name="stack-outputs-keep-secrets",
     title="Stack outputs keep secrets",
     description="No control-plane secret is in a plain stack output, in any output of a stack on the data plane's "
-    "side, or in a "
-    "value that is not marked secret.",
+    "side, or in a value that is not marked secret.",
     cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a data-plane stack; pass "
-    "kubeconfigs to "
-    "providers as secrets.",
+    "kubeconfigs to providers as secrets.",
     severity=Severity.HIGH,
     page="stacks",
     check_stack=check_stack,

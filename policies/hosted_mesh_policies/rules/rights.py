@@ -15,37 +15,21 @@ from .rule import Place, Rule, not_known
 from .settings import strings
 
 ESCALATING_VERBS: Final = frozenset({"bind", "escalate", "impersonate"})
+_BY_ANY_VERB: Final = (
+    "secrets", "pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "nodes/proxy",
+    "services/proxy", "pods/proxy", "users", "certificatesigningrequests/approval",
+)  # fmt: skip
 ESCALATING: Final = {
-    "secrets": frozenset("*"),
+    **dict.fromkeys(_BY_ANY_VERB, frozenset("*")),
     "serviceaccounts/token": frozenset({"create"}),
-    "pods/exec": frozenset("*"),
-    "pods/attach": frozenset("*"),
-    "pods/portforward": frozenset("*"),
-    "pods/ephemeralcontainers": frozenset("*"),
-    "nodes/proxy": frozenset("*"),
-    "services/proxy": frozenset("*"),
-    "pods/proxy": frozenset("*"),
-    "users": frozenset("*"),
-    "certificatesigningrequests/approval": frozenset("*"),
     "signers": frozenset({"approve", "sign"}),
 }
 """Resources that lead to more power, and the verbs that do it (* for any)."""
 WRITE: Final = frozenset({"create", "update", "patch"})
-LEADING: Final = frozenset(
-    [
-        "roles",
-        "rolebindings",
-        "clusterroles",
-        "clusterrolebindings",
-        "pods",
-        "deployments",
-        "daemonsets",
-        "statefulsets",
-        "replicasets",
-        "jobs",
-        "cronjobs",
-    ]
-)
+LEADING: Final = frozenset({
+    "roles", "rolebindings", "clusterroles", "clusterrolebindings", "pods", "deployments", "daemonsets",
+    "statefulsets", "replicasets", "jobs", "cronjobs",
+})  # fmt: skip
 """Resources that give more power to whoever may write them."""
 BROAD_ROLES: Final = frozenset({"cluster-admin", "admin", "edit"})
 
@@ -127,8 +111,7 @@ RIGHTS = Rule(
     description="On a data plane istiod reads no Secrets, has no wildcard verbs or resources, and cannot escalate "
     "(bind, escalate, impersonate, tokens, exec, proxies).",
     cure="Name the API groups, resources and verbs that istiod needs (get, list and watch of Services, "
-    "EndpointSlices, Pods, "
-    "Namespaces and Istio's own kinds), and turn its remote-credentials controller off.",
+    "EndpointSlices, Pods, Namespaces and Istio's own kinds), and turn its remote-credentials controller off.",
     severity=Severity.CRITICAL,
     page="istiod",
     acceptable=True,

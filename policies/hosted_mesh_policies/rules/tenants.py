@@ -210,8 +210,7 @@ TENANTS = Rule(
     title="Tenants are apart",
     description="No object of one mesh refers to another mesh's namespace, host, key or credential.",
     cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes "
-    "that are "
-    "meant to talk are joined by MeshFederation.",
+    "that are meant to talk are joined by MeshFederation.",
     severity=Severity.HIGH,
     page="tenants",
     acceptable=True,

@@ -76,8 +76,7 @@ TRUST = Rule(
     description="An external istiod without a cacerts Secret makes a certificate authority and writes its key to the "
     "data plane; one told to read certificates remotely looks for the key there.",
     cure="Create Secret cacerts (ca-cert.pem, ca-key.pem, cert-chain.pem, root-cert.pem) in istiod's namespace "
-    "before istiod, "
-    "mount it, and leave USE_REMOTE_CERTS off.",
+    "before istiod, mount it, and leave USE_REMOTE_CERTS off.",
     severity=Severity.CRITICAL,
     page="istiod",
     check=check,

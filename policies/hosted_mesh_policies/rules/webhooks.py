@@ -103,11 +103,9 @@ WEBHOOKS = Rule(
     name="data-plane-webhooks-by-url",
     title="Webhooks on a data plane are by URL",
     description="A webhook that a data plane calls at the control plane has an https URL with a host name, a CA "
-    "bundle, a "
-    "time-out and a failure policy.",
+    "bundle, a time-out and a failure policy.",
     cure="Give each webhook clientConfig.url (https, by name), clientConfig.caBundle, timeoutSeconds and "
-    "failurePolicy; remove "
-    "clientConfig.service.",
+    "failurePolicy; remove clientConfig.service.",
     severity=Severity.HIGH,
     page="webhooks",
     acceptable=True,
