@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, NamedTuple
+from functools import cached_property, wraps
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from ..plan.clusters import KUBECONFIG_KEYS, Role
 from ..plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
@@ -44,13 +45,12 @@ CHART_TYPES: Final = frozenset(
     {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
 )
 """Their values are kept in a Secret."""
-
-
 UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
-
-
 RANDOM_TEXT: Final = "random:index/randomString:RandomString"
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
 class Hop(NamedTuple):
@@ -90,6 +90,20 @@ class Use:
         return not (self.marked or self.unknown or self.undecided or self.holds)
 
 
+def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
+    """A method of `Flow` that computes each answer once; resources are told apart by their URNs."""
+
+    @wraps(compute)
+    def answer(flow: Flow, *asked: Asked.args, **named: Asked.kwargs) -> Answer:
+        key = (compute, *(one.urn if isinstance(one, Resource) else one for one in asked))
+        if key not in flow._answers:
+            flow._answers[key] = compute(flow, *asked, **named)
+        found: Answer = flow._answers[key]
+        return found
+
+    return answer
+
+
 @dataclass(frozen=True)
 class Flow:
     """The graph of a whole stack's resources."""
@@ -97,31 +111,26 @@ class Flow:
     stack: Stack
     owners: Owners
 
-    def is_source(self, resource: Resource) -> bool:
-        """True for a resource that has secrets of its own, or may have."""
-        return self._sources.setdefault(resource.urn, None) or self._is_source(resource)
-
     @cached_property
-    def _sources(self) -> dict[str, bool | None]:
+    def _answers(self) -> dict[Hashable, Any]:
         return {}
 
-    def _is_source(self, resource: Resource) -> bool:
+    @_remembered
+    def is_source(self, resource: Resource) -> bool:
+        """True for a resource that has secrets of its own, or may have."""
         kind = resource.type
         if kind in ALL_SECRET_TYPES | {KEY_TYPE, REFERENCE_TYPE} or resource.kind == "Secret":
-            found = True
-        elif kind == STACK_TYPE or resource.is_provider:
-            found = False
-        else:
-            outputs = resource.outputs if isinstance(resource.outputs, dict) else {}
-            found = (
-                any(leaf.secret for leaf in leaves(outputs))
-                or is_clouds_secret(resource)
-                or resource.urn in self._opening
-                or resource.urn in self._kept_alone
-                or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
-            )
-        self._sources[resource.urn] = found
-        return found
+            return True
+        if kind == STACK_TYPE or resource.is_provider:
+            return False
+        outputs = resource.outputs if isinstance(resource.outputs, dict) else {}
+        return (
+            any(leaf.secret for leaf in leaves(outputs))
+            or is_clouds_secret(resource)
+            or resource.urn in self._opening
+            or resource.urn in self._kept_alone
+            or (keeps_status(resource) and self._may_have_secrets(resource, at(outputs, "status")))
+        )
 
     @staticmethod
     def _may_have_secrets(resource: Resource, status: object) -> bool:
@@ -129,17 +138,8 @@ class Flow:
 
     # What a property holds.
 
+    @_remembered
     def use(self, resource: Resource, name: str) -> Use:
-        key = (resource.urn, name)
-        if key not in self._uses:
-            self._uses[key] = self._use(resource, name)
-        return self._uses[key]
-
-    @cached_property
-    def _uses(self) -> dict[tuple[str, str], Use]:
-        return {}
-
-    def _use(self, resource: Resource, name: str) -> Use:
         tree = resource.asked if isinstance(resource.asked, dict) else {}
         in_secret = resource.kind == "Secret" and name in SECRET_DATA
         marked: list[Path] = []
@@ -259,31 +259,16 @@ class Flow:
     def _is_store(source: Resource) -> bool:
         return bool(re.search(r"object|blob|parameter|file", source.type.rpartition(":")[2], re.IGNORECASE))
 
+    @_remembered
     def _has_hidden_source(self, resource: Resource, name: str) -> bool:
         """Whether a mark is that of a source that has nothing but secrets to give, rather than of a mostly public one
         beside it."""
-        key = (resource.urn, name)
-        if key not in self._hidden_sources:
-            sources = (self.stack.by_urn.get(urn) for urn in resource.sources.get(name, ()))
-            self._hidden_sources[key] = any(
-                source is not None
-                and source.type not in PUBLIC_TOO
-                and self.is_source(source)
-                and not self._is_unknown(source)
-                for source in sources
-            )
-        return self._hidden_sources[key]
-
-    @cached_property
-    def _hidden_sources(self) -> dict[tuple[str, str], bool]:
-        return {}
-
-    def _is_unknown(self, source: Resource) -> bool:
-        return source.urn not in self._known
+        sources = (self.stack.by_urn.get(urn) for urn in resource.sources.get(name, ()) if urn in self._known)
+        return any(source and source.type not in PUBLIC_TOO and self.is_source(source) for source in sources)
 
     def _may_be_in(self, resource: Resource, name: str, source: Resource, undecided: tuple[Leaf, ...]) -> bool:
         """Whether a known value that nothing explains may be a secret of a source, in disguise."""
-        if self._is_unknown(source):
+        if source.urn not in self._known:
             # Its secrets are not shown. Another stack's are known to the program, so here the value may be one; of
             # anything else, a value made from it would not be known either.
             hidden = source.type == REFERENCE_TYPE or source.read_only or not self._is_new(source)
@@ -302,28 +287,23 @@ class Flow:
     def _is_public_output(self, source: Resource, leaf: Leaf) -> bool:
         """True when what a source shows to everybody is all that is odd about a value."""
         rest = as_bytes(leaf.value)
-        if source.urn not in self._shown:
-            tree = source.outputs if isinstance(source.outputs, dict) else {}
-            found = {
-                as_bytes(one.value)
-                for one in leaves({k: v for k, v in tree.items() if k not in SECRET_DATA})
-                if not one.secret and one.value is not UNKNOWN and str(one.path[0]) not in SECRET_DATA
-            }
-            self._shown[source.urn] = sorted((one for one in found if len(one) >= 4), key=len, reverse=True)[:200]
-        for shown in self._shown[source.urn]:
+        for shown in self._shown_by(source):
             rest = rest.replace(shown, b"")
         return is_public(rest, self.stack.names)
 
-    @cached_property
-    def _shown(self) -> dict[str, list[bytes]]:
-        return {}
+    @_remembered
+    def _shown_by(self, source: Resource) -> list[bytes]:
+        tree = source.outputs if isinstance(source.outputs, dict) else {}
+        open_to_all = leaves({name: value for name, value in tree.items() if name not in SECRET_DATA})
+        found = {as_bytes(one.value) for one in open_to_all if not one.secret and one.value is not UNKNOWN}
+        return sorted((one for one in found if len(one) >= 4), key=len, reverse=True)[:200]
 
     # Known values of sources.
 
     @cached_property
-    def _known(self) -> Mapping[str, None]:
+    def _known(self) -> frozenset[str]:
         """URNs of the sources of which some secret's value is known."""
-        return dict.fromkeys(urn for urns in self._holders for urn in urns)
+        return frozenset(urn for urns in self._holders for urn in urns)
 
     @cached_property
     def _holders(self) -> list[list[str]]:
@@ -351,25 +331,17 @@ class Flow:
     def _depended_on(self) -> frozenset[str]:
         return frozenset(urn for r in self.stack.resources for urns in r.dependencies.values() for urn in urns)
 
+    @_remembered
     def _found_in(self, data: bytes) -> frozenset[str]:
         """The sources whose known secrets are in a value, in whatever wrapping."""
         holders = self._holders
-        if not len(self._index) or len(data) < LEAST_SECRET:
-            return frozenset()
-        if data not in self._searched:
-            found: set[str] = set()
-            try:
+        found: set[str] = set()
+        if len(self._index) and len(data) >= LEAST_SECRET:
+            with suppress(TooMuchError):  # the value detector refuses it
                 for view in views(data):
                     for hit in (*self._index.search(view.data), *in_letters(view.data, self._index)):
                         found.update(holders[int(self._index.origins[hit.origin])])
-            except TooMuchError:  # the value detector refuses it
-                pass
-            self._searched[data] = frozenset(found)
-        return self._searched[data]
-
-    @cached_property
-    def _searched(self) -> dict[bytes, frozenset[str]]:
-        return {}
+        return frozenset(found)
 
     # Whose a secret is.
 

@@ -23,18 +23,18 @@ import urllib.parse
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
 from .obscured import plain
 
+_Decoder = Callable[[bytes], Iterator[bytes]]
 MOST_LAYERS: Final = 24
 MOST_UNPACKED: Final = 64 * 1024 * 1024
 """A value that unpacks to more bytes than this is refused: nobody can say what is in it."""
 MOST_WORK: Final = 96
 """Most bytes to look at, as a multiple of the value's own size (plus `MOST_WORK_EXTRA`)."""
 MOST_WORK_EXTRA: Final = 32 * 1024 * 1024
-
-
 GAP: Final = b"\0\2\0"
 """Stands between the values of one text (`places`); in no encoding's alphabet."""
 BETWEEN: Final = b"\1\0\3\0\4\0"
@@ -84,9 +84,6 @@ _STRETCH = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\n\r"
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF"
 _has_stretch = _runs(_PRINTABLE, b"M" * 8)
-_has_hex = _runs(_HEX_DIGITS, b"M" * 16)
-_has_spaced_hex = _runs(_HEX_DIGITS, b"MM:MM:MM:MM")
-_has_escaped_hex = _runs(_HEX_DIGITS, b"\\xMM\\xMM")
 _has_base32 = _runs(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"M" * 16)
 _has_base32_hex = _runs(b"0123456789ABCDEFGHIJKLMNOPQRSTUV", b"M" * 16)
 MOST_BINARY: Final = 0.1
@@ -141,9 +138,6 @@ def _base64(data: bytes) -> Iterator[bytes]:
     runs = list(dict.fromkeys(_BASE64.findall(data)))
     for shift in range(4):
         runs = [run for run in runs if len(run) >= LEAST_BASE64 + shift]
-        if len(runs) < 2:
-            yield from (_whole_quads(run[shift:]) for run in runs)
-            continue
         over = [(len(run) - shift) % 4 for run in runs]
         whole = [run[shift : len(run) - (left == 1)] + _FILL[left] for run, left in zip(runs, over, strict=True)]
         pieces = binascii.a2b_base64(_ENCODED_BETWEEN.join(whole)).split(BETWEEN)
@@ -162,8 +156,6 @@ def _whole_quads(run: bytes) -> bytes:
 
 _FOLDS: Final = b" \t\r\n\"',\\|>"
 _FOLD = re.compile(rb"[ \t\r\n\"',\\|>]")
-
-
 _COMMENT = re.compile(rb"(?<![^\s\0])(?:#|//|;|--(?=[ \t]))[^\n\0\1]*")
 """To a line's end, as scripts, settings and SQL have them. No comment goes on into another value."""
 
@@ -195,12 +187,6 @@ _JOINTS = re.compile(
 _UNSEEN = re.compile(rb"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf")
 
 
-def _joining(data: bytes) -> Iterator[bytes]:
-    """What a text holds without what only joins its pieces."""
-    if _JOINTS.search(data):
-        yield _JOINT.sub(b"", _values_with(data, _JOINTS.search))
-
-
 def _invisible(data: bytes) -> Iterator[bytes]:
     """What a text holds without letters that nobody sees: soft hyphens, joiners, marks of the byte order."""
     if _UNSEEN.search(data):
@@ -209,17 +195,16 @@ def _invisible(data: bytes) -> Iterator[bytes]:
             yield seen
 
 
-_HEX = re.compile(rb"[0-9a-fA-F]{16,}")
-_SPACED_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}")
-_ESCAPED_HEX = re.compile(rb"(?:\\x[0-9a-fA-F]{2}){4,}")
+_HEX_FORMS: Final = (
+    (_runs(_HEX_DIGITS, b"M" * 16), re.compile(rb"[0-9a-fA-F]{16,}"), b" "),
+    (_runs(_HEX_DIGITS, b"MM:MM:MM:MM"), re.compile(rb"(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}"), b":"),
+    (_runs(_HEX_DIGITS, b"\\xMM\\xMM"), re.compile(rb"(?:\\x[0-9a-fA-F]{2}){4,}"), b"\\x"),
+)
+"""Whether it is worth looking, how it looks, and the sign between the digits, if there is one."""
 
 
 def _hex(data: bytes) -> Iterator[bytes]:
-    runs = _HEX.findall(data) if _has_hex(data) else []
-    if _has_spaced_hex(data):
-        runs += [run.replace(b":", b"") for run in _SPACED_HEX.findall(data)]
-    if _has_escaped_hex(data):
-        runs += [run.replace(b"\\x", b"") for run in _ESCAPED_HEX.findall(data)]
+    runs = [run.replace(sign, b"") for has, form, sign in _HEX_FORMS if has(data) for run in form.findall(data)]
     for shift in (0, 1) if runs else ():
         yield BETWEEN.join(binascii.unhexlify(run[shift : len(run) - (len(run) - shift) % 2]) for run in runs)
 
@@ -249,48 +234,42 @@ def _octets(number: int, bits: int) -> bytes:
     return (number >> bits % 8).to_bytes(size + 1, "big")[-size:]
 
 
-_BASE58 = re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}")
 _FROM_BASE58: Final = {byte: n for n, byte in enumerate(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")}
-_WHOLE_NUMBERS: Final = (
-    (36, re.compile(rb"(?<![0-9A-Za-z])(?:[0-9a-z]{16,512}|[0-9A-Z]{16,512})(?![0-9A-Za-z])")),
-    (10, re.compile(rb"(?<![0-9A-Za-z])[0-9]{24,2560}(?![0-9A-Za-z])")),
-)
-"""In base 36, and in decimal, as programs print the numbers of an RSA key. Words and hexadecimal digits look alike."""
-_has_digits = _runs(b"0123456789", b"M" * 24)
-LONGEST_BASE58: Final = 512
-MOST_BASE58: Final = 64 * 1024
+MOST_OF_NUMBERS: Final = 64 * 1024
 """Letters of one value to decode: the work grows with the square of a run's length, so that only short ones are."""
 
 
-def _base58(data: bytes) -> Iterator[bytes]:
-    """Runs of letters as whole numbers; another letter before one makes it another number."""
-    left, pieces = MOST_BASE58, []
-    for run in dict.fromkeys(_BASE58.findall(data)):
-        if len(run) > min(LONGEST_BASE58, left):
-            continue
-        left -= len(run)
-        number = 0
-        for byte in run:
-            number = number * 58 + _FROM_BASE58[byte]
-        pieces.append(number.to_bytes((number.bit_length() + 7) // 8, "big"))
-    if pieces:
-        yield BETWEEN.join(pieces)
+def _whole_numbers(
+    base: int, longest: int, pattern: re.Pattern[bytes], has: Callable[[bytes], object] = bool
+) -> _Decoder:
+    """Reads runs of letters as whole numbers; another letter before one makes it another number."""
 
-
-def _whole_numbers(data: bytes) -> Iterator[bytes]:
-    """Runs of digits as one number each."""
-    left = MOST_BASE58
-    for base, pattern in _WHOLE_NUMBERS:
-        pieces: list[bytes] = []
-        for run in dict.fromkeys(pattern.findall(data)) if base > 10 or _has_digits(data) else ():
-            if len(run) > left:
-                break
-            left -= len(run)
-            number = int(run, base)
-            pieces.append(number.to_bytes((number.bit_length() + 7) // 8, "big"))
+    def decoder(data: bytes) -> Iterator[bytes]:
+        left, pieces = MOST_OF_NUMBERS, []
+        for run in dict.fromkeys(pattern.findall(data)) if has(data) else ():
+            if len(run) <= min(longest, left):
+                left -= len(run)
+                number = _of_base58(run) if base == 58 else int(run, base)
+                pieces.append(number.to_bytes((number.bit_length() + 7) // 8, "big"))
         if pieces:
             yield BETWEEN.join(pieces)
 
+    return decoder
+
+
+def _of_base58(run: bytes) -> int:
+    number = 0
+    for byte in run:
+        number = number * 58 + _FROM_BASE58[byte]
+    return number
+
+
+_base58 = _whole_numbers(58, 512, re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}"))
+_base36 = _whole_numbers(36, 512, re.compile(rb"(?<![0-9A-Za-z])(?:[0-9a-z]{16,}|[0-9A-Z]{16,})(?![0-9A-Za-z])"))
+_decimal = _whole_numbers(
+    10, 2560, re.compile(rb"(?<![0-9A-Za-z])[0-9]{24,}(?![0-9A-Za-z])"), _runs(b"0123456789", b"M" * 24)
+)
+"""As programs print the numbers of an RSA key. Words and hexadecimal digits look alike."""
 
 _NUMBERS = re.compile(rb"(?:(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}[\s,;:]+){7,}(?:0x|0o|\\x|\\)?[0-9a-fA-F]{1,4}")
 _NUMBER = re.compile(rb"[0-9a-fA-F]+(?![0-9a-fA-Fxo])")
@@ -326,14 +305,6 @@ def _read(words: list[bytes], base: int) -> Iterator[int]:
             yield 256
 
 
-_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
-
-
-def _percent(data: bytes) -> Iterator[bytes]:
-    if b"%" in data and _PERCENT.search(data):
-        yield urllib.parse.unquote_to_bytes(_values_with(data, _PERCENT.search))
-
-
 _ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|\r?\n[ \t]*|.)", re.DOTALL)
 _NAMED: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"0": b"\0", b"e": b"\x1b"}
 
@@ -353,42 +324,16 @@ def _one_escape(found: re.Match[bytes]) -> bytes:
 
 
 _HEX_ESCAPE = re.compile(rb"\\([0-9a-fA-F]{2}) ?")
+"""In LDAP and CSS."""
 _DECIMAL_ESCAPE = re.compile(rb"\\(\d{2,3})")
+"""In Lua and zone files."""
 
 
-def _escapes(data: bytes) -> Iterator[bytes]:
-    """As most languages have them; then with two hexadecimal digits for a sign (LDAP, CSS) and with its decimal number
-    (Lua, zone files)."""
-    if b"\\" not in data:
-        return
-    yield _ESCAPE.sub(_one_escape, _values_with(data, lambda value: b"\\" in value))
-    if _HEX_ESCAPE.search(data):
-        escaped = _values_with(data, _HEX_ESCAPE.search)
-        yield _HEX_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), escaped)
-    if _DECIMAL_ESCAPE.search(data):
-        escaped = _values_with(data, _DECIMAL_ESCAPE.search)
-        yield _DECIMAL_ESCAPE.sub(lambda found: bytes([min(int(found[1]), 255)]), escaped)
-
-
-_ENTITY = re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);")
-
-
-def _entities(data: bytes) -> Iterator[bytes]:
-    if b"&" in data and _ENTITY.search(data):
-        yield html.unescape(_values_with(data, _ENTITY.search).decode("latin-1")).encode("utf-8", "surrogatepass")
-
-
-_QUOTED = re.compile(rb"=(?:[0-9A-F]{2}|\r?\n)")
-
-
-def _quoted_printable(data: bytes) -> Iterator[bytes]:
-    if b"=" in data and _QUOTED.search(data):
-        yield binascii.a2b_qp(_values_with(data, _QUOTED.search))
+def _decimal_escape(found: re.Match[bytes]) -> bytes:
+    return bytes([min(int(found[1]), 255)])
 
 
 _WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){8,}|(?:\0[\t\n\r\x20-\x7e]){8,}")
-
-
 _ZERO_OR_LETTER: Final = bytes(0 if byte == 0 else 77 if byte in _PRINTABLE else 1 for byte in range(256))
 
 
@@ -401,14 +346,6 @@ def _wide(data: bytes) -> Iterator[bytes]:
     elif b"M\0" * 7 in shape:
         for found in _WIDE.finditer(data):
             yield found.group().translate(None, b"\0")
-
-
-_UTF_7 = re.compile(rb"\+[A-Za-z0-9/]{2,}-?|\+-")
-
-
-def _utf_7(data: bytes) -> Iterator[bytes]:
-    if (b"+A" in data or b"+-" in data) and _UTF_7.search(data):
-        yield _values_with(data, _UTF_7.search).decode("utf-7", "ignore").encode("utf-8", "surrogatepass")
 
 
 _BASE85 = re.compile(rb"[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{15,}")
@@ -617,23 +554,44 @@ def _inflate(step: _Step, data: bytes, start: int) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-TEXT_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+def _in_place(pattern: re.Pattern[bytes], decode: Callable[[bytes], bytes], *signs: bytes) -> _Decoder:
+    """Decodes what stands between other text, in the values where `pattern` finds it; one of `signs` must be there."""
+
+    def decoder(data: bytes) -> Iterator[bytes]:
+        if any(sign in data for sign in signs) and pattern.search(data):
+            yield decode(_values_with(data, pattern.search))
+
+    return decoder
+
+
+def _of_entities(text: bytes) -> bytes:
+    return html.unescape(text.decode("latin-1")).encode("utf-8", "surrogatepass")
+
+
+def _of_utf_7(text: bytes) -> bytes:
+    return text.decode("utf-7", "ignore").encode("utf-8", "surrogatepass")
+
+
+TEXT_DECODERS: Final[tuple[tuple[str, _Decoder], ...]] = (
     ("base64", _base64),
     ("folding", _folding),
-    ("joints", _joining),
+    ("joints", _in_place(_JOINTS, partial(_JOINT.sub, b""), b"")),
     ("invisible letters", _invisible),
     ("hex", _hex),
     ("base32", _base32),
     ("base58", _base58),
-    ("a number", _whole_numbers),
-    ("URL-encoding", _percent),
-    ("escapes", _escapes),
-    ("entities", _entities),
-    ("quoted-printable", _quoted_printable),
+    ("a number", _base36),
+    ("a number", _decimal),
+    ("URL-encoding", _in_place(re.compile(rb"%[0-9a-fA-F]{2}"), urllib.parse.unquote_to_bytes, b"%")),
+    ("escapes", _in_place(re.compile(rb"\\"), partial(_ESCAPE.sub, _one_escape), b"\\")),
+    ("escapes", _in_place(_HEX_ESCAPE, partial(_HEX_ESCAPE.sub, lambda found: bytes([int(found[1], 16)])), b"\\")),
+    ("escapes", _in_place(_DECIMAL_ESCAPE, partial(_DECIMAL_ESCAPE.sub, _decimal_escape), b"\\")),
+    ("entities", _in_place(re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);"), _of_entities, b"&")),
+    ("quoted-printable", _in_place(re.compile(rb"=(?:[0-9A-F]{2}|\r?\n)"), binascii.a2b_qp, b"=")),
     ("numbers", _numbers),
     ("base85", _base85),
     ("uuencode", _uu),
-    ("UTF-7", _utf_7),
+    ("UTF-7", _in_place(re.compile(rb"\+[A-Za-z0-9/]{2,}-?|\+-"), _of_utf_7, b"+A", b"+-")),
     ("a cipher with a known key", plain),
     ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
     ("UTF-16", _wide),  # beside so much text that it is a small part
@@ -656,7 +614,7 @@ def letters(data: bytes) -> Iterator[bytes]:
         yield unnamed.translate(None, _NO_LETTER)
 
 
-BINARY_DECODERS: Final[tuple[tuple[str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+BINARY_DECODERS: Final[tuple[tuple[str, _Decoder], ...]] = (
     ("compression", _packed),
     ("UTF-16", _wide),
     ("invisible letters", _invisible),  # so many that they are not few beside the others
