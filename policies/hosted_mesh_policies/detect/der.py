@@ -13,6 +13,7 @@ from typing import Final
 SEQUENCE: Final = 0x30
 INTEGER: Final = 0x02
 OCTETS: Final = 0x04
+OPENSSH: Final = b"openssh-key-v1\0"
 LEAST_BYTES: Final = 16
 """A private number shorter than this belongs to no key in use."""
 
@@ -79,12 +80,11 @@ def _numbers(body: bytes, depth: int = 0) -> list[bytes]:
 
 def openssh_numbers(blob: bytes) -> list[bytes]:
     """The private numbers of an `openssh-key-v1` blob; its whole private section when that is encrypted."""
-    magic = b"openssh-key-v1\0"
-    if not blob.startswith(magic):
+    if not blob.startswith(OPENSSH):
         return []
     try:
-        cipher, _kdf, _options = (fields := _strings(blob[len(magic) :], 3))[:3]
-        rest = blob[len(magic) + sum(len(f) + 4 for f in fields) + 4 :]
+        cipher, _kdf, _options = (fields := _strings(blob[len(OPENSSH) :], 3))[:3]
+        rest = blob[len(OPENSSH) + sum(len(f) + 4 for f in fields) + 4 :]
         public, private = _strings(rest, 2)
         if cipher != b"none":
             return [private]

@@ -29,6 +29,10 @@ MOST_PARTS: Final = 20_000
 """Fingerprints of one value; a larger one is a file of data, whose first secrets do."""
 LEAST_PART: Final = 12
 """Shortest part of a text that is a fingerprint by itself, by its randomness."""
+_DIGESTS: Final = ("sha256", "sha1", "md5")
+_FRAMED = re.compile(rb"://|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
+_IN_PAIRS = re.compile(rb"(?<=[\w.])=(?=\w)|[:@$]+")
+_IN_ADDRESS = re.compile(rb"[/=:@$.]+")
 
 
 class Whole(bytes):
@@ -115,9 +119,6 @@ def digests(values: Collection[bytes]) -> frozenset[bytes]:
     return frozenset(hashlib.new(kind, one).hexdigest().encode() for one in values for kind in _DIGESTS)
 
 
-_DIGESTS: Final = ("sha256", "sha1", "md5")
-
-
 def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:
     """A text that nothing parses: as a whole, and by the random parts of what is `searched` in it."""
     level = Level.SECRET if certain else level_of(text, name, names)
@@ -145,18 +146,13 @@ def _random_parts(text: bytes) -> Iterator[bytes]:
                 yield part
 
 
-_FRAMED = re.compile(rb"://|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
-_IN_PAIRS = re.compile(rb"(?<=[\w.])=(?=\w)|[:@$]+")
-_IN_ADDRESS = re.compile(rb"[/=:@$.]+")
-
-
 def _of_pem(label: bytes, body: bytes) -> Iterator[bytes]:
     if b"PRIVATE KEY" not in label:
         return
     lines = [line for line in body.split(b"\n") if b":" not in line]
     try:
         blob = base64.b64decode(b"".join(lines))
-    except (binascii.Error, ValueError):
+    except ValueError:
         return
     numbers = private_numbers(blob) or openssh_numbers(blob)
     yield from numbers or [blob[32:]]  # an older encrypted key is ciphertext only
@@ -266,7 +262,7 @@ def _decoded(value: bytes) -> bytes | None:
         if len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1:
             standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
             return base64.b64decode(standard + b"=" * (-len(standard) % 4))
-    except (binascii.Error, ValueError):
+    except ValueError:
         pass
     return None
 

@@ -28,6 +28,8 @@ LEAST_SHARE: Final = 0.3
 LEAST_SHORT: Final = 8
 MOST_CANDIDATES: Final = 16
 """Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
+_PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
+"""Where a text's blocks begin."""
 
 
 class Hit(NamedTuple):
@@ -128,10 +130,6 @@ class Index:
             if found is None or hit.length > found.length:
                 found = hit
         return found
-
-
-_PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
-"""Where a text's blocks begin."""
 
 
 def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:

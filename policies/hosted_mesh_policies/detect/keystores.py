@@ -4,7 +4,6 @@ passwords that everybody knows and by those that stand beside it, because whoeve
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -65,7 +64,7 @@ def opened(text: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
 def _decoded(text: bytes) -> bytes:
     try:
         return base64.b64decode(text)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
 
 

@@ -8,7 +8,6 @@ Everything else is undecided: it is looked for as a whole and never by a part.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Collection
 from enum import IntEnum
@@ -19,6 +18,8 @@ from typing import Final
 from .der import is_public_der
 from .keystores import is_trust_store
 from .names import is_identifiers_name, is_secrets_name, names_issuer
+
+_ESCAPED_BREAK: Final = re.compile(rb"\\+[nr]")
 
 
 class Level(IntEnum):
@@ -84,11 +85,8 @@ def _decoded(block: bytes) -> bytes:
         block = _ESCAPED_BREAK.sub(b"", block)
     try:
         return base64.b64decode(block.translate(None, b" \t\r\n"), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
-
-
-_ESCAPED_BREAK: Final = re.compile(rb"\\+[nr]")
 
 
 def _is_ssh(kind: bytes, blob: bytes) -> bool:

@@ -7,7 +7,6 @@ or example.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -34,6 +33,7 @@ _CODE: Final = re.compile(r"^[A-Za-z_][\w.]*[(\[]|^\^|\[\^|a-z|A-Z|0-9|\\[wdsS]|
 _SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 LONGEST_SEGMENTS: Final = 4
 """Letters for each step between words or digits, from which on a value is a name in a program."""
+LONGEST_BEFORE: Final = 512
 
 
 @lru_cache(maxsize=4096)
@@ -57,7 +57,7 @@ def _decoded(value: str) -> str | None:
     """What a value is the base64 of, when that is text."""
     try:
         found = base64.b64decode(value, validate=True).decode("ascii")
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     return found if found.strip().isprintable() else None
 
@@ -177,7 +177,6 @@ def _counts(data: bytes, found: re.Match[bytes]) -> bool:
     return is_concrete(value) and names_credential(name.decode("latin-1"))
 
 
-LONGEST_BEFORE: Final = 512
 _PARENT: Final = re.compile(rb"[\"']?([\w.-]{2,64})[\"']?[ \t]*:[ \t]*(?:\{[^{}]*|\n?)$")
 
 

@@ -6,7 +6,6 @@ rclone's `pass = ...`, WebSphere's `{xor}...`, and Fernet with its key in the sa
 from __future__ import annotations
 
 import base64
-import binascii
 import itertools
 import re
 from collections.abc import Iterator
@@ -58,5 +57,5 @@ def _decoded(text: bytes) -> bytes:
     standard = text.replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
     try:
         return base64.b64decode(standard + b"=" * (-len(standard) % 4))
-    except binascii.Error:
+    except ValueError:
         return b""

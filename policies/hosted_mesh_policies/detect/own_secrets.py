@@ -22,6 +22,8 @@ KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
 
 
 _SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|(?<!public)keys?$|signed_?url", re.IGNORECASE)
+LEAST_CALLED: Final = 16
+"""Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
 
 
 def is_clouds_secret(resource: Resource) -> bool:
@@ -72,10 +74,6 @@ def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, byte
         data = leaf.value.encode()
         found = [data] if leaf.path in called else [one.encode() for one in named_in_text(data, data.lower())]
         yield from ((leaf.path, one) for one in found if len(one) >= LEAST_CALLED)
-
-
-LEAST_CALLED: Final = 16
-"""Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
 
 
 _KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")

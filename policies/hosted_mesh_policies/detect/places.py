@@ -24,6 +24,9 @@ LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""
 MOST_GROUP_LEVELS: Final = 4
 """How far above a value its siblings are looked for: `containers[].env[].value` needs two."""
+_CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
+_URL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
+LONGEST_PLAIN_KEY: Final = 8
 
 
 @dataclass
@@ -116,14 +119,11 @@ def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
     return [(path, key) for path, data in closed for key in opened(data, passwords)]
 
 
-_CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
-
-
 def from_base64(data: bytes) -> bytes:
     """A Secret's `data` decoded; as it is when it is not base64."""
     try:
         return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return data
 
 
@@ -132,7 +132,7 @@ def _decoded_apart(pieces: list[bytes]) -> bytes:
     for decode in (binascii.unhexlify, _whole_base64):
         try:
             return b"".join(decode(piece) for piece in pieces)
-        except (binascii.Error, ValueError):
+        except ValueError:
             continue
     return b""
 
@@ -141,8 +141,6 @@ def _whole_base64(piece: bytes) -> bytes:
     return base64.b64decode(piece.translate(_URL_ALPHABET) + b"=" * (-len(piece) % 4), validate=True)
 
 
-_URL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
-LONGEST_PLAIN_KEY: Final = 8
 _DIGITS = re.compile(r"(\d+)")
 
 

@@ -13,11 +13,15 @@ import yaml
 
 from ..plan.decode import YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree, at
-from .der import openssh_numbers, private_numbers
+from .der import OPENSSH, openssh_numbers, private_numbers
 from .keystores import has_key
 from .named import holds_named, named_in_tree
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
+
+_CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
+MOST_DOCUMENTS: Final = 6
+"""How many documents inside documents are opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +72,6 @@ def may_hold_shape(data: bytes) -> bool:
     )
 
 
-_CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
-
-
 def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     if PEM.search(data) or _has_der_key(data):
         yield Kind.PRIVATE_KEY, None
@@ -108,9 +109,6 @@ def _has_der_key(data: bytes) -> bool:
         start = data.find(BETWEEN + b"\x30", start) + len(BETWEEN)
     start = data.find(OPENSSH)
     return start >= 0 and bool(openssh_numbers(data[start:]))
-
-
-OPENSSH: Final = b"openssh-key-v1\0"
 
 
 def _token_kind(payload: bytes) -> Kind:
@@ -153,10 +151,6 @@ def _kubeconfig(data: bytes, depth: int = 0) -> Kubeconfig | None:
                 return found
             todo.extend(node.values())
     return None
-
-
-MOST_DOCUMENTS: Final = 6
-"""How many documents inside documents are opened."""
 
 
 def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:

@@ -40,6 +40,7 @@ GAP: Final = b"\0\2\0"
 BETWEEN: Final = b"\1\0\3\0\4\0"
 """Stands between pieces that were decoded apart. It does not end as it begins: after a piece that ends like its
 beginning it would be found too early."""
+LEAST_RAW: Final = 8
 
 
 class View(NamedTuple):
@@ -415,7 +416,7 @@ def _uu(data: bytes) -> Iterator[bytes]:
         if -(-length // 3) * 4 <= len(line) <= -(-length // 3) * 4 + 1:
             try:
                 pieces.setdefault(found.end(2), binascii.a2b_uu(found.group(1) + line))
-            except binascii.Error:
+            except ValueError:
                 continue
     if pieces:
         yield b"".join(pieces.values())
@@ -501,9 +502,6 @@ def compressed(data: bytes) -> Iterator[bytes]:
     for magic, _, opener in _STREAMS:
         if data.startswith(magic):
             yield from _inflate(opener(), data, 0)
-
-
-LEAST_RAW: Final = 8
 
 
 def _streams(data: bytes) -> Iterator[tuple[_Step, int]]:

@@ -35,6 +35,7 @@ from ..rules.credentials import FLOW, SHAPE, VALUE
 from ..rules.finding import Finding
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600
+_UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
@@ -145,9 +146,6 @@ def load(path: Path, bound_to: Mapping[str, str]) -> Evidence | None:
         return evidence if hmac.compare_digest(content["bound"], _bond(bound_to, evidence.salt)) else None
     except _UNREADABLE:
         return None
-
-
-_UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 def _bond(bound_to: Mapping[str, str], salt: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -28,6 +28,8 @@ from .tree import UNKNOWN, at, leaves, plain
 
 KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
+SHOWN: Final = frozenset({"token", "password", "id-token", "access-token"})
+"""Of a user in a kubeconfig. A client's key stays with the client."""
 
 
 class Role(Enum):
@@ -66,16 +68,9 @@ class ClusterConfig:
     data_plane_providers: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, config: Mapping[str, Any]) -> ClusterConfig:
-        def strings(key: str) -> tuple[str, ...]:
-            return tuple(str(value) for value in config.get(key) or ())
-
-        return cls(
-            tuple(map(normal_server, strings("controlPlaneServers"))),
-            tuple(map(normal_server, strings("dataPlaneServers"))),
-            strings("controlPlaneProviders"),
-            strings("dataPlaneProviders"),
-        )
+    def of(cls, **given: tuple[str, ...]) -> ClusterConfig:
+        """As it was given, with each address in the spelling that addresses are compared in."""
+        return cls(**{key: tuple(map(normal_server, v)) if "servers" in key else v for key, v in given.items()})
 
 
 def normal_server(address: str) -> str:
@@ -144,8 +139,6 @@ def _chosen(tree: Any, context: Any, cluster: Any) -> Cluster:
     )
 
 
-SHOWN: Final = frozenset({"token", "password", "id-token", "access-token"})
-"""Of a user in a kubeconfig. A client's key stays with the client."""
 LEAST_CREDENTIAL: Final = 8
 
 

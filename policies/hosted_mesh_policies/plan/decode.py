@@ -42,6 +42,7 @@ bounds. Every scalar is a text."""
 MOST_NESTED: Final = 200
 _LEAD = re.compile(rb"^[ \t?:-]{400}", re.MULTILINE)
 _OPENING: Final = frozenset(b"{[")
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"{[]}")
 
 
 def nests_too_deeply(text: bytes) -> bool:
@@ -55,9 +56,6 @@ def nests_too_deeply(text: bytes) -> bool:
         if depth > MOST_NESTED:
             return True
     return False
-
-
-_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"{[]}")
 
 
 def from_struct(struct: Struct) -> dict[str, Tree]:

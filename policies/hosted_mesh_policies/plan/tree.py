@@ -20,6 +20,12 @@ from typing import Any, Final, NamedTuple
 
 Tree = Any
 Path = tuple[str | int, ...]
+_JOINT = re.compile(r"[.\[]")
+MOST_KEY_CHARACTERS: Final = 63
+"""Longest key shown; Kubernetes' own limit for the name part of a label."""
+LEAST_RANDOM: Final = 16
+_KEY = re.compile(r"[\w./() '-]+")
+_WORD = re.compile(r"[\w()'-][\w() '-]*")
 
 
 class Unknown(Enum):
@@ -142,16 +148,6 @@ def is_covered(path: str, declared: Set[str]) -> bool:
     """True when a property, or what holds it, is among the declared paths: `data` and `data.a` cover `data.a`; `data.a`
     does not cover `data.ab`."""
     return path in declared or any(path[: joint.start()] in declared for joint in _JOINT.finditer(path))
-
-
-_JOINT = re.compile(r"[.\[]")
-
-
-MOST_KEY_CHARACTERS: Final = 63
-"""Longest key shown; Kubernetes' own limit for the name part of a label."""
-LEAST_RANDOM: Final = 16
-_KEY = re.compile(r"[\w./() '-]+")
-_WORD = re.compile(r"[\w()'-][\w() '-]*")
 
 
 def _is_random(key: str) -> bool:

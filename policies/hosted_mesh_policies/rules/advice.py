@@ -19,7 +19,7 @@ from .context import Context
 from .finding import Severity
 from .istiod import discovery_container, pod_of
 from .rule import Place, Rule
-from .settings import number
+from .settings import schema_of
 
 HOURS: Final = 24
 
@@ -104,11 +104,11 @@ CERTIFICATES = _advice(
     cure="Set validityPeriodHours and earlyRenewalHours. Where a renewal is due, run `pulumi up` of the stack that "
     "signs it, or bring another one, then of the stacks that read it.",
     check=certificates,
-    schema={
-        "mostAuthorityDays": number("Longest life of a certificate authority, in days.", 3653),
-        "mostLeafDays": number("Longest life of any other certificate, in days.", 398),
-        "renewalDueDays": number("Before its end, when the renewal of a certificate in `cacerts` is due, in days.", 30),
-    },
+    schema=schema_of(
+        most_authority_days="Longest life of a certificate authority, in days.",
+        most_leaf_days="Longest life of any other certificate, in days.",
+        renewal_due_days="Before its end, when the renewal of a certificate in `cacerts` is due, in days.",
+    ),
 )
 QUOTAS = _advice(
     name="tenants-have-quota",

@@ -17,7 +17,7 @@ from .context import Context
 from .finding import Severity
 from .ownership import declassified, holds_certificate_of_its_key, is_annotated
 from .rule import Place, Rule
-from .settings import strings
+from .settings import schema_of
 
 CURE_FLOW: Final = (
     "Pass a public fact instead (a certificate, a public key, a host name). If the value is public although it is made "
@@ -32,6 +32,12 @@ CURE_SHAPE: Final = (
     "Remove the credential, or keep it in a Secret of the data plane's own. If it is the data plane's and not the "
     f'control plane\'s, say so: annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".'
 )
+WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
+UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
+PARTS_OF_KUBECONFIG: Final = frozenset(
+    {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
+)
+_IN_PARTS: Final = ("kubernetes:yaml:", "kubernetes:yaml/", "kubernetes:kustomize:", "kubernetes:kustomize/")
 
 
 def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
@@ -53,17 +59,11 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
                     yield resource, context.show(place), UNEXPLAINED
 
 
-WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
-
-
 def _of_account(context: Context, resource: Resource) -> str:
     """How to say whose an account is of which nobody has said it."""
     if resource.provider is None or not context.owners.is_in_unclassified_account(resource):
         return ""
     return f". Nobody says whose provider {resource.provider.name} is: if the control plane's, in controlPlaneProviders"
-
-
-UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
 
 
 def _told(path: tuple[Hop, ...], end: Resource) -> str:
@@ -130,11 +130,6 @@ def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
                 yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
 
 
-PARTS_OF_KUBECONFIG: Final = frozenset(
-    {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
-)
-
-
 def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
     """A kubeconfig that opens only the data plane itself; its key or token is the data plane's too."""
     return shape.opens is not None and context.opens_data_planes_alone(shape.opens)
@@ -167,9 +162,6 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
 
 def _is_marked(resource: Resource, path: Path) -> bool:
     return any(leaf.secret and leaf.path == path for leaf in leaves(resource.asked))
-
-
-_IN_PARTS: Final = ("kubernetes:yaml:", "kubernetes:yaml/", "kubernetes:kustomize:", "kubernetes:kustomize/")
 
 
 def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
@@ -248,11 +240,7 @@ FLOW = Rule(
     severity=Severity.CRITICAL,
     page="credentials",
     check_stack=flows,
-    schema={
-        "dataPlaneStacks": strings(
-            "Full names of stacks of the data plane's side (* matches anything).", ("*/data-plane",)
-        )
-    },
+    schema=schema_of(data_plane_stacks="Full names of stacks of the data plane's side (* matches anything)."),
 )
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",
@@ -263,11 +251,9 @@ VALUE = Rule(
     severity=Severity.CRITICAL,
     page="credentials",
     check=values,
-    schema={
-        "controlPlaneConfigKeys": strings(
-            "Secret configuration keys (* matches anything) that are the control plane's."
-        ),
-    },
+    schema=schema_of(
+        control_plane_config_keys="Secret configuration keys (* matches anything) that are the control plane's."
+    ),
 )
 SHAPE = Rule(
     name="no-credentials-on-data-plane",

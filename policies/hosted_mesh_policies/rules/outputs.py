@@ -16,6 +16,8 @@ from .context import Context
 from .finding import Severity
 from .rule import Rule
 
+UNMARKED: Final = "not marked secret: the state keeps it in plain text"
+
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
     data_plane_side = context.owners.is_data_plane_side()
@@ -76,9 +78,6 @@ def _provider(resource: Resource) -> Iterator[tuple[Resource, str, str]]:
             continue
         if any(shape.kind in {Kind.KUBECONFIG, Kind.CLIENT_KEY} for shape in shapes(as_bytes(leaf.value))):
             yield resource, show(leaf.path), f"is a kubeconfig with a credential and {UNMARKED}"
-
-
-UNMARKED: Final = "not marked secret: the state keeps it in plain text"
 
 
 def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import re
 from collections.abc import Iterator
@@ -18,6 +17,9 @@ from ..plan.tree import Leaf, at, leaves
 LEAST_REASON: Final = 8
 """A reason of fewer characters is none."""
 _PEM = re.compile(rb"-----BEGIN ([A-Z ]+)-----([^-]*)-----END \1-----")
+ED25519_BYTES: Final = 32
+RSA_TAIL: Final = 64
+"""An RSA public key ends with its modulus and 5 bytes of exponent; a private key has the modulus."""
 
 
 def is_annotated(resource: Resource, annotation: str) -> bool:
@@ -66,11 +68,6 @@ def _is_for(public: bytes, key: bytes) -> bool:
     return bool(public) and (public in key or public[-RSA_TAIL - 5 : -5] in key)
 
 
-ED25519_BYTES: Final = 32
-RSA_TAIL: Final = 64
-"""An RSA public key ends with its modulus and 5 bytes of exponent; a private key has the modulus."""
-
-
 def _blocks(leaf: Leaf) -> Iterator[tuple[bytes, bytes]]:
     """The PEM blocks of one value of a Secret: label and DER."""
     if leaf.path[:1] not in {("data",), ("stringData",)}:
@@ -78,5 +75,5 @@ def _blocks(leaf: Leaf) -> Iterator[tuple[bytes, bytes]]:
     data = as_bytes(leaf.value)
     data = from_base64(data) if leaf.path[0] == "data" else data
     for label, block in _PEM.findall(data):
-        with contextlib.suppress(binascii.Error, ValueError):
+        with contextlib.suppress(ValueError):
             yield label, base64.b64decode(block)

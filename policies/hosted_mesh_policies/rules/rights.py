@@ -12,7 +12,7 @@ from .context import Context
 from .finding import Severity
 from .istiod import is_istios
 from .rule import Place, Rule, not_known
-from .settings import strings
+from .settings import schema_of
 
 ESCALATING_VERBS: Final = frozenset({"bind", "escalate", "impersonate"})
 _BY_ANY_VERB: Final = (
@@ -117,9 +117,5 @@ RIGHTS = Rule(
     acceptable=True,
     check=check,
     check_stack=check_stack,
-    schema={
-        "istiodAccounts": strings(
-            "Names of the ServiceAccounts that istiod uses.", ("istiod*", "istio-reader*", "hosted-mesh*")
-        )
-    },
+    schema=schema_of(istiod_accounts="Names of the ServiceAccounts that istiod uses."),
 )

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from ..plan.clusters import ClusterConfig
-
-
-def strings(description: str, default: tuple[str, ...] = ()) -> dict[str, Any]:
-    """JSON Schema of a list of strings."""
-    return {"type": "array", "items": {"type": "string"}, "description": description, "default": list(default)}
-
-
-def number(description: str, default: int) -> dict[str, Any]:
-    """JSON Schema of a whole number."""
-    return {"type": "integer", "description": description, "default": default}
 
 
 @dataclass(frozen=True)
@@ -43,33 +33,40 @@ class Settings:
         A key belongs to one policy and holds for all: the engine fills in each policy's defaults, so a key of two
         policies would have two values. `configuration.check` has refused what does not fit.
         """
-        merged: dict[str, Any] = {}
-        for values in by_policy.values():
-            merged.update(values)
-        plain = cls()
-
-        def texts(key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(map(str, merged[key])) if merged.get(key) is not None else default
-
-        return cls(
-            clusters=ClusterConfig.read(merged),
-            data_plane_stacks=texts("dataPlaneStacks", plain.data_plane_stacks),
-            control_plane_config_keys=texts("controlPlaneConfigKeys", plain.control_plane_config_keys),
-            without_preview=str(merged.get("withoutPreview", plain.without_preview)),
-            most_timeout_seconds=int(merged.get("mostTimeoutSeconds", plain.most_timeout_seconds)),
-            failure_policies=texts("failurePolicies", plain.failure_policies),
-            istiod_accounts=texts("istiodAccounts", plain.istiod_accounts),
-            authorities_elsewhere=texts("authoritiesElsewhere", plain.authorities_elsewhere),
-            shared_namespaces=texts("sharedNamespaces", plain.shared_namespaces),
-            most_authority_days=int(merged.get("mostAuthorityDays", plain.most_authority_days)),
-            most_leaf_days=int(merged.get("mostLeafDays", plain.most_leaf_days)),
-            renewal_due_days=int(merged.get("renewalDueDays", plain.renewal_due_days)),
-        )
+        merged = {key: value for values in by_policy.values() for key, value in values.items() if value is not None}
+        given = {name: merged[_key(name)] for name in _DEFAULTS if _key(name) in merged}
+        own = {name: _like(_DEFAULTS[name], value) for name, value in given.items()}
+        clusters = {field.name: own.pop(field.name) for field in fields(ClusterConfig) if field.name in own}
+        return cls(clusters=ClusterConfig.of(**clusters), **own)
 
 
-CLUSTER_SCHEMA: Final[dict[str, dict[str, Any]]] = {
-    "controlPlaneServers": strings("Addresses of the control plane's API servers, such as https://10.0.0.1:6443."),
-    "dataPlaneServers": strings("Addresses of data planes' API servers."),
-    "controlPlaneProviders": strings("Names or URNs of providers that reach control planes; * matches anything."),
-    "dataPlaneProviders": strings("Names or URNs of providers that reach data planes; * matches anything."),
-}
+_DEFAULTS: Final = {**vars(ClusterConfig()), **{k: v for k, v in vars(Settings()).items() if k != "clusters"}}
+
+
+def _key(name: str) -> str:
+    """The setting's name in a configuration: `mostLeafDays` for `most_leaf_days`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def _like(default: Any, value: Any) -> Any:
+    return tuple(map(str, value)) if isinstance(default, tuple) else type(default)(value)
+
+
+def schema_of(**descriptions: str) -> dict[str, dict[str, Any]]:
+    """JSON Schema of some settings, by the fields that they fill: lists of strings, and whole numbers."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in descriptions.items():
+        default = _DEFAULTS[name]
+        kind = {"type": "array", "items": {"type": "string"}} if isinstance(default, tuple) else {"type": "integer"}
+        value = list(default) if isinstance(default, tuple) else default
+        found[_key(name)] = {**kind, "description": text, "default": value}
+    return found
+
+
+CLUSTER_SCHEMA: Final = schema_of(
+    control_plane_servers="Addresses of the control plane's API servers, such as https://10.0.0.1:6443.",
+    data_plane_servers="Addresses of data planes' API servers.",
+    control_plane_providers="Names or URNs of providers that reach control planes; * matches anything.",
+    data_plane_providers="Names or URNs of providers that reach data planes; * matches anything.",
+)

@@ -19,10 +19,11 @@ from .context import Context
 from .finding import Severity
 from .istiod import discovery_container, environment
 from .rule import Rule
-from .settings import strings
+from .settings import schema_of
 
 OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
 """Secrets that no two meshes may share. A registry login or a DNS credential may be shared by choice."""
+_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 @dataclass
@@ -92,9 +93,6 @@ def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str
                 if found.words.get(word, mesh) != mesh and (path := show(text.path_at(name.start()))) not in told:
                     told.add(path)
                     yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {found.words[word]}'s"
-
-
-_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
@@ -215,9 +213,5 @@ TENANTS = Rule(
     page="tenants",
     acceptable=True,
     check_stack=check_stack,
-    schema={
-        "sharedNamespaces": strings(
-            "Namespaces that belong to no mesh, whatever their labels.", ("kube-system", "default", "istio-system")
-        )
-    },
+    schema=schema_of(shared_namespaces="Namespaces that belong to no mesh, whatever their labels."),
 )

@@ -11,7 +11,7 @@ from .context import Context
 from .finding import Severity
 from .istiod import discovery_container, environment, is_external, pod_of
 from .rule import Place, Rule, not_known
-from .settings import strings
+from .settings import schema_of
 
 CACERTS: Final = "cacerts"
 KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"}, {"tls.crt", "tls.key", "ca.crt"})
@@ -81,5 +81,5 @@ TRUST = Rule(
     page="istiod",
     check=check,
     check_stack=check_stack,
-    schema={"authoritiesElsewhere": strings("Namespaces whose cacerts Secret another stack makes.")},
+    schema=schema_of(authorities_elsewhere="Namespaces whose cacerts Secret another stack makes."),
 )

@@ -13,7 +13,7 @@ from .context import Context
 from .finding import Severity
 from .istiod import is_istios
 from .rule import Place, Rule, not_known
-from .settings import number, strings
+from .settings import schema_of
 
 KINDS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 
@@ -110,8 +110,8 @@ WEBHOOKS = Rule(
     page="webhooks",
     acceptable=True,
     check=check,
-    schema={
-        "mostTimeoutSeconds": number("Longest time-out of a webhook, in seconds.", 10),
-        "failurePolicies": strings("Failure policies that are allowed.", ("Fail", "Ignore")),
-    },
+    schema=schema_of(
+        most_timeout_seconds="Longest time-out of a webhook, in seconds.",
+        failure_policies="Failure policies that are allowed.",
+    ),
 )

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters, Role, cluster_of, normal_server
+from hosted_mesh_policies.plan.clusters import Clusters, Role, cluster_of, normal_server
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
+from hosted_mesh_policies.rules.settings import Settings
 
 OURS, THEIRS = "https://ours.example.com:6443", "https://theirs.example.com"
 
@@ -26,7 +27,7 @@ def _provider(name: str, inputs: Any) -> Provider:
 
 def _role(provider: Provider, *others: Provider, **config: Any) -> Role:
     resources = tuple(Resource(p.urn, p.type, p.name, inputs=p.inputs) for p in (provider, *others))
-    return Clusters(Stack("s", resources), ClusterConfig.read(config)).role_of_provider(provider)
+    return Clusters(Stack("s", resources), Settings.read({"": config}).clusters).role_of_provider(provider)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ base64: the old text becomes the same new one everywhere.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -241,7 +240,7 @@ def _unpacked(text: str) -> str | None:
     """What a text is in base64; None if that is no text."""
     try:
         inner = base64.b64decode(text, validate=True).decode()
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     return inner if inner and (inner.isprintable() or "\n" in inner) else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import json
 import random
@@ -110,7 +109,7 @@ def _from_base64(text: str) -> str | None:
         return None
     try:
         inner = base64.b64decode("".join(text.split()), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+    except ValueError:
         return None
     return inner if inner.startswith(("{", "-----BEGIN")) or holds_credential(inner) else None
 

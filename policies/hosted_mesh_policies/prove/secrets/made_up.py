@@ -25,6 +25,7 @@ USUAL_KEYS: Final = (
 )  # fmt: skip
 """Keys that a Secret of which nothing is known may have; each gets a value."""
 SYMBOLS: Final = "!@#$%&*()-_=+[]{}<>:?"
+_EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass
@@ -221,9 +222,6 @@ def named(name: str, chance: random.Random) -> Any:
     if re.search(r"private|key\.pem|\.key$|ca[-_]?key|ssh", low):
         return keys.private_texts(keys.generate())["privateKeyPemPkcs8"]
     return forms.text_of(40, chance)
-
-
-_EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 def _cacerts() -> dict[str, str]:
