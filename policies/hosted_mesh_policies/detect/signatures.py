@@ -52,120 +52,96 @@ _OF_SERVICES: Final = (
     b"sk-", b"sk_live_", b"rk_live_", b"dapi", b"pypi-", b"hooks.slack.com/services/", b"webhooks/", b"atatt3",
     b"dckr_pat_", b"lin_api_", b"shp", b"token-",
 )  # fmt: skip
-SIGNATURES: Final = (
-    Signature(
-        Kind.CLOUD,
-        (b"akia", b"asia"),
-        re.compile(rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
-    ),
-    Signature(Kind.CLOUD, (b"aiza",), re.compile(rb"AIza[0-9A-Za-z_-]{35}")),
-    Signature(
+_FORMS: Final = (
+    (Kind.CLOUD, (b"akia", b"asia"), rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
+    (Kind.CLOUD, (b"aiza",), rb"AIza[0-9A-Za-z_-]{35}"),
+    (
         Kind.CLOUD,
         (b"access_key", b"accesskey"),
-        re.compile(rb"(?i:secret_?access_?key)" + _VALUE + rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
+        rb"(?i:secret_?access_?key)" + _VALUE + rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
-    Signature(Kind.CLOUD, (b"accountkey=",), re.compile(rb"AccountKey=[A-Za-z0-9+/]{40,}={0,2}")),
-    Signature(Kind.CLOUD, (b"aadclientsecret",), re.compile(rb"aadClientSecret" + _VALUE + rb"([^\s\"']{16,})")),
-    Signature(Kind.CLOUD, (b"k8s-aws-v1.",), re.compile(rb"k8s-aws-v1\.[A-Za-z0-9_-]{40,}")),
-    Signature(
+    (Kind.CLOUD, (b"accountkey=",), rb"AccountKey=[A-Za-z0-9+/]{40,}={0,2}"),
+    (Kind.CLOUD, (b"aadclientsecret",), rb"aadClientSecret" + _VALUE + rb"([^\s\"']{16,})"),
+    (Kind.CLOUD, (b"k8s-aws-v1.",), rb"k8s-aws-v1\.[A-Za-z0-9_-]{40,}"),
+    (
         Kind.CLOUD,  # by which a cloud's account opens its registry
         (b'"aws"', b"aws:", b"oauth2accesstoken"),
-        re.compile(
-            rb"\"username\"\s*:\s*\"(?:AWS|oauth2accesstoken)\"\s*,\s*\"password\"\s*:\s*\"([^\"]{40,})"
-            rb"|(?:^|\0)(?:AWS|oauth2accesstoken):([A-Za-z0-9+/=._-]{40,})"
-        ),
+        rb"\"username\"\s*:\s*\"(?:AWS|oauth2accesstoken)\"\s*,\s*\"password\"\s*:\s*\"([^\"]{40,})"
+        rb"|(?:^|\0)(?:AWS|oauth2accesstoken):([A-Za-z0-9+/=._-]{40,})",
     ),
-    Signature(Kind.CLOUD, (b"q~",), re.compile(rb"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
-    Signature(
+    (Kind.CLOUD, (b"q~",), rb"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    (
         Kind.CLOUD,
         (b"tsig", b"hmac-"),
-        re.compile(
-            rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}"
-        ),
+        rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}",
     ),
-    Signature(Kind.CLOUD, (b"dop_v1_",), re.compile(rb"dop_v1_[0-9a-f]{40,}")),
-    Signature(
+    (Kind.CLOUD, (b"dop_v1_",), rb"dop_v1_[0-9a-f]{40,}"),
+    (
         Kind.CLOUD,
         (b"cf_api", b"cf-api", b"cloudflare"),
-        re.compile(rb"(?i:(?:cf|cloudflare)[-_]api[-_](?:token|key))" + _VALUE + rb"[A-Za-z0-9_-]{30,}"),
+        rb"(?i:(?:cf|cloudflare)[-_]api[-_](?:token|key))" + _VALUE + rb"[A-Za-z0-9_-]{30,}",
     ),
-    Signature(
+    (
         Kind.ACCESS_TOKEN,
         (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
-        re.compile(rb"gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,}"),
+        rb"gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,}",
     ),
-    Signature(Kind.ACCESS_TOKEN, (b"xox",), re.compile(rb"xox[abprs]-[A-Za-z0-9-]{20,}")),
-    Signature(
+    (Kind.ACCESS_TOKEN, (b"xox",), rb"xox[abprs]-[A-Za-z0-9-]{20,}"),
+    (
         Kind.STORE_TOKEN,
         (b"hvs.", b"hvb.", b"ops_ey", b"dp.s"),
-        re.compile(
-            rb"(?<![A-Za-z0-9_-])(?:hv[sb]\.[A-Za-z0-9_-]{24,}|ops_eyJ[A-Za-z0-9+/]{100,}"
-            rb"|dp\.(?:st|sa)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,})"
-        ),
+        rb"(?<![A-Za-z0-9_-])(?:hv[sb]\.[A-Za-z0-9_-]{24,}|ops_eyJ[A-Za-z0-9+/]{100,}"
+        rb"|dp\.(?:st|sa)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,})",
     ),
-    Signature(Kind.ACCESS_TOKEN, (b"pul-",), re.compile(rb"pul-[0-9a-f]{40}")),
-    Signature(Kind.ACCESS_TOKEN, (b"glpat-",), re.compile(rb"glpat-[A-Za-z0-9_-]{20}")),
-    Signature(Kind.ACCESS_TOKEN, (b"npm_",), re.compile(rb"npm_[A-Za-z0-9]{36}")),
-    Signature(
+    (Kind.ACCESS_TOKEN, (b"pul-",), rb"pul-[0-9a-f]{40}"),
+    (Kind.ACCESS_TOKEN, (b"glpat-",), rb"glpat-[A-Za-z0-9_-]{20}"),
+    (Kind.ACCESS_TOKEN, (b"npm_",), rb"npm_[A-Za-z0-9]{36}"),
+    (
         Kind.ACCESS_TOKEN,  # forms as the services publish them, and as gitleaks' rules have them
         _OF_SERVICES,
-        re.compile(
-            rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
-            rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"
-            rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
-            rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|K10[0-9a-f]{64}::server:[0-9A-Za-z]{16,}"
-            rb"|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|NRAK-[A-Z0-9]{27}|hf_[A-Za-z]{34}(?![A-Za-z])|hf_[A-Za-z0-9]{34}"
-            rb"|sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
-            rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}"
-            rb"|ATATT3[A-Za-z0-9_=-]{100,}|dckr_pat_[A-Za-z0-9_-]{27}|lin_api_[A-Za-z0-9]{40}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
-            rb"|token-[a-z0-9]{5}:[a-z0-9]{54})"
-            rb"|hooks\.slack\.com/services/T[A-Za-z0-9_]{2,}/B[A-Za-z0-9_]{2,}/[A-Za-z0-9]{20,}"
-            rb"|discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_-]{60,}"
-        ),
+        rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
+        rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"
+        rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
+        rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|K10[0-9a-f]{64}::server:[0-9A-Za-z]{16,}"
+        rb"|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|NRAK-[A-Z0-9]{27}|hf_[A-Za-z]{34}(?![A-Za-z])|hf_[A-Za-z0-9]{34}"
+        rb"|sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
+        rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}"
+        rb"|ATATT3[A-Za-z0-9_=-]{100,}|dckr_pat_[A-Za-z0-9_-]{27}|lin_api_[A-Za-z0-9]{40}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
+        rb"|token-[a-z0-9]{5}:[a-z0-9]{54})"
+        rb"|hooks\.slack\.com/services/T[A-Za-z0-9_]{2,}/B[A-Za-z0-9_]{2,}/[A-Za-z0-9]{20,}"
+        rb"|discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_-]{60,}",
     ),
-    Signature(
+    (
         Kind.SECRET_KEY,
         (b"age-secret-key-1", b"openvpn static key"),
-        re.compile(rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}"),
+        rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}",
     ),
-    Signature(
-        Kind.PASSWORD_IN_URL,
-        (b"://",),
-        re.compile(rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
-    ),
-    Signature(
+    (Kind.PASSWORD_IN_URL, (b"://",), rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
+    (
         Kind.PASSWORD_HASH,
         (b":$apr1$", b":$2", b":$5$", b":$6$", b":{sha}", b":{ssha}"),
-        re.compile(
-            rb"(?:^|[\n\0])[A-Za-z0-9_.@-]{1,64}:"
-            rb"(?:\$(?:apr1|2[aby]|5|6)\$[./A-Za-z0-9$=]{20,}|\{S?SHA\}[A-Za-z0-9+/=]{20,})"
-        ),
+        rb"(?:^|[\n\0])[A-Za-z0-9_.@-]{1,64}:"
+        rb"(?:\$(?:apr1|2[aby]|5|6)\$[./A-Za-z0-9$=]{20,}|\{S?SHA\}[A-Za-z0-9+/=]{20,})",
     ),
-    Signature(
+    (
         Kind.REGISTRY_LOGIN,
         (b'"auths"',),
-        re.compile(
-            rb"\"auths\"\s*:\s*\{.{0,400}?\"(?:auth|password|identitytoken)\"\s*:\s*\"[^\"]{6,}\"",
-            re.DOTALL,
-        ),
+        rb"(?s)\"auths\"\s*:\s*\{.{0,400}?\"(?:auth|password|identitytoken)\"\s*:\s*\"[^\"]{6,}\"",
     ),
-    Signature(
+    (
         Kind.ARGUMENT,
         (b"token", b"secret", b"passw", b"key"),
-        re.compile(
-            rb"(?<![a-z0-9-])--?[a-z0-9-]{0,40}(?:token|secret|password|passwd|api-?key|access-?key|private-?key)"
-            rb"(?:=|\s+|\"?,\s*\")([^\s\"',$({/<][^\s\"',]{7,512})"
-        ),
+        rb"(?<![a-z0-9-])--?[a-z0-9-]{0,40}(?:token|secret|password|passwd|api-?key|access-?key|private-?key)"
+        rb"(?:=|\s+|\"?,\s*\")([^\s\"',$({/<][^\s\"',]{7,512})",
     ),
-    Signature(
+    (
         Kind.BEARER_TOKEN,
         (b"bearer", b"authorization"),
-        re.compile(
-            rb"(?i:authorization)[\"']?\s*[:=]?\s*[\"']?(?i:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)"
-            rb"|(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)"
-        ),
+        rb"(?i:authorization)[\"']?\s*[:=]?\s*[\"']?(?i:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)"
+        rb"|(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)",
     ),
 )
+SIGNATURES: Final = tuple(Signature(kind, words, re.compile(form)) for kind, words, form in _FORMS)
 
 _PLACEHOLDER = re.compile(
     rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false"
