@@ -16,7 +16,6 @@ PROVIDER_NAME: Final = {CONTROL_PLANE: "control-plane-cluster", DATA_PLANE: "dat
 
 PREFIX: Final = "hosted-mesh.io"
 MESH_LABEL: Final = f"{PREFIX}/mesh"
-ROLE_LABEL: Final = f"{PREFIX}/role"
 REVISION_LABEL: Final = "istio.io/rev"
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
 CACERTS_SECRET: Final = "cacerts"  # noqa: S105 a name

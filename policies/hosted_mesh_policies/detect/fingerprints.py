@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from typing import Any, Final
 
 import yaml
@@ -88,8 +88,11 @@ def fingerprints(
     for found in _PEM.finditer(value):
         yield from _of_pem(found.group(1), found.group(2))
     rest = without_public(_PEM.sub(lambda found: b"" if b"PRIVATE KEY" in found.group(1) else found.group(), value))
-    for parser in (_of_token, _of_user_info, _of_login, _of_password_file):
-        rest = yield from parser(rest)
+    for sign, pattern, secret in _PARTS:
+        if sign in rest:
+            yield from map(secret, pattern.finditer(rest))
+            rest = pattern.sub(b"", rest)
+    yield from _of_login(rest)
     rest = rest.strip()
     if len(rest) < LEAST_SECRET:
         return
@@ -97,9 +100,8 @@ def fingerprints(
         yield from _of_structure(structure, names, depth)
         return
     if (decoded := _decoded(rest)) is not None:
-        if (
-            _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED)
-        ):  # the same in other letters, which whoever searches decodes
+        if _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED):
+            # The same in other letters, which whoever searches decodes.
             yield from fingerprints(decoded, certain=certain, name=name, names=names, depth=depth + 1)
             return
         if (head := _TEXT_HEAD.match(decoded)) and len(decoded) - head.end() >= LEAST_PART:
@@ -158,38 +160,23 @@ def _of_pem(label: bytes, body: bytes) -> Iterator[bytes]:
     yield from numbers or [blob[32:]]  # an older encrypted key is ciphertext only
 
 
-def _of_token(text: bytes) -> Generator[bytes, None, bytes]:
-    """A JWT's signature: its header and claims are no secret by themselves. Returns the text without its tokens."""
-    if b"eyJ" not in text:
-        return text
-    for found in _JWT.finditer(text):
-        yield found.group(3)
-    return _JWT.sub(b"", text)
+def _password(found: re.Match[bytes]) -> bytes:
+    return found[1] if is_random(found[1].decode("utf-8", "replace")) else Whole(found[1])
 
 
-def _of_user_info(text: bytes) -> Generator[bytes, None, bytes]:
-    if b"://" not in text:
-        return text
-    for found in _USER_INFO.finditer(text):
-        password = found.group(1)
-        yield password if is_random(password.decode("utf-8", "replace")) else Whole(password)
-    return _USER_INFO.sub(b"", text)
+_PARTS: Final[tuple[tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]], ...]] = (
+    (b"eyJ", _JWT, lambda found: found[3]),  # a signature: header and claims are no secret by themselves
+    (b"://", _USER_INFO, _password),
+    (b":", _HTPASSWD, lambda found: found[1] or found[2]),
+)
+"""Parts of a text that are there to open something: a sign of one, how it looks, and its secret."""
 
 
-def _of_login(text: bytes) -> Generator[bytes, None, bytes]:
+def _of_login(text: bytes) -> Iterator[bytes]:
     """The password of an address that is no URL: `mesh:...@tcp(db:3306)`, `mesh/...@db.example.com:1521`."""
-    if b"@" in text:
-        for found in _LOGIN.finditer(text):
-            if is_random(found[1].decode("utf-8", "replace")):
-                yield found[1]
-    return text
-
-
-def _of_password_file(text: bytes) -> Generator[bytes, None, bytes]:
-    if b":$" not in text and b"SHA}" not in text:
-        return text
-    yield from (hashed or line for hashed, line in _HTPASSWD.findall(text))
-    return _HTPASSWD.sub(b"", text)
+    for found in _LOGIN.finditer(text) if b"@" in text else ():
+        if is_random(found[1].decode("utf-8", "replace")):
+            yield found[1]
 
 
 def _of_settings(text: bytes, names: Collection[str], depth: int) -> Generator[bytes, None, bytes]:

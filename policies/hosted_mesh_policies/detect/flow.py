@@ -22,7 +22,7 @@ from functools import cached_property, wraps
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from ..plan.clusters import KUBECONFIG_KEYS, Role
-from ..plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
+from ..plan.model import IN_SECRET, PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
@@ -30,7 +30,7 @@ from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
 from .names import describes, is_own_login, is_secrets_name, names_credential
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
-from .places import as_bytes, from_base64
+from .places import as_bytes, from_base64, held
 from .unwrap import TooMuchError, views
 from .value import in_letters
 
@@ -94,7 +94,7 @@ def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable
     """A method of `Flow` that computes each answer once; resources are told apart by their URNs."""
 
     @wraps(compute)
-    def answer(flow: Flow, *asked: Asked.args, **named: Asked.kwargs) -> Answer:
+    def answer(flow: Flow, /, *asked: Asked.args, **named: Asked.kwargs) -> Answer:
         key = (compute, *(one.urn if isinstance(one, Resource) else one for one in asked))
         if key not in flow._answers:
             flow._answers[key] = compute(flow, *asked, **named)
@@ -210,34 +210,25 @@ class Flow:
         given = (leaf for name, tree in asked.items() if is_secrets_name(name) for leaf in leaves(tree))
         return any(leaf.secret or leaf.value is UNKNOWN or not is_public(as_bytes(leaf.value)) for leaf in given)
 
+    @_remembered
     def _says_a_secret(self, certificate: Resource) -> bool:
         """Whether a certificate has a secret among what it says, its subject for one; what signs it is not said."""
-        if certificate.urn not in self._sayings:
-            self._sayings[certificate.urn] = False  # for a circle
-            self._sayings[certificate.urn] = certificate.type in CERTIFICATE_TYPES and any(
-                found.type in ALL_SECRET_TYPES or self._says_a_secret(found)
-                for name, urns in certificate.sources.items()
-                if "rivate" not in name
-                for urn in urns
-                if (found := self.stack.by_urn.get(urn)) is not None
-            )
-        return self._sayings[certificate.urn]
-
-    @cached_property
-    def _sayings(self) -> dict[str, bool]:
-        return {}
+        said = [name for name in certificate.sources if "rivate" not in name]
+        return certificate.type in CERTIFICATE_TYPES and any(
+            source.type in ALL_SECRET_TYPES or self._says_a_secret(source)
+            for source in self.stack.sources_of(certificate, *said)
+        )
 
     @cached_property
     def _opening(self) -> frozenset[str]:
         """URNs of the resources that give a control plane's provider its kubeconfig: their outputs open it."""
         clusters = self.owners.clusters
         return frozenset(
-            urn
+            source.urn
             for resource in self.stack.resources
             if resource.is_provider and clusters.role_of_provider(resource.as_provider) is Role.CONTROL_PLANE
-            for key in KUBECONFIG_KEYS
-            for urn in resource.sources.get(key, ())
-            if (source := self.stack.by_urn.get(urn)) is not None and source.type not in PUBLIC_TOO
+            for source in self.stack.sources_of(resource, *KUBECONFIG_KEYS)
+            if source.type not in PUBLIC_TOO
         )
 
     @cached_property
@@ -250,7 +241,7 @@ class Flow:
                 for name in set(SECRET_DATA) & resource.sources.keys():
                     unknown = [leaf.path for leaf in leaves(at(resource.asked, name), (name,)) if leaf.value is UNKNOWN]
                     named = all(names_credential(str(path[-1])) for path in unknown if len(path) > 1)
-                    kept = [one for urn in resource.sources[name] if (one := self.stack.by_urn.get(urn))]
+                    kept = self.stack.sources_of(resource, name)
                     if unknown and named and all(one.type == RANDOM_TEXT for one in kept):
                         found.update(one.urn for one in kept)
         return frozenset(found)
@@ -263,8 +254,8 @@ class Flow:
     def _has_hidden_source(self, resource: Resource, name: str) -> bool:
         """Whether a mark is that of a source that has nothing but secrets to give, rather than of a mostly public one
         beside it."""
-        sources = (self.stack.by_urn.get(urn) for urn in resource.sources.get(name, ()) if urn in self._known)
-        return any(source and source.type not in PUBLIC_TOO and self.is_source(source) for source in sources)
+        sources = [source for source in self.stack.sources_of(resource, name) if source.urn in self._known]
+        return any(source.type not in PUBLIC_TOO and self.is_source(source) for source in sources)
 
     def _may_be_in(self, resource: Resource, name: str, source: Resource, undecided: tuple[Leaf, ...]) -> bool:
         """Whether a known value that nothing explains may be a secret of a source, in disguise."""
@@ -379,10 +370,9 @@ class Flow:
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
         """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
-        for name, urns in resource.sources.items():
-            for urn in dict.fromkeys(urns):
-                source = self.stack.by_urn.get(urn)
-                if source is not None and self._gives_away(resource, name, source):
+        for name in resource.sources:
+            for source in self.stack.sources_of(resource, name):
+                if self._gives_away(resource, name, source):
                     yield source
         if resource.type == KEY_TYPE or resource.type in CERTIFICATE_TYPES:
             yield from self._signers_of(resource)
@@ -401,7 +391,7 @@ class Flow:
         for request, _ in self._takers_by_source.get(key.urn, ()):
             for certificate, name in self._takers_by_source.get(request.urn, ()):
                 if {request.type, certificate.type} <= CERTIFICATE_TYPES and name == "certRequestPem":
-                    yield from filter(None, map(self.stack.by_urn.get, certificate.sources.get("caPrivateKeyPem", ())))
+                    yield from self.stack.sources_of(certificate, "caPrivateKeyPem")
 
     @cached_property
     def _takers_by_source(self) -> Mapping[str, list[tuple[Resource, str]]]:
@@ -456,30 +446,22 @@ class Flow:
 
     def _spread(self, sources: Iterable[str]) -> dict[str, Hop | None]:
         found: dict[str, Hop | None] = dict.fromkeys(sources)
-        begins: dict[str, str] = {}
         todo = deque(found)
         while todo:
             source = self.stack.by_urn[todo.popleft()]
             for taker, name in self._takers_by_source.get(source.urn, ()):
-                if found.get(taker.urn) is not None or self._ends_at(taker):
-                    continue
-                if self.level(taker, name, source) is Level.PUBLIC:
+                ends = self.owners.is_given_away(taker) and self.owners.clusters.role(taker) is not None
+                if found.get(taker.urn) is not None or ends or self.level(taker, name, source) is Level.PUBLIC:
                     continue
                 if taker.urn not in found:
                     todo.append(taker.urn)
-                elif _beginning(begins, source.urn) == taker.urn:  # a cycle must not become a path
-                    continue
-                begins[taker.urn] = source.urn
                 found[taker.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
         return found
-
-    def _ends_at(self, resource: Resource) -> bool:
-        return self.owners.is_given_away(resource) and self.owners.clusters.role(resource) is not None
 
     def is_data_planes_alone(self, resource: Resource, name: str) -> bool:
         """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
         the data plane that the control plane keeps, a random id."""
-        sources = [found for urn in resource.sources.get(name, ()) if (found := self.stack.by_urn.get(urn))]
+        sources = self.stack.sources_of(resource, name)
         return bool(sources) and not any(source.urn in self.tainted for source in sources)
 
     def not_its_own(self, resource: Resource) -> frozenset[str]:
@@ -492,21 +474,19 @@ class Flow:
 
     def _is_made_for(self, resource: Resource, name: str) -> bool:
         """True for random text of nobody's that a Secret keeps under the name of a credential: so it is one."""
-        kinds = [found.type for urn in resource.sources[name] if (found := self.stack.by_urn.get(urn))]
-        if resource.kind != "Secret" or not all(kind.startswith("random:") for kind in kinds):
+        sources = self.stack.sources_of(resource, name)
+        if resource.kind != "Secret" or not all(source.type.startswith("random:") for source in sources):
             return False
         held = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
         return any(names_credential(str(leaf.path[-1])) for leaf in held)
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
-        urns = {urn for name in SECRET_DATA for urn in resource.sources.get(name, ())}
-        sources = [found for urn in urns if (found := self.stack.by_urn.get(urn)) and self.is_source(found)]
-        return bool(sources) and not any(
-            self.level(resource, name, source) is not Level.PUBLIC
-            for name in SECRET_DATA
-            for source in sources
-            if source.urn in self.tainted and source.urn in resource.sources.get(name, ())
+        fed = [(name, one) for name in SECRET_DATA for one in self.stack.sources_of(resource, name)]
+        fed = [(name, source) for name, source in fed if self.is_source(source)]
+        return bool(fed) and not any(
+            source.urn in self.tainted and self.level(resource, name, source) is not Level.PUBLIC
+            for name, source in fed
         )
 
     def leaks(self) -> Iterator[Leak]:
@@ -520,11 +500,11 @@ class Flow:
                     if self.owners.clusters.role(resource) is not Role.DATA_PLANE:
                         others.discard(UNCLASSIFIED)
                     holders = [(CONTROL_PLANE, self.tainted), *((one, self.neighbours[one]) for one in sorted(others))]
-                    if leak := next(filter(None, (self._leak(resource, name, urns, *one) for one in holders)), None):
+                    if leak := next(filter(None, (self._leak(resource, name, *one) for one in holders)), None):
                         yield leak
             elif self._in_accounts and resource.urn in self._in_accounts:
-                for name, urns in resource.sources.items():
-                    leak = self._leak(resource, name, urns, CONTROL_PLANE, self._tainted_elsewhere)
+                for name in resource.sources:
+                    leak = self._leak(resource, name, CONTROL_PLANE, self._tainted_elsewhere)
                     if leak and not all(map(is_own_login, leak.places or ((name,),))):
                         yield leak
 
@@ -551,14 +531,11 @@ class Flow:
                 if places := tuple(
                     (leaf.path, as_bytes(leaf.value))
                     for name, tree in asked.items()
-                    if name not in kept and not any(map(self._is_source_urn, resource.sources.get(name, ())))
+                    if name not in kept and not any(map(self.is_source, self.stack.sources_of(resource, name)))
                     for leaf in leaves(tree, (name,))
                     if leaf.secret and self._is_unexplained(leaf)
                 ):
                     yield resource, places
-
-    def _is_source_urn(self, urn: str) -> bool:
-        return urn in self.stack.by_urn and self.is_source(self.stack.by_urn[urn])
 
     def _is_unexplained(self, leaf: Leaf) -> bool:
         data = as_bytes(leaf.value)
@@ -570,20 +547,14 @@ class Flow:
         own: set[bytes] = set()
         for resource in self.stack.resources:
             if resource.kind == "Secret" and self.owners.is_given_away(resource):
-                for name in SECRET_DATA:
-                    values = [as_bytes(leaf.value) for leaf in leaves(at(resource.asked, name) or {})]
-                    own.update(values if name == "stringData" else map(from_base64, values))
+                own.update(held(leaf) for leaf in leaves(resource.asked) if leaf.path[:1] in IN_SECRET)
         return digests(own)
 
-    def _leak(
-        self, resource: Resource, name: str, urns: tuple[str, ...], owner: str, tainted: Mapping[str, Hop | None]
-    ) -> Leak | None:
+    def _leak(self, resource: Resource, name: str, owner: str, tainted: Mapping[str, Hop | None]) -> Leak | None:
         guilty = [
             (level, source)
-            for urn in dict.fromkeys(urns)
-            if urn in tainted
-            and (source := self.stack.by_urn.get(urn)) is not None
-            and (level := self.level(resource, name, source)) is not Level.PUBLIC
+            for source in self.stack.sources_of(resource, name)
+            if source.urn in tainted and (level := self.level(resource, name, source)) is not Level.PUBLIC
         ]
         if not guilty:
             return None
@@ -606,11 +577,3 @@ class Flow:
             urn = hop.urn
             seen.add(urn)
         return tuple(hops[::-1])
-
-
-def _beginning(begins: dict[str, str], urn: str) -> str:
-    """Where the path to `urn` begins. Shortens what it walks, so that a long path is not walked again and again."""
-    while urn in begins:
-        begins[urn] = begins.get(begins[urn], begins[urn])
-        urn = begins[urn]
-    return urn

@@ -61,13 +61,8 @@ class Index:
         number = -1
         for fingerprint in fingerprints:
             whole = isinstance(fingerprint, Whole)
-            if (
-                len(fingerprint) < LEAST_SHORT
-                or len(set(fingerprint)) < 4
-                or self._known.get(fingerprint, whole) < whole
-            ):
-                continue
-            if self._known.get(fingerprint) == whole:
+            known = self._known.get(fingerprint)
+            if len(fingerprint) < LEAST_SHORT or len(set(fingerprint)) < 4 or (known is not None and known <= whole):
                 continue
             if number < 0:
                 number = len(self.origins)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final
 
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -52,11 +52,11 @@ def opened(text: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
     tried = dict.fromkeys([*DEFAULT_PASSWORDS, *passwords])
     some = list(tried)[: len(DEFAULT_PASSWORDS) + MOST_PASSWORDS]
     if b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in text:
-        yield from _of_pem(text, some)
+        yield from _by_password(lambda password: load_pem_private_key(text, password), filter(None, some))
         return
     data = _decoded(text) if text.startswith((b"MI", b"/u3+7")) else text
     if is_keystore(data):
-        yield from _of_pkcs12(data, some)
+        yield from _by_password(lambda password: pkcs12.load_pkcs12(data, password or None).key, some)
     elif data.startswith(_JAVA):
         yield from _of_java(data, some)
 
@@ -68,22 +68,12 @@ def _decoded(text: bytes) -> bytes:
         return b""
 
 
-def _of_pem(text: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
-    for password in passwords:
-        if password:
-            try:
-                key = load_pem_private_key(text, password)
-                yield key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-                return
-            except Exception:  # noqa: S112 the library raises many kinds; all mean "not by this password"
-                continue
-
-
-def _of_pkcs12(data: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
+def _by_password(load: Callable[[bytes], Any], passwords: Iterable[bytes]) -> Iterator[bytes]:
+    """The key, if there is one, behind the first password that fits."""
     for password in passwords:
         try:
-            key = pkcs12.load_pkcs12(data, password or None).key
-        except Exception:  # noqa: S112 as above
+            key = load(password)
+        except Exception:  # noqa: S112 the library raises many kinds; all mean "not by this password"
             continue
         if key is not None:
             yield key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role
-from ..plan.model import SECRET_DATA, Provider, Resource, Stack
-from ..plan.tree import Secret, at, leaves, plain, show
+from ..plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
+from ..plan.tree import at, leaves, show
 from ..rules.settings import Settings
 from .fingerprints import fingerprints
 from .flow import CERTIFICATE_TYPES, Flow
 from .index import Index
 from .names import CREDENTIALS, is_secrets_name
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
-from .places import as_bytes, from_base64
+from .places import as_bytes, held
 
 PROVIDER_NAMESPACES: Final = (
     "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
@@ -39,13 +39,8 @@ def known_secrets(
     data_planes = frozenset(born_on_data_plane(stack, clusters, clusters.providers.values()))
     index = Index()
     for name in CREDENTIALS:
-        add(
-            index,
-            data_planes,
-            ambient.get(name, "").encode(),
-            f"the deployer's environment variable {name}",
-            certain=True,
-        )
+        value = ambient.get(name, "").encode()
+        add(index, data_planes, value, f"the deployer's environment variable {name}", certain=True)
     for key in sorted(stack.secret_config_keys):
         if any(fnmatch.fnmatchcase(key, p) for p in (*PROVIDER_NAMESPACES, *settings.control_plane_config_keys)):
             add(index, data_planes, stack.config.get(key, "").encode(), f"the secret configuration {key}", certain=True)
@@ -186,18 +181,10 @@ def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Pro
         if resource.kind == "Secret" and clusters.on_data_plane(resource):
             asked = set(_data_fingerprints(resource.inputs)) if resource.inputs is not None else None
             if asked is not None or resource.read_only:
-                yield from (
-                    fingerprint
-                    for fingerprint in _data_fingerprints(resource.outputs)
-                    if fingerprint not in (asked or ())
-                )
+                yield from (one for one in _data_fingerprints(resource.outputs) if one not in (asked or ()))
 
 
 def _data_fingerprints(tree: Any) -> Iterator[bytes]:
-    while isinstance(tree, Secret):
-        tree = tree.value
-    for key in SECRET_DATA:
-        found = plain(at(tree, key))
-        for leaf in leaves(found if isinstance(found, dict) else {}):
-            data = as_bytes(leaf.value)
-            yield from fingerprints(from_base64(data) if key == "data" else data)
+    for leaf in leaves(tree):
+        if leaf.path[:1] in IN_SECRET:
+            yield from fingerprints(held(leaf))

@@ -94,7 +94,7 @@ def _is_ssh(kind: bytes, blob: bytes) -> bool:
 
 
 _SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
-_SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
 
@@ -108,7 +108,7 @@ def is_random(token: str) -> bool:
 def _is_random_run(run: str) -> bool:
     if len(run) < LEAST_RANDOM:
         return False
-    segments = _SEGMENTS.findall(run)
+    segments = SEGMENTS.findall(run)
     if run.isdigit():
         return len(run) > LONGEST_WORD
     if run.isalpha():

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..plan.tree import Path, Tree, at, leaves
-from .leaves import is_random, is_scrambled, without_public
+from .leaves import SEGMENTS, is_random, is_scrambled, without_public
 from .names import names_credential, names_credentials
 
 LEAST, MOST = 8, 256
@@ -30,7 +30,6 @@ _NOT_THE_VALUE: Final = re.compile(
 _MADE_SUFFIX: Final = re.compile(r"(?<=[a-z0-9])(?:-[a-z0-9]{5,10}){1,2}$")
 _OBJECTS_NAME: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)+")
 _CODE: Final = re.compile(r"^[A-Za-z_][\w.]*[(\[]|^\^|\[\^|a-z|A-Z|0-9|\\[wdsS]|\)\$$|^\(|^\[.*\]$")
-_SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 LONGEST_SEGMENTS: Final = 4
 """Letters for each step between words or digits, from which on a value is a name in a program."""
 LONGEST_BEFORE: Final = 512
@@ -47,7 +46,7 @@ def is_concrete(value: str) -> bool:
         return False
     if _OBJECTS_NAME.fullmatch(value) and not is_random(_MADE_SUFFIX.sub("", value)):
         return False  # what a hash was put to
-    segments = _SEGMENTS.findall(value)
+    segments = SEGMENTS.findall(value)
     if not value.islower() and len(segments) > 1 and sum(map(len, segments)) >= LONGEST_SEGMENTS * len(segments):
         return False
     return is_random(value) or is_scrambled(value)
@@ -155,15 +154,13 @@ def named_in_text(data: bytes, lower: bytes) -> Iterator[str]:
 def _taken(data: bytes, found: re.Match[bytes], first: int) -> str:
     """The value of a match: the first of its groups from `first` on, as it is in the data."""
     group = next(number for number in range(first, first + 3) if found[number] is not None)
-    return (
-        data[found.start(group) : found.end(group)].decode("latin-1").rstrip("})]").removeprefix("`").partition("`")[0]
-    )
+    value = data[found.start(group) : found.end(group)].decode("latin-1")
+    return value.rstrip("})]").removeprefix("`").partition("`")[0]
 
 
 def _counts_in_pair(data: bytes, found: re.Match[bytes]) -> bool:
-    return names_credential(data[found.start(1) : found.end(1)].decode("latin-1")) and is_concrete(
-        _taken(data, found, 2)
-    )
+    name = data[found.start(1) : found.end(1)].decode("latin-1")
+    return names_credential(name) and is_concrete(_taken(data, found, 2))
 
 
 def _counts(data: bytes, found: re.Match[bytes]) -> bool:

@@ -12,7 +12,7 @@ from ..plan.tree import Path, Tree, at, leaves
 from .leaves import is_public, is_random
 from .named import named_in_text, named_in_tree
 from .names import is_secrets_name
-from .places import as_bytes, from_base64
+from .places import as_bytes, held
 
 ALL_SECRET_TYPES: Final = frozenset(
     f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
@@ -47,8 +47,7 @@ def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]
         if "hash" in first.lower() or first.startswith(("public", "__")):
             continue
         if of_secret and first in SECRET_DATA:
-            data = as_bytes(leaf.value)
-            yield leaf.path, from_base64(data) if first == "data" else data
+            yield leaf.path, held(leaf)
         elif (
             leaf.secret
             or (whole and first in {"result", "base64", "hex"})

@@ -127,6 +127,12 @@ def from_base64(data: bytes) -> bytes:
         return data
 
 
+def held(leaf: Leaf) -> bytes:
+    """What a value of a Secret is to its readers: `data` is in base64."""
+    data = as_bytes(leaf.value)
+    return from_base64(data) if leaf.path[:1] == ("data",) else data
+
+
 def _decoded_apart(pieces: list[bytes]) -> bytes:
     """Siblings of which each is encoded by itself, decoded and then joined; empty when they are not."""
     for decode in (binascii.unhexlify, _whole_base64):

@@ -20,6 +20,7 @@ from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .unwrap import BETWEEN, printable, views
 
 _CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
+_OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")
 MOST_DOCUMENTS: Final = 6
 """How many documents inside documents are opened."""
 
@@ -83,7 +84,7 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
         yield Kind.CLIENT_KEY, None
     for found in JWT.finditer(data):
         yield _token_kind(found.group(1)), None
-    if b'"kty"' in data and _is_private_jwk(data):
+    if b'"kty"' in data and _OF_PRIVATE_JWK.search(data):
         yield Kind.PRIVATE_KEY, None
     lower = data.lower()
     for signature in SIGNATURES:
@@ -121,16 +122,12 @@ def _token_kind(payload: bytes) -> Kind:
     return Kind.BEARER_TOKEN
 
 
-def _is_private_jwk(data: bytes) -> bool:
-    return bool(re.search(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"", data))
-
-
 def _kubeconfig(data: bytes, depth: int = 0) -> Kubeconfig | None:
     """What a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
     a text inside another document."""
-    if nests_too_deeply(data):
-        return Kubeconfig() if CLIENT_KEY.search(data) else None
     try:
+        if nests_too_deeply(data):
+            raise ValueError
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, RecursionError, ValueError):
         return Kubeconfig() if CLIENT_KEY.search(data) else None

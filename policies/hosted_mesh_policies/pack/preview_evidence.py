@@ -78,17 +78,15 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
     flow = context.flow
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
-        sources = [found for urn in resource.sources.get(name, ()) if (found := context.stack.by_urn.get(urn))]
+        sources = context.stack.sources_of(resource, name)
         guilty = [source for source in sources if source.urn in flow.tainted or source.urn in flow.owned]
         if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
         own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
-        yield from (leaf for leaf in hidden if leaf.value is not UNKNOWN or (own and not (guilty and _is_fact(leaf))))
-
-
-def _is_fact(leaf: Leaf) -> bool:
-    """Whether nothing but a name says that a value is public."""
-    return describes(str(leaf.path[-1]))
+        for leaf in hidden:
+            only_named_public = guilty and describes(str(leaf.path[-1]))
+            if leaf.value is not UNKNOWN or (own and not only_named_public):
+                yield leaf
 
 
 def note_path(stack: str, project: str) -> Path | None:

@@ -8,7 +8,7 @@ as they come by, so that each write is judged against all that came before it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..detect.flow import Flow
@@ -88,28 +88,11 @@ class Session:
     def _complete(self, resource: Resource) -> Resource:
         """A resource of the end's view with the inputs that came by earlier."""
         earlier = self._inputs.get(resource.urn)
-        return Resource(
-            urn=resource.urn,
-            type=resource.type,
-            name=resource.name,
-            inputs=earlier.inputs if earlier else None,
-            outputs=resource.outputs,
-            parent=resource.parent,
-            provider=resource.provider,
-            dependencies=resource.dependencies,
-            read_only=earlier is None,
-        )
+        return replace(resource, inputs=earlier.inputs if earlier else None, read_only=earlier is None)
 
     def _stack(self, resources: tuple[Resource, ...], *, partial: bool) -> Stack:
-        return Stack(
-            self.stack,
-            resources,
-            self.project,
-            self.config,
-            self.secret_config_keys,
-            preview=self.preview,
-            partial=partial,
-        )
+        about = (self.project, self.config, self.secret_config_keys)
+        return Stack(self.stack, resources, *about, preview=self.preview, partial=partial)
 
     def _remember(self, provider: Provider) -> None:
         if provider.urn in self._remembered:

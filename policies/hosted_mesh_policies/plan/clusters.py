@@ -228,10 +228,9 @@ class Clusters:
             (Role.DATA_PLANE, self.config.data_plane_providers, vocabulary.DATA_PLANE),
         ):
             wrapped = provider.name == vocabulary.PROVIDER_NAME[word] or str(identifier).startswith(f"{word}-")
-            if (
-                wrapped and role is Role.CONTROL_PLANE
-            ):  # a name alone does not make the machine's default the control plane's
-                wrapped = self.clusters[provider.urn].given if provider.urn in self.clusters else wrapped
+            if wrapped and role is Role.CONTROL_PLANE and provider.urn in self.clusters:
+                # A name alone does not make the machine's default the control plane's.
+                wrapped = self.clusters[provider.urn].given
             if matches(provider, patterns) or wrapped:
                 claims.add(role)
         return claims

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from google.protobuf.struct_pb2 import ListValue, Struct, Value
+from google.protobuf.struct_pb2 import Struct, Value
 
 from .tree import UNKNOWN, Secret, Tree
 
@@ -60,11 +61,7 @@ def nests_too_deeply(text: bytes) -> bool:
 
 def from_struct(struct: Struct) -> dict[str, Tree]:
     """A resource's properties, in the order of their names: protobuf's maps have one that changes from run to run."""
-    return {key: from_value(value) for key, value in sorted(struct.fields.items(), key=_by_name)}
-
-
-def _by_name(field: tuple[str, Value]) -> str:
-    return field[0]
+    return {key: from_value(value) for key, value in sorted(struct.fields.items(), key=itemgetter(0))}
 
 
 def from_value(value: Value) -> Tree:
@@ -75,17 +72,13 @@ def from_value(value: Value) -> Tree:
     if kind == "struct_value":
         return from_signed(from_struct(value.struct_value))
     if kind == "list_value":
-        return _from_list(value.list_value)
+        return [from_value(one) for one in value.list_value.values]
     if kind == "number_value":
         number = value.number_value
         return int(number) if number.is_integer() else number
     if kind == "bool_value":
         return value.bool_value
     return None
-
-
-def _from_list(values: ListValue) -> Tree:
-    return [from_value(value) for value in values.values]
 
 
 def from_plain(data: Any) -> Tree:

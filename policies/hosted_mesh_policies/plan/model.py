@@ -10,6 +10,8 @@ from .tree import Tree, at, is_marked, plain
 
 PROVIDER_PREFIX = "pulumi:providers:"
 SECRET_DATA = ("data", "stringData")
+IN_SECRET = frozenset((name,) for name in SECRET_DATA)
+"""How the paths of a Secret's values begin."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 REFERENCE_TYPE = "pulumi:pulumi:StackReference"
 LONGEST_NAME = 63
@@ -143,6 +145,11 @@ class Stack:
                 kind, _, name = rest.partition("::")[2].partition("::")
                 found[urn] = Resource(urn, kind.rsplit("$", 1)[-1], name, read_only=True)
         return found
+
+    def sources_of(self, resource: Resource, *names: str) -> list[Resource]:
+        """The resources that the values of some of its properties come from, each once."""
+        urns = dict.fromkeys(urn for name in names for urn in resource.sources.get(name, ()))
+        return [self.by_urn[urn] for urn in urns]
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -51,35 +51,33 @@ def _ending(resource: Resource, due: timedelta) -> Iterator[Place]:
                 yield show(path), f"ends {ends:%Y-%m-%d}: its renewal is due"
 
 
+def _namespaces_with(context: Context, kind: str) -> set[tuple[str, str]]:
+    """The namespaces, each with its cluster's provider, that have an object of a kind."""
+    return {(one.provider.urn, one.namespace) for one in context.stack.resources if one.kind == kind and one.provider}
+
+
 def quotas(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    quotas_in = {
-        (r.provider.urn, r.namespace) for r in context.stack.resources if r.kind == "ResourceQuota" and r.provider
-    }
+    with_quota = _namespaces_with(context, "ResourceQuota")
     for resource in context.stack.resources:
         if resource.kind != "Namespace" or resource.provider is None or not context.clusters.on_control_plane(resource):
             continue
         if at(resource.body, "metadata", "labels", vocabulary.MESH_LABEL) is None:
             continue
-        if (resource.provider.urn, resource.object_name) not in quotas_in:
+        if (resource.provider.urn, resource.object_name) not in with_quota:
             yield resource, "", "has no ResourceQuota: one tenant's load reaches the others"
 
 
 def disruption(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    budgets = {
-        (r.provider.urn, r.namespace) for r in context.stack.resources if r.kind == "PodDisruptionBudget" and r.provider
-    }
+    with_budget = _namespaces_with(context, "PodDisruptionBudget")
     for resource in context.stack.resources:
         if resource.provider is None or discovery_container(resource) is None:
             continue
         replicas = at(resource.body, "spec", "replicas", default=1)
         if replicas is UNKNOWN or not isinstance(replicas, int | float) or replicas < 2:
             continue
-        if (resource.provider.urn, resource.namespace) not in budgets:
-            yield (
-                resource,
-                "spec.replicas",
-                "several replicas but no PodDisruptionBudget: a drained node takes all of them",
-            )
+        if (resource.provider.urn, resource.namespace) not in with_budget:
+            what = "several replicas but no PodDisruptionBudget: a drained node takes all of them"
+            yield resource, "spec.replicas", what
 
 
 def charts(_: Context, resource: Resource) -> Iterator[Place]:

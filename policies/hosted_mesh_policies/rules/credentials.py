@@ -10,7 +10,7 @@ from ..detect.flow import CHART_TYPES, UNCLASSIFIED, Hop
 from ..detect.names import is_own_login, names_clouds_credential
 from ..detect.shape import Shape, shapes, shapes_in_tree
 from ..detect.signatures import Kind
-from ..plan.model import Resource
+from ..plan.model import IN_SECRET, Resource
 from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show
 from .context import Context
@@ -111,8 +111,6 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
 def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if not context.clusters.on_data_plane(resource) or resource.read_only:
         return
-    if context.clusters.role(resource) is None:
-        return  # what is no cluster's object has no Secrets to keep a credential in
     yield from _named_credentials(resource)
     said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     for path, shape in shapes_in_tree(resource.body):
@@ -167,9 +165,9 @@ def _is_marked(resource: Resource, path: Path) -> bool:
 def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
     """In a Secret's data, or marked as secret among a chart's values, which its release keeps in a Secret."""
     if resource.kind == "Secret":
-        return path[:1] in {("data",), ("stringData",)}
+        return path[:1] in IN_SECRET
     if resource.kind == "SecretList":
-        return path[:1] == ("items",) and path[2:3] in {("data",), ("stringData",)}
+        return path[:1] == ("items",) and path[2:3] in IN_SECRET
     if resource.type not in CHART_TYPES or path[:1] != ("values",):
         return False
     return _is_marked(resource, path)
@@ -198,14 +196,14 @@ def _is_from_data_plane(context: Context, resource: Resource) -> bool:
 
 
 LEAST_NAMED: Final = 12
-_ISTIO_CA_SECRETS: Final = frozenset({"cacerts", "istio-ca-secret"})
+_ISTIO_CA_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, "istio-ca-secret"})
 
 
 def _named_credentials(resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
     if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
         for leaf in leaves(resource.body):
-            if leaf.path[:1] in {("data",), ("stringData",)} and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
+            if leaf.path[:1] in IN_SECRET and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
                 yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
     if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return

@@ -75,15 +75,11 @@ def _service(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
     if UNKNOWN in ranges:
         yield "spec.loadBalancerSourceRanges", not_known("the list of source ranges")
     elif not ranges:
-        yield (
-            "spec.loadBalancerSourceRanges",
-            f"is empty: list the data planes' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
-        )
+        what = f"is empty: list the data planes' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+        yield "spec.loadBalancerSourceRanges", what
     elif ALL_ADDRESSES & set(map(str, ranges)):
-        yield (
-            "spec.loadBalancerSourceRanges",
-            f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}",
-        )
+        what = f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+        yield "spec.loadBalancerSourceRanges", what
 
 
 def _istio_gateway(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:

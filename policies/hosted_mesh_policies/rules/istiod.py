@@ -10,6 +10,10 @@ from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, items
 from .context import Context
 
+ISTIOS_LABELS: Final = frozenset({vocabulary.MESH_LABEL, vocabulary.REVISION_LABEL})
+ISTIOS_PARTS: Final = frozenset({"istiod", "istio", "sidecar-injector", "istio-reader"})
+"""As labels call them."""
+ISTIOS_NAMES: Final = ("istio*", "*-istio-*", "hosted-mesh*")
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"})
 
 
@@ -47,7 +51,8 @@ def is_external(resource: Resource, container: Any) -> bool:
         return True
     mounts = [at(mount, "mountPath", default="") for mount in items(container, "volumeMounts")]
     return any(isinstance(path, str) and path.startswith("/var/run/secrets/remote") for path in mounts) or any(
-        at(volume, "secret", "secretName") == "istio-kubeconfig" for volume in items(pod_of(resource), "volumes")
+        at(volume, "secret", "secretName") == vocabulary.KUBECONFIG_SECRET
+        for volume in items(pod_of(resource), "volumes")
     )
 
 
@@ -60,12 +65,7 @@ def is_istios(context: Context, resource: Resource) -> bool:
     if labels is UNKNOWN:
         return True
     if isinstance(labels, dict) and (
-        vocabulary.MESH_LABEL in labels
-        or "istio.io/rev" in labels
-        or any(
-            isinstance(v, str) and v in {"istiod", "istio", "sidecar-injector", "istio-reader"} for v in labels.values()
-        )
+        not ISTIOS_LABELS.isdisjoint(labels) or any(isinstance(v, str) and v in ISTIOS_PARTS for v in labels.values())
     ):
         return True
-    name = resource.object_name
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in ("istio*", "*-istio-*", "hosted-mesh*"))
+    return any(fnmatch.fnmatchcase(resource.object_name, pattern) for pattern in ISTIOS_NAMES)

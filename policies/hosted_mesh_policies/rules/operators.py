@@ -25,13 +25,10 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
         operators = sides.get((resource.group, resource.kind))
         if operators and resource.provider and _server(context, resource) not in operators:
             operator = next(iter(operators.values()))
-            here, there = context.clusters.role(resource), context.clusters.role(operator)
-            yield (
-                resource,
-                "",
-                f"its operator {operator.object_name or operator.name} runs in another cluster "
-                f"({there.value if there else 'none'}) than it does ({here.value if here else 'none'})",
-            )
+            roles = (context.clusters.role(one) for one in (operator, resource))
+            there, here = (role.value if role else "none" for role in roles)
+            name = operator.object_name or operator.name
+            yield resource, "", f"its operator {name} runs in another cluster ({there}) than it does ({here})"
 
 
 def _server(context: Context, resource: Resource) -> str:

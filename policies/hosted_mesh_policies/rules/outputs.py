@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..detect.places import as_bytes, text_of
+from ..detect.places import Text, as_bytes, text_of
 from ..detect.shape import Shape, shapes
 from ..detect.signatures import Kind
 from ..detect.value import inspect
 from ..plan.clusters import KUBECONFIG_KEYS
 from ..plan.model import STACK_TYPE, Resource
-from ..plan.tree import Secret, Tree, leaves, show
+from ..plan.tree import Path, Secret, Tree, leaves, show
 from .context import Context
 from .finding import Severity
 from .rule import Rule
@@ -34,32 +34,27 @@ def _outputs(context: Context, stack: Resource, data_plane_side: bool) -> Iterat
     outputs = stack.outputs if isinstance(stack.outputs, dict) else {}
     for name, value in outputs.items():
         text = text_of({name: _without_marked(value) if context.stack.marks else value})
-        for match in inspect(text, context.known, look_for_shapes=False).matches:
-            yield stack, f"output {show(match.path)}", "holds a control-plane secret and is not marked secret"
-        for path, data in text.parts():
-            for shape in shapes(data):
-                if _counts(shape):
-                    yield stack, f"output {show(path)}", f"is {shape.kind.value} and not marked secret"
-        if data_plane_side:
-            text = text_of({name: value})
-            for match in inspect(text, context.known, look_for_shapes=False).matches:
-                yield (
-                    stack,
-                    f"output {show(match.path)}",
-                    "gives a control-plane secret to a stack on the data plane's side",
-                )
-            for path, data in text.parts():
-                for shape in shapes(data):
-                    if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
-                        yield (
-                            stack,
-                            f"output {show(path)}",
-                            "gives a kubeconfig of another cluster to the data plane's side",
-                        )
+        for path in _known_in(context, text):
+            yield stack, f"output {show(path)}", "holds a control-plane secret and is not marked secret"
+        for path, shape in _shapes_in(text):
+            if shape.kind is not Kind.PASSWORD_HASH:
+                yield stack, f"output {show(path)}", f"is {shape.kind.value} and not marked secret"
+        if not data_plane_side:
+            continue
+        text = text_of({name: value})
+        for path in _known_in(context, text):
+            yield stack, f"output {show(path)}", "gives a control-plane secret to a stack on the data plane's side"
+        for path, shape in _shapes_in(text):
+            if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
+                yield stack, f"output {show(path)}", "gives a kubeconfig of another cluster to the data plane's side"
 
 
-def _counts(shape: Shape) -> bool:
-    return shape.kind is not Kind.PASSWORD_HASH
+def _known_in(context: Context, text: Text) -> Iterator[Path]:
+    return (match.path for match in inspect(text, context.known, look_for_shapes=False).matches)
+
+
+def _shapes_in(text: Text) -> Iterator[tuple[Path, Shape]]:
+    return ((path, shape) for path, data in text.parts() for shape in shapes(data))
 
 
 def _without_marked(tree: Tree) -> Tree:
@@ -85,14 +80,9 @@ def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
     for resource in context.stack.resources:
         if not context.clusters.on_control_plane(resource) or resource.inputs is None or resource.kind == "Secret":
             continue
-        if not context.inspection(resource).matches:
-            continue
-        for match in inspect(text_of(_without_marked(resource.inputs)), context.known, look_for_shapes=False).matches:
-            yield (
-                resource,
-                show(match.path),
-                f"holds a control-plane secret and is {UNMARKED}",
-            )
+        if context.inspection(resource).matches:
+            for path in _known_in(context, text_of(_without_marked(resource.inputs))):
+                yield resource, show(path), f"holds a control-plane secret and is {UNMARKED}"
 
 
 OUTPUTS = Rule(

@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from .. import vocabulary
 from ..detect.der import is_certificate_authority, private_numbers, public_key_of
-from ..detect.places import as_bytes, from_base64
-from ..plan.model import Resource
+from ..detect.places import held
+from ..plan.model import IN_SECRET, Resource
 from ..plan.tree import Leaf, at, leaves
 
 LEAST_REASON: Final = 8
@@ -41,9 +41,12 @@ def is_accepted(resource: Resource, policy: str) -> bool:
 
 def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
     value = at(resource.body, "metadata", "annotations", annotation)
-    if not isinstance(value, str):
-        return frozenset()
-    entries = [entry.partition(":") for entry in value.split(";")]
+    return with_reasons(value) if isinstance(value, str) else frozenset()
+
+
+def with_reasons(annotation: str) -> frozenset[str]:
+    """What has a reason in `what: reason; ...`."""
+    entries = [entry.partition(":") for entry in annotation.split(";")]
     return frozenset(
         what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON
     )
@@ -70,10 +73,6 @@ def _is_for(public: bytes, key: bytes) -> bool:
 
 def _blocks(leaf: Leaf) -> Iterator[tuple[bytes, bytes]]:
     """The PEM blocks of one value of a Secret: label and DER."""
-    if leaf.path[:1] not in {("data",), ("stringData",)}:
-        return
-    data = as_bytes(leaf.value)
-    data = from_base64(data) if leaf.path[0] == "data" else data
-    for label, block in _PEM.findall(data):
+    for label, block in _PEM.findall(held(leaf)) if leaf.path[:1] in IN_SECRET else ():
         with contextlib.suppress(ValueError):
             yield label, base64.b64decode(block)

@@ -44,13 +44,9 @@ def _provider(context: Context, provider: Provider) -> Iterator[Place]:
         yield "", f"provider {provider.name} is said to be both a control plane's and a data plane's"
     evidence = clusters.by_server.get(cluster.server, set()) | clusters.by_authority.get(cluster.authority, set())
     if claims and evidence - claims:
-        other = next(iter(evidence - claims))
-        claim = next(iter(claims))
-        yield (
-            "kubeconfig",
-            f"provider {provider.name} is a {claim.value}'s by its role, but the API server that it reaches is "
-            f"a {other.value}",
-        )
+        claim, other = (next(iter(roles)).value for roles in (claims, evidence - claims))
+        what = f"is a {claim}'s by its role, but the API server that it reaches is a {other}"
+        yield "kubeconfig", f"provider {provider.name} {what}"
     elif not claims and len(evidence) > 1:
         yield "kubeconfig", f"provider {provider.name} reaches an API server that is claimed by both roles"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,16 +56,8 @@ class Rule:
 def judge(rule: Rule, context: Context) -> list[Finding]:
     """Everything that a rule says about a whole stack."""
     found = [finding for resource in context.stack.resources for finding in judge_resource(rule, context, resource)]
-    if rule.check_stack is not None:
-        check = rule.check_stack
-
-        def said() -> Iterator[Finding]:
-            for resource, path, what in check(context):
-                if not rule.passes_over(resource):
-                    yield Finding(rule.name, resource.urn, path, what)
-
-        found += _guarded(rule, "", said)
-    return found
+    check = rule.check_stack
+    return found if check is None else found + _guarded(rule, "", lambda: check(context))
 
 
 def judge_resource(rule: Rule, context: Context, resource: Resource) -> list[Finding]:
@@ -73,21 +65,17 @@ def judge_resource(rule: Rule, context: Context, resource: Resource) -> list[Fin
     check = rule.check
     if check is None:
         return []
-
-    def said() -> Iterator[Finding]:
-        for path, what in check(context, resource):
-            if not rule.passes_over(resource):
-                yield Finding(rule.name, resource.urn, path, what)
-
-    return _guarded(rule, resource.urn, said)
+    return _guarded(rule, resource.urn, lambda: ((resource, *place) for place in check(context, resource)))
 
 
-def _guarded(rule: Rule, urn: str, findings: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """A rule that breaks reports that it could not evaluate: a violation. The exception's own text stays out of the
-    message, because it may quote a value."""
+def _guarded(rule: Rule, urn: str, said: Callable[[], Iterable[tuple[Resource, str, str]]]) -> list[Finding]:
+    """What a rule says, but for what somebody has accepted. A rule that breaks reports that it could not evaluate: a
+    violation. The exception's own text stays out of the message, because it may quote a value."""
     found: list[Finding] = []
     try:
-        found.extend(findings())
+        for resource, path, what in said():
+            if not rule.passes_over(resource):
+                found.append(Finding(rule.name, resource.urn, path, what))
     except TooMuchError:
         what = f"could not evaluate: it unpacks to more than {MOST_UNPACKED >> 20} MiB; nobody can say what is in it"
         found.append(Finding(rule.name, urn, "", what))

@@ -61,13 +61,11 @@ def meshes(context: Context) -> Meshes:
 
 
 def _hosts(resource: Resource) -> Iterator[str]:
-    host = at(resource.body, "metadata", "annotations", vocabulary.EXTERNAL_DNS_HOSTNAME_ANNOTATION)
-    if isinstance(host, str):
-        yield from (part.strip() for part in host.split(",") if part.strip())
-    if (container := discovery_container(resource)) is not None:
-        own = environment(container).get("ISTIOD_CUSTOM_HOST")
-        if isinstance(own, str):
-            yield from (part.strip() for part in own.split(",") if part.strip())
+    told = at(resource.body, "metadata", "annotations", vocabulary.EXTERNAL_DNS_HOSTNAME_ANNOTATION)
+    own = environment(discovery_container(resource)).get("ISTIOD_CUSTOM_HOST")
+    for hosts in (told, own):
+        if isinstance(hosts, str):
+            yield from (part.strip() for part in hosts.split(",") if part.strip())
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
@@ -172,15 +170,14 @@ def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]
         at_a_mesh = resource.urn in of and resource.kind == "Secret"
         if not at_a_mesh and (resource.urn in of or not context.owners.is_given_away(resource)):
             continue
-        for name, urns in resource.sources.items():
-            for urn in urns:
-                source = context.stack.by_urn.get(urn)
-                if source is None or not _is_for_one(context, resource, source):
+        for name in resource.sources:
+            for source in context.stack.sources_of(resource, name):
+                if not _is_for_one(context, resource, source):
                     continue
                 if context.flow.level(resource, name, source) is not Level.SECRET:
                     continue
                 if at_a_mesh:
-                    takers.setdefault(urn, {}).setdefault(of[resource.urn], resource)
+                    takers.setdefault(source.urn, {}).setdefault(of[resource.urn], resource)
                 elif source.type in ALL_SECRET_TYPES:
                     strangers.append((resource, name, source))
     for urn, by_mesh in takers.items():

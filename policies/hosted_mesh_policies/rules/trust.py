@@ -7,13 +7,13 @@ from typing import Final
 
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, at, items
+from ..vocabulary import CACERTS_SECRET
 from .context import Context
 from .finding import Severity
 from .istiod import discovery_container, environment, is_external, pod_of
 from .rule import Place, Rule, not_known
 from .settings import schema_of
 
-CACERTS: Final = "cacerts"
 KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"}, {"tls.crt", "tls.key", "ca.crt"})
 """What istiod reads from its `cacerts` Secret: its own form, or that of a kubernetes.io/tls Secret."""
 
@@ -27,18 +27,16 @@ def check(_: Context, resource: Resource) -> Iterator[Place]:
         yield "spec.template.spec.containers.env", not_known("USE_REMOTE_CERTS")
     elif str(remote).lower() == "true":
         yield "spec.template.spec.containers.env", "USE_REMOTE_CERTS=true reads the CA's key from the data plane"
-    if not any(at(volume, "secret", "secretName") == CACERTS for volume in items(pod_of(resource), "volumes")):
-        yield (
-            "spec.template.spec.volumes",
-            f"does not mount Secret {CACERTS}: it would write a new CA's key to the data plane",
-        )
+    if not any(at(volume, "secret", "secretName") == CACERTS_SECRET for volume in items(pod_of(resource), "volumes")):
+        what = f"does not mount Secret {CACERTS_SECRET}: it would write a new CA's key to the data plane"
+        yield "spec.template.spec.volumes", what
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
     kept = {
         (other.provider.urn, other.namespace): other
         for other in context.stack.resources
-        if other.kind == "Secret" and other.object_name == CACERTS and other.provider is not None
+        if other.kind == "Secret" and other.object_name == CACERTS_SECRET and other.provider is not None
     }
     for resource in context.stack.resources:
         container = discovery_container(resource)
@@ -48,12 +46,8 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
             continue
         secret = kept.get((resource.provider.urn, resource.namespace)) if resource.provider else None
         if secret is None:
-            yield (
-                resource,
-                "",
-                f"no Secret {CACERTS} in namespace {resource.namespace or '(none)'} of its cluster: istiod "
-                f"makes a CA of its own",
-            )
+            where = f"namespace {resource.namespace or '(none)'} of its cluster"
+            yield resource, "", f"no Secret {CACERTS_SECRET} in {where}: istiod makes a CA of its own"
         elif missing := _missing(secret):
             yield secret, "data", f"lacks {missing}, so istiod ignores it and makes a CA of its own"
 

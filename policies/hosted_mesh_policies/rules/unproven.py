@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.leaves import is_public
-from ..detect.places import as_bytes, from_base64
+from ..detect.places import as_bytes, held
 from ..plan.model import Resource
 from ..plan.tree import is_covered, leaves, show
 from .context import Context
@@ -39,8 +39,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         seen = "showed another value here" if resource.urn in evidence.shown else "never showed this object"
         told += [(leaf, f"is no public fact by its form, and the preview {seen}") for leaf in evidence.news(resource)]
     for leaf, what in told:
-        data = as_bytes(leaf.value)
-        data = from_base64(data) if resource.kind == "Secret" and leaf.path[0] == "data" else data
+        data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
         if data and not is_public(data, stack.names) and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
 

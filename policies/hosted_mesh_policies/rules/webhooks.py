@@ -47,10 +47,8 @@ def _is_control_planes(context: Context, resource: Resource) -> bool:
 def _client(where: str, client: Any) -> Iterator[Place]:
     url = at(client, "url")
     if at(client, "service") is not None:
-        yield (
-            f"{where}.clientConfig.service",
-            "calls a Service: nothing of the control plane's runs in this cluster; use a URL",
-        )
+        what = "calls a Service: nothing of the control plane's runs in this cluster; use a URL"
+        yield f"{where}.clientConfig.service", what
     if url is UNKNOWN:
         yield f"{where}.clientConfig.url", not_known("the URL")
     elif isinstance(url, str):
@@ -58,10 +56,8 @@ def _client(where: str, client: Any) -> Iterator[Place]:
         if parts.scheme != "https":
             yield f"{where}.clientConfig.url", "is not https"
         if _is_address(parts.hostname or ""):
-            yield (
-                f"{where}.clientConfig.url",
-                "has an address where a host name belongs: certificates and moves need a name",
-            )
+            what = "has an address where a host name belongs: certificates and moves need a name"
+            yield f"{where}.clientConfig.url", what
         if parts.username or parts.password:
             yield f"{where}.clientConfig.url", "carries a credential"
     elif at(client, "service") is None:
@@ -86,10 +82,8 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
     elif timeout is None:
         yield f"{where}.timeoutSeconds", f"is missing: choose one, at most {most} s"
     elif not isinstance(timeout, int | float) or not 1 <= timeout <= most:
-        yield (
-            f"{where}.timeoutSeconds",
-            f"is not between 1 and {most} s: a slow control plane would stall the data plane",
-        )
+        what = f"is not between 1 and {most} s: a slow control plane would stall the data plane"
+        yield f"{where}.timeoutSeconds", what
     policy = at(hook, "failurePolicy")
     if policy is UNKNOWN:
         yield f"{where}.failurePolicy", not_known("the failure policy")

@@ -9,14 +9,12 @@ from typing import Any
 
 import yaml
 
+from .. import vocabulary
 from ..plan.clusters import Role
 from ..plan.decode import from_plain
 from ..plan.model import Provider, Resource, Stack
 from ..plan.tree import UNKNOWN
-
-CONTROL_PLANE_PROVIDER = "control-plane-cluster"
-DATA_PLANE_PROVIDER = "data-plane-cluster"
-
+from ..vocabulary import CONTROL_PLANE, DATA_PLANE
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -62,9 +60,8 @@ def _read(path: Path, role: Role) -> Stack | list[Resource]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
             data = json.loads(text)
-            return (
-                from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
-            )
+            stack = from_state(data, path.stem) or from_preview(data, path.stem)
+            return stack or from_manifests([data], str(path), role)
         return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON or YAML ({type(problem).__name__})") from None
@@ -119,7 +116,7 @@ def _resource(state: Mapping[str, Any], by_urn: Mapping[Any, Mapping[str, Any]])
 
 def from_manifests(documents: Iterable[Any], where: str, role: Role) -> list[Resource]:
     """Kubernetes objects, Lists unfolded. Documents that are none are skipped."""
-    name = CONTROL_PLANE_PROVIDER if role is Role.CONTROL_PLANE else DATA_PLANE_PROVIDER
+    name = vocabulary.PROVIDER_NAME[CONTROL_PLANE if role is Role.CONTROL_PLANE else DATA_PLANE]
     provider = Provider(f"file::{name}", "pulumi:providers:kubernetes", name, {"kubeconfig": UNKNOWN})
     found: list[Resource] = []
     todo = list(documents)[::-1]
@@ -133,8 +130,6 @@ def from_manifests(documents: Iterable[Any], where: str, role: Role) -> list[Res
             version = document["apiVersion"] if "/" in document["apiVersion"] else f"core/{document['apiVersion']}"
             metadata = document.get("metadata")
             name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
-            urn = f"{where}::{document['kind']}::{name}"
-            found.append(
-                Resource(urn, f"kubernetes:{version}:{document['kind']}", name, inputs=document, provider=provider)
-            )
+            urn, kind = f"{where}::{document['kind']}::{name}", f"kubernetes:{version}:{document['kind']}"
+            found.append(Resource(urn, kind, name, inputs=document, provider=provider))
     return found
