@@ -22,12 +22,9 @@ def difference(one: Capture, other: Capture) -> set[Spot]:
 
     A resource that only one of them has is a spot with an empty path.
     """
-    found: set[Spot] = set()
-    for urn in one.resources.keys() ^ other.resources.keys():
-        found.add(Spot(urn, ()))
-    for urn in one.resources.keys() & other.resources.keys():
-        found |= {Spot(urn, path) for path in _paths(one.resources[urn], other.resources[urn])}
-    return found
+    here, there = one.resources, other.resources
+    found = {Spot(urn, ()) for urn in here.keys() ^ there.keys()}
+    return found | {Spot(urn, path) for urn in here.keys() & there.keys() for path in _paths(here[urn], there[urn])}
 
 
 def _paths(one: Registered, other: Registered) -> Iterator[Path]:

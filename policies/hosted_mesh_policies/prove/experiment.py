@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plan.model import IN_SECRET
 from .capture import Capture, Spot
 from .compare import Noise, difference, value_at
 from .ownership import Owners
@@ -196,8 +197,7 @@ class Experiment:
         return place.name if place else ""
 
     def _is_secret_data(self, spot: Spot) -> bool:
-        kept_in = {"data", "stringData"}
-        return ":Secret::" in spot.urn and bool(spot.path) and spot.path[0] in kept_in
+        return ":Secret::" in spot.urn and spot.path[:1] in IN_SECRET
 
     def _on_data_plane(self, spot: Spot) -> bool:
         return self.side(spot) in {Side.DATA_PLANE, Side.UNKNOWN}

@@ -27,10 +27,8 @@ class Owners:
 
     def why_not(self, source: Source, spot: Spot) -> str:
         """Why a secret must not be in a spot; empty if it may."""
-        if (
-            any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users)
-            or source.owner is Owner.DATA_PLANES
-        ):
+        said_theirs = any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users)
+        if said_theirs or source.owner is Owner.DATA_PLANES:
             return ""
         if source.owner is Owner.PLACE:
             return self._of_place(source, spot)

@@ -7,17 +7,15 @@ the library's wrappers call their providers. A place that nobody knows is a data
 from __future__ import annotations
 
 import fnmatch
-import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Any, Final
 
 from .. import vocabulary
-from .secrets import forms
+from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, normal_server
+from ..plan.model import Provider
 
-KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
 NOWHERE: Final = frozenset({"tls", "random", "time", "std", "null", "pulumi"})
 """Packages whose resources exist in the stack's state alone."""
 
@@ -52,7 +50,7 @@ class Known:
             for side, patterns in ((Side.CONTROL_PLANE, self.control_plane), (Side.DATA_PLANE, self.data_plane))
             for pattern in patterns
             for name in names
-            if name and (fnmatch.fnmatchcase(name, pattern) or name == normal(pattern))
+            if name and (fnmatch.fnmatchcase(name, pattern) or name == normal_server(pattern))
         }
         return found.pop() if len(found) == 1 else None
 
@@ -69,8 +67,7 @@ class Places:
         if folder := inputs.get("renderYamlToDirectory"):  # it writes files, whatever cluster its kubeconfig leads to
             self.by_provider[urn] = Place(Side.UNKNOWN, f"the folder {folder}")
             return self.by_provider[urn]
-        config = next((inputs[key] for key in KUBECONFIG_KEYS if inputs.get(key)), None)
-        server = server_of(config, inputs.get("context")) or (normal(str(inputs["host"])) if inputs.get("host") else "")
+        server = server_of(inputs)
         said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)
         here = server or f"{package} ({name})"
         known_already = next(
@@ -104,47 +101,7 @@ def _claimed(name: str, inputs: Mapping[str, Any]) -> Side | None:
     return None
 
 
-def normal(address: str) -> str:
-    """An API server's address in one spelling. Anything else stays as it is."""
-    if "//" not in address:
-        return address
-    parts = urllib.parse.urlsplit(address.strip())
-    try:
-        port = parts.port or (80 if parts.scheme == "http" else 443)
-    except ValueError:
-        return address
-    host = (parts.hostname or "").rstrip(".")
-    return f"{parts.scheme.lower()}://{f'[{host}]' if ':' in host else host}:{port}{parts.path.rstrip('/')}"
-
-
-def server_of(config: Any, context: Any) -> str:
-    """The API server that a kubeconfig (text, mapping or path) leads to; empty if it does not say."""
-    tree = _parsed(config)
-    clusters = _entries(tree, "clusters", "cluster")
-    wanted = context if isinstance(context, str) else tree.get("current-context")
-    chosen = _entries(tree, "contexts", "context").get(str(wanted), {}).get("cluster")
-    found = clusters.get(str(chosen)) or (next(iter(clusters.values())) if len(clusters) == 1 else {})
-    return normal(str(found["server"])) if found.get("server") else ""
-
-
-def _parsed(config: Any) -> Mapping[str, Any]:
-    if isinstance(config, str):
-        try:
-            text = (
-                config
-                if "\n" in config or config.lstrip().startswith("{")
-                else Path(config).expanduser().read_text("utf-8")
-            )
-            return forms.parsed_kubeconfig(text) or {}
-        except (OSError, ValueError):
-            return {}
-    return config if isinstance(config, Mapping) else {}
-
-
-def _entries(tree: Mapping[str, Any], key: str, inner: str) -> dict[str, Mapping[str, Any]]:
-    found = tree.get(key)
-    return {
-        str(one.get("name")): one[inner]
-        for one in (found if isinstance(found, list) else [])
-        if isinstance(one, Mapping) and isinstance(one.get(inner), Mapping)
-    }
+def server_of(inputs: Mapping[str, Any]) -> str:
+    """The API server that a provider's settings lead to; empty if they do not say."""
+    given = {key: value for key, value in inputs.items() if value or key not in KUBECONFIG_KEYS}
+    return cluster_of(Provider("", "", "", given)).server

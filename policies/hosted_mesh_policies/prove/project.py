@@ -69,15 +69,11 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
     folder = folder.resolve()
     described = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
     name = str(described.get("name") or folder.name)
-    stacks = (
-        folder / str(described.get("stackConfigDir") or described.get("config") or ".")
-        if _is_text(described)
-        else folder
-    )
+    told = (described.get(key) for key in ("stackConfigDir", "config"))
+    stacks = folder / next((path for path in told if path and isinstance(path, str)), ".")
     given = config_file or stacks / f"Pulumi.{stack}.yaml"
-    settings = (
-        _yaml(given, "Name one with --config-file, or a stack with --stack") if config_file or given.is_file() else {}
-    )
+    fix = "Name one with --config-file, or a stack with --stack"
+    settings = _yaml(given, fix) if config_file or given.is_file() else {}
     config, secret_keys, said = _configuration(name, described, settings, secrets, given)
     return Project(folder, name, described, stacks, given, settings, config, secret_keys, said)
 
@@ -96,9 +92,8 @@ def read(
     main = project.main / "__main__.py" if project.main.is_dir() else project.main
     if not main.is_file():
         raise UnusableProjectError(f"{main}: does not exist. Give the folder of a Pulumi project with a Python program")
-    environment = (
-        {} if Path(os.environ.get("KUBECONFIG") or MADE_UP_KUBECONFIG).is_file() else {"KUBECONFIG": MADE_UP_KUBECONFIG}
-    )
+    is_there = Path(os.environ.get("KUBECONFIG") or MADE_UP_KUBECONFIG).is_file()
+    environment = {} if is_there else {"KUBECONFIG": MADE_UP_KUBECONFIG}
     return project.name, Program(
         directory=main.parent,
         main=main,
@@ -108,10 +103,6 @@ def read(
         files=missing_kubeconfigs(project.documents(), environment),
         environment=environment,
     )
-
-
-def _is_text(project: Mapping[str, Any]) -> bool:
-    return isinstance(project.get("stackConfigDir"), str) or isinstance(project.get("config"), str)
 
 
 def _yaml(path: Path, fix: str) -> dict[str, Any]:
@@ -145,12 +136,8 @@ def _configuration(
         raise UnusableProjectError(f"{file}: config is not a mapping. Write keys and values below it")
     raw = {_full(name, str(key)): value for key, value in {**raw, **given}.items()}
     raw = {key: value for key, value in raw.items() if value is not None}
-    said = [
-        _full(name, str(key))
-        for key, value in (defaults or {}).items()
-        if isinstance(value, Mapping) and value.get("secret") is True
-    ]
-    said = [key for key in said if key in raw]
+    marked = [key for key, one in (defaults or {}).items() if isinstance(one, Mapping) and one.get("secret") is True]
+    said = [full for key in marked if (full := _full(name, str(key))) in raw]
     for key in secrets:
         full = _full(name, key)
         if full not in raw:
@@ -186,7 +173,8 @@ def made_from_names(value: Any, key: str) -> Any:
             word = re.sub(r"[^a-z0-9]+", "-", key.rpartition(":")[2].lower()).strip("-")
             chance = random.Random(key)  # noqa: S311 replaced in each run anyway
             if "kubeconfig" in word:
-                return json.dumps(forms.kubeconfig(f"https://{word}.example.com:6443", [word], chance))
+                cluster = {"server": f"https://{word}.example.com:6443"}
+                return json.dumps(forms.kubeconfig({word: cluster}, forms.text_of(40, chance)))
             return named(word, chance)
         return {name: made_from_names(one, str(name)) for name, one in value.items()}
     return [made_from_names(one, key) for one in value] if isinstance(value, list) else value
@@ -255,11 +243,5 @@ def _kubeconfig(servers: Mapping[str, str]) -> dict[str, Any]:
         pem = keys.certificate(inputs, keys.generate(), datetime.datetime.now(datetime.UTC), 1)
         return {"server": server, "certificate-authority-data": base64.b64encode(pem.encode()).decode()}
 
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": next(iter(servers)),
-        "clusters": [{"name": name, "cluster": cluster(name, server)} for name, server in servers.items()],
-        "users": [{"name": name, "user": {"token": "made-up-" + "x" * 32}} for name in servers],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in servers],
-    }
+    clusters = {name: cluster(name, server) for name, server in servers.items()}
+    return forms.kubeconfig(clusters, "made-up-" + "x" * 32)

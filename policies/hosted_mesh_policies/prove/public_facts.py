@@ -89,13 +89,8 @@ class PublicFacts:
         if signer is None:
             return pem
         rest = [repr(one) for one in parsed.extensions if not isinstance(one.value, _OWN_IDENTIFIERS)]
-        facts = (
-            parsed.subject,
-            parsed.issuer,
-            parsed.serial_number,
-            parsed.not_valid_before_utc,
-            parsed.not_valid_after_utc,
-        )
+        life = (parsed.not_valid_before_utc, parsed.not_valid_after_utc)
+        facts = (parsed.subject, parsed.issuer, parsed.serial_number, *life)
         return f"<certificate of {subject} by {signer}: {facts} {rest}>"
 
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from .. import vocabulary
+from ..plan.tree import is_covered
+from ..rules.ownership import with_reasons
 from .capture import Spot
 from .compare import value_at
 from .experiment import Experiment
 from .places import Known, Side
 from .values import plain, show
-
-LEAST_REASON = 8
-"""Characters that a reason in an annotation has at least, as for the policies."""
 
 
 class Kind(Enum):
@@ -110,12 +109,8 @@ def _declared(experiment: Experiment, spot: Spot, guilty: list[str]) -> bool:
     metadata = plain(resource.inputs.get("metadata")) if resource else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     said = str((annotations or {}).get(vocabulary.DECLASSIFY_ANNOTATION, "")) if isinstance(annotations, dict) else ""
-    path = show(spot.path)
-    for entry in said.split(";"):
-        where, _, reason = entry.partition(":")
-        covered = path == where.strip() or path.startswith((f"{where.strip()}.", f"{where.strip()}["))
-        if where.strip() and covered and len(reason.strip()) >= LEAST_REASON:
-            value = str(value_at(experiment.first, spot))
-            texts = {text for source, texts in experiment.vault.by_source() if source in guilty for text in texts}
-            return not any(text.strip() in value for text in texts if text.strip())
-    return False
+    if not is_covered(show(spot.path), with_reasons(said)):
+        return False
+    value = str(value_at(experiment.first, spot))
+    texts = {text for source, texts in experiment.vault.by_source() if source in guilty for text in texts}
+    return not any(text.strip() in value for text in texts if text.strip())

@@ -95,12 +95,8 @@ def engine() -> str:
 
 def engine_variables(given: Mapping[str, str]) -> dict[str, str]:
     """Variables without those that would lead the engine to another stack, secret or service."""
-    ours = tuple(f"PULUMI_{name}" for name in _OF_THE_STACK)
-    return {
-        name: value
-        for name, value in given.items()
-        if not name.startswith(ours) and name not in {f"PULUMI_{one}" for one in _OWN}
-    }
+    ours, own = (tuple(f"PULUMI_{name}" for name in names) for names in (_OF_THE_STACK, _OWN))
+    return {name: value for name, value in given.items() if not name.startswith(ours) and name not in own}
 
 
 def own_variables(backend: Path, login: Path, passphrase: str) -> dict[str, str]:

@@ -11,20 +11,17 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ...plan.clusters import KUBECONFIG_KEYS
 from ..capture import Capture, Registered
-from ..places import KUBECONFIG_KEYS, Known, Place, Places, Side, server_of
+from ..places import Known, Place, Places, Side, server_of
 from ..program.monitor import REFERENCE
 from ..values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
 
 PROVIDERS: Final = "pulumi:providers:"
-PURE: Final = frozenset(
-    f"{package}:{name}"
-    for package, names in {
-        "pulumi:pulumi": ("getResource", "readStackOutputs"),
-        "kubernetes": ("yaml:decode", "helm:template", "kustomize:directory"),
-    }.items()
-    for name in names
-)
+PURE: Final = frozenset({
+    "pulumi:pulumi:getResource", "pulumi:pulumi:readStackOutputs",
+    "kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory",
+})  # fmt: skip
 """Functions whose result follows from what they are given, or is made up."""
 _DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
 _AUTONAMED: Final = "pulumi.com/autonamed"
@@ -120,8 +117,7 @@ def add_provider(places: Places, urn: str, kind: str, inputs: Mapping[str, Any])
     """A default provider is a place of its own only if its configuration says where it leads."""
     inputs, name = plain(inputs), _name(urn)
     inputs = {key: _parsed(value) if key in KUBECONFIG_KEYS else value for key, value in inputs.items()}
-    config = next((inputs[key] for key in KUBECONFIG_KEYS if inputs.get(key)), None)
-    if not name.startswith("default") or server_of(config, inputs.get("context")):
+    if not name.startswith("default") or server_of(inputs):
         places.add_provider(urn, kind.rpartition(":")[2], name, inputs)
 
 
@@ -153,10 +149,8 @@ def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep:
         there = [leaf for path, leaf in made.items() if path[:1] == (key,)]
         later = later or any(map(_is_unknown, there)) or not (there or stays)
     if later:
-        text = (
-            f"{called}: only an update knows the secret that it makes, so what is made of it inside apply is not seen"
-        )
-        _tell(found, text, {kind, _name(urn)}, keep)
+        unseen = "only an update knows the secret that it makes, so what is made of it inside apply is not seen"
+        _tell(found, f"{called}: {unseen}", {kind, _name(urn)}, keep)
 
 
 def _is_unknown(leaf: Leaf) -> bool:

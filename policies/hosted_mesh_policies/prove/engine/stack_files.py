@@ -118,10 +118,15 @@ def stack_with_outputs(
         "type": kind,
         "outputs": {key: output(key, value) for key, value in outputs.items()},
     }
+    return checkpoint(f"organization/{project}/{name}", [root], seal)
+
+
+def checkpoint(name: str, resources: Sequence[Mapping[str, Any]], seal: Seal, **format_: Any) -> dict[str, Any]:
+    """A stack as a file backend has it. name: organization/project/stack. format_: `version` and `features`."""
     latest = {
         "manifest": {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""},
         "secrets_providers": {"type": "passphrase", "state": {"salt": seal.salt}},
-        "resources": [root],
+        "resources": list(resources),
         "metadata": {},
     }
-    return {"version": 3, "checkpoint": {"stack": f"organization/{project}/{name}", "latest": latest}}
+    return {"version": 3, **format_, "checkpoint": {"stack": name, "latest": latest}}

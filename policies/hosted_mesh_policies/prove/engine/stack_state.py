@@ -21,8 +21,8 @@ from ..secrets import forms, keys
 from ..secrets.credentials import replaced
 from ..secrets.made_up import Answers
 from ..secrets.vault import FIRST, Source
-from ..values import SECRET, SIGNATURE, Leaf, leaves, plain, show
-from . import planned
+from ..values import SECRET, SIGNATURE, leaves, plain, show
+from . import planned, stack_files
 from .sealed import Seal
 
 LEAST: Final = 8
@@ -50,14 +50,9 @@ class State:
 
     def checkpoint(self, name: str, seal: Seal) -> dict[str, Any]:
         """As a file backend has it, with its secrets encrypted. name: organization/project/stack."""
-        latest = {
-            "manifest": {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""},
-            "secrets_providers": {"type": "passphrase", "state": {"salt": seal.salt}},
-            "resources": [_sealed(one, seal) for one in self.resources],
-            "metadata": {},
-        }
         features = {"features": list(self.features)} if self.features else {}
-        return {"version": self.version, **features, "checkpoint": {"stack": name, "latest": latest}}
+        sealed = [_sealed(one, seal) for one in self.resources]
+        return stack_files.checkpoint(name, sealed, seal, version=self.version, **features)
 
 
 def parsed(text: str, where: str, project: str, stack: str) -> State:
@@ -166,10 +161,7 @@ class _Made:
         known = plain(inputs)
         if kind.startswith(_MADE):
             made = self._generated(kind, urn, source, known)
-            outputs = {
-                **outputs,
-                **{key: self._learn(outputs[key], new) for key, new in made.items() if key in outputs},
-            }
+            outputs = {**outputs, **{key: self._learn(outputs[key], made[key]) for key in made if key in outputs}}
         theirs = {leaf.value for _, leaf in leaves(one.get("inputs") or {}) if isinstance(leaf.value, str)}
         return {**one, "inputs": inputs, "outputs": self._others(outputs, source, theirs)}
 
@@ -179,9 +171,8 @@ class _Made:
             if kind.startswith("tls:index/privateKey"):
                 return self.answers.key(source, inputs)
             if kind.startswith("tls:"):
-                return {
-                    key: text for key, text in self.answers.certificate(kind, inputs).items() if key.endswith("Pem")
-                }
+                made = self.answers.certificate(kind, inputs)
+                return {key: text for key, text in made.items() if key.endswith("Pem")}
             return self.answers.chance(kind, urn, source, inputs)
         except keys.UnusableKeyError:
             return {}
@@ -196,14 +187,9 @@ class _Made:
     def _opening(self, inputs: dict[str, Any], urn: str) -> Any:
         """A provider's settings: a kubeconfig that nobody gave has the credentials of its clusters."""
         for path, leaf in leaves(inputs):
-            if (
-                isinstance(leaf.value, str)
-                and leaf.value not in self.texts.values()
-                and forms.holds_credential(leaf.value)
-            ):
-                self.texts[leaf.value] = replaced(
-                    leaf.value, f"provider {urn.rpartition('::')[2]} {show(path)}", self.answers
-                )
+            text = leaf.value
+            if isinstance(text, str) and text not in self.texts.values() and forms.holds_credential(text):
+                self.texts[text] = replaced(text, f"provider {urn.rpartition('::')[2]} {show(path)}", self.answers)
         return self._whole(inputs)
 
     def _whole(self, tree: Any) -> Any:
@@ -214,7 +200,8 @@ class _Made:
         found: dict[str, str] = {}
         new = {*self.texts.values()}
         for path, leaf in leaves(outputs):
-            if not _is_secret(leaf) or leaf.value in given or leaf.value in new:
+            is_secret = leaf.secret and isinstance(leaf.value, str) and leaf.value
+            if not is_secret or leaf.value in given or leaf.value in new:
                 continue
             inner = _unpacked(leaf.value)
             text = leaf.value if inner is None else inner
@@ -230,10 +217,6 @@ class _Made:
         if forms.parsed_kubeconfig(text) is not None:
             return replaced(text, f"{source.name} {detail}", self.answers)
         return str(self.answers.value(source, detail, lambda chance: forms.fresh(text, chance)))
-
-
-def _is_secret(leaf: Leaf) -> bool:
-    return leaf.secret and isinstance(leaf.value, str) and bool(leaf.value)
 
 
 def _unpacked(text: str) -> str | None:
@@ -267,7 +250,10 @@ class _Texts:
 
     def __init__(self, other: Mapping[str, str]) -> None:
         self._other = {
-            way(old): way(new) for old, new in other.items() if len(old) >= LEAST and old != new for way in _WAYS
+            way(old): way(new)
+            for old, new in other.items()
+            if len(old) >= LEAST and old != new
+            for way in (lambda text: json.dumps(text)[1:-1], str)
         }
         longest: Iterable[str] = sorted(self._other, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, longest))) if self._other else None
@@ -289,14 +275,3 @@ class _Texts:
             return text
         other = self.text(inner, layer + 1)
         return text if other == inner else base64.b64encode(other.encode()).decode()
-
-
-def _as_it_is(text: str) -> str:
-    return text
-
-
-def _in_json(text: str) -> str:
-    return json.dumps(text)[1:-1]
-
-
-_WAYS: Final = (_in_json, _as_it_is)

@@ -61,8 +61,6 @@ RENDERED: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """What a chart might render, for its transforms to be tried on."""
 
-Transform = Callable[[Any, Any], None]
-
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -161,8 +159,7 @@ class Monitor:
 
     RegisterErrorHook = RegisterResourceHook
 
-    def SignalAndWaitForShutdown(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
-        return empty_pb2.Empty()
+    SignalAndWaitForShutdown = RegisterResourceOutputs
 
     # What is done with it ------------------------------------------------------------------------------------------
 
@@ -186,9 +183,8 @@ class Monitor:
             asked["(import id)"] = request.importId
         self._take(Registered(urn, request.type, request.name, asked, place))
         if request.type in CHARTS:
-            self.capture.remarks.append(
-                f"{request.type} {request.name}: was not rendered; what it is given is compared"
-            )
+            what = "was not rendered; what it is given is compared"
+            self.capture.remarks.append(f"{request.type} {request.name}: {what}")
         elif request.remote:
             self._note(f"{request.type} {request.name}: a component of another package, of which nobody ran the inside")
         elif request.type.startswith("pulumi-python:"):
@@ -235,9 +231,8 @@ class Monitor:
                 place = self._place(request.type, request.provider, dict(request.providers))
                 inputs = tree_of(tried.object)
                 inputs.pop(DECLARED, None)
-                self._take(
-                    Registered(self.make_urn(urn, tried.type, tried.name), tried.type, tried.name, inputs, place)
-                )
+                made = self.make_urn(urn, tried.type, tried.name)
+                self._take(Registered(made, tried.type, tried.name, inputs, place))
 
     def _outputs(
         self,
@@ -263,28 +258,19 @@ class Monitor:
         elif kind.startswith("random:"):
             made = self.answers.chance(kind, urn, source, known)
         elif kind == "kubernetes:core/v1:Secret":
-            made = {
-                "data": secret(self.answers.kubernetes_secret(source, {} if read else known)),
-                "type": known.get("type") or "Opaque",
-            }
+            data = self.answers.kubernetes_secret(source, {} if read else known)
+            made = {"data": secret(data), "type": known.get("type") or "Opaque"}
         if not made:
             names = {str(name): str(type_) for name, type_ in (declared or {}).items()}
             if kind.startswith("kubernetes:"):
                 names = {}
-                made = {
-                    "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}} if kind.endswith(":Service") else {}
-                }
+                address = {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}
+                made = {"status": address if kind.endswith(":Service") else {}}
             made = {**made, **self.answers.declared(source, names, secrets, urn)}
-        if kind.startswith("kubernetes:") and isinstance(known.get("metadata"), dict):
-            given = (
-                inputs["metadata"] if isinstance(inputs["metadata"], dict) and "name" in inputs["metadata"] else None
-            )
-            if given is None:
-                made["metadata"] = {
-                    "name": urn.rpartition("::")[2].lower(),
-                    "namespace": "default",
-                    **known["metadata"],
-                }
+        metadata = known.get("metadata")
+        is_named = isinstance(inputs.get("metadata"), dict) and "name" in inputs["metadata"]
+        if kind.startswith("kubernetes:") and isinstance(metadata, dict) and not is_named:
+            made["metadata"] = {"name": urn.rpartition("::")[2].lower(), "namespace": "default", **metadata}
         outputs = {**inputs, **made}
         for key in secrets:
             if key in outputs:
@@ -295,10 +281,8 @@ class Monitor:
         """What a reference to another stack has."""
         given = self.surroundings.stack_outputs.get(name, {})
         secrets = [key for key, value in given.items() if value == "[secret]"]
-        outputs = {
-            key: secret(self.stack_output(name, key)) if key in secrets else value for key, value in given.items()
-        }
-        return {"name": name, "outputs": outputs, "secretOutputNames": secrets}
+        made = {key: secret(self.stack_output(name, key)) for key in secrets}
+        return {"name": name, "outputs": {**given, **made}, "secretOutputNames": secrets}
 
     def stack_output(self, stack: str, key: str) -> Any:
         """An output of another stack, by its name."""
@@ -317,8 +301,7 @@ class Monitor:
         if token == FILE:
             return {"text": replaced(str(args["text"]), str(args["name"]), self.answers)}
         if token == "kubernetes:yaml:decode":  # noqa: S105 a function's name
-            documents = [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]
-            return {"result": documents}
+            return {"result": [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]}
         self._note(f"function {token}: no provider is there to run it; its result is empty")
         return {}
 

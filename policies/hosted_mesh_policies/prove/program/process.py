@@ -181,11 +181,8 @@ class Runner:
     def _environment(self, answers: Answers) -> dict[str, str]:
         """This process' environment with other credentials; of Pulumi's own, nothing."""
         given = {**os.environ, **self.program.environment}
-        own = {
-            name: value
-            for name, value in given.items()
-            if not name.startswith("PULUMI_") or name == "PULUMI_DISABLE_RESOURCE_REFERENCES"
-        }
+        kept = {"PULUMI_DISABLE_RESOURCE_REFERENCES"}
+        own = {name: value for name, value in given.items() if not name.startswith("PULUMI_") or name in kept}
         found = environment(own, answers)
         path = os.pathsep.join(one for one in (str(Path(__file__).parents[3]), found.get("PYTHONPATH", "")) if one)
         return {**found, "PYTHONHASHSEED": "0", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -205,10 +202,5 @@ class Runner:
 
 def configured(program: Program, answers: Answers) -> dict[str, str]:
     """The configuration with other values for what is secret, and for credentials that are not marked so."""
-    found = {}
-    for key, value in program.config.items():
-        if key in program.secret_keys or holds_credential(value):
-            found[key] = replaced(value, f"configuration {key}", answers)
-        else:
-            found[key] = value
-    return found
+    secret = [key for key, one in program.config.items() if key in program.secret_keys or holds_credential(one)]
+    return {**program.config, **{key: replaced(program.config[key], f"configuration {key}", answers) for key in secret}}

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..places import normal
+from ...plan.clusters import normal_server
 from . import forms
 from .made_up import Answers
 from .vault import Owner, Source
@@ -95,5 +95,7 @@ def _servers(config: Mapping[str, Any], user: str) -> set[str]:
     clusters = named("clusters", "cluster")
     used = {str(one.get("cluster")) for one in named("contexts", "context").values() if str(one.get("user")) == user}
     return {
-        normal(str(one["server"])) for key, one in clusters.items() if "server" in one and (key in used or not used)
+        normal_server(str(one["server"]))
+        for key, one in clusters.items()
+        if "server" in one and (key in used or not used)
     }

@@ -122,16 +122,15 @@ def _url(text: str, chance: random.Random) -> str:
     return f"{scheme}://{opaque(login, chance)}{at}{host}{slash}{opaque(tail, chance)}"
 
 
-def kubeconfig(server: str, contexts: list[str], chance: random.Random) -> dict[str, Any]:
-    """A kubeconfig made from nothing, for a server that nobody can reach."""
-    name = contexts[0]
+def kubeconfig(clusters: Mapping[str, Mapping[str, str]], token: str) -> dict[str, Any]:
+    """A kubeconfig made from nothing, with a user and a context for each cluster."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": name,
-        "clusters": [{"name": name, "cluster": {"server": server}}],
-        "users": [{"name": name, "user": {"token": text_of(40, chance)}}],
-        "contexts": [{"name": one, "context": {"cluster": name, "user": name}} for one in contexts],
+        "current-context": next(iter(clusters)),
+        "clusters": [{"name": name, "cluster": cluster} for name, cluster in clusters.items()],
+        "users": [{"name": name, "user": {"token": token}} for name in clusters],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in clusters],
     }
 
 

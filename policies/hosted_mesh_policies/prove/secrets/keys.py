@@ -123,11 +123,8 @@ _ATTRIBUTES: Final = {
 
 def _subject(given: Any) -> x509.Name:
     fields = given if isinstance(given, Mapping) else {}
-    made = []
-    for key, oid in _ATTRIBUTES.items():
-        if fields.get(key):
-            made.append(x509.NameAttribute(oid, str(fields[key])))
-    return x509.Name(made)
+    given_ones = ((oid, fields[key]) for key, oid in _ATTRIBUTES.items() if fields.get(key))
+    return x509.Name([x509.NameAttribute(oid, str(value)) for oid, value in given_ones])
 
 
 def _names(inputs: Mapping[str, Any]) -> list[x509.GeneralName]:

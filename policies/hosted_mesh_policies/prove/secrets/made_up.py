@@ -56,11 +56,8 @@ class Answers:
 
     def key(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """tls.PrivateKey."""
-        form = (
-            str(inputs.get("algorithm")),
-            str(inputs.get("ecdsaCurve") or "P224"),
-            int(inputs.get("rsaBits") or 2048),
-        )
+        curve, bits = str(inputs.get("ecdsaCurve") or "P224"), int(inputs.get("rsaBits") or 2048)
+        form = (str(inputs.get("algorithm")), curve, bits)
 
         def of(variant: int) -> keys.PrivateKey:
             return self.vault.value(source, f"key {form}", variant, lambda _: keys.generate(*form))
@@ -120,11 +117,8 @@ class Answers:
         chance = random.Random(f"{self.vault.seed} {urn}")  # noqa: S311 an id, no secret
         made = chance.randbytes(length)
         if "randomPet" in kind:
-            return {
-                "id": "-".join(
-                    forms.text_of(6, chance, string.ascii_lowercase) for _ in range(int(inputs.get("length") or 2))
-                )
-            }
+            words = range(int(inputs.get("length") or 2))
+            return {"id": "-".join(forms.text_of(6, chance, string.ascii_lowercase) for _ in words)}
         if "randomInteger" in kind:
             return {"result": chance.randint(int(inputs.get("min") or 0), int(inputs.get("max") or 1))}
         if "randomShuffle" in kind:
@@ -163,9 +157,8 @@ class Answers:
                 found[name] = secret(self.by_name(source, name))
             else:
                 chance = random.Random(f"{self.vault.seed} {urn} {name}")  # noqa: S311 no secret
-                found[name] = {"int": 1, "float": 1, "bool": False, "list": [], "dict": {}}.get(
-                    kind, public(name, chance)
-                )
+                simple = {"int": 1, "float": 1, "bool": False, "list": [], "dict": {}}
+                found[name] = simple.get(kind, public(name, chance))
         return found
 
 
@@ -205,7 +198,8 @@ def named(name: str, chance: random.Random) -> Any:
     """A secret that is called so: a kubeconfig, a key, a set of certificates, or else an opaque token."""
     low = name.lower()
     if "kubeconfig" in low or low == "config":
-        return json.dumps(forms.kubeconfig("https://made-up.example.com:6443", ["made-up"], chance))
+        cluster = {"server": "https://made-up.example.com:6443"}
+        return json.dumps(forms.kubeconfig({"made-up": cluster}, forms.text_of(40, chance)))
     if "cacerts" in low:
         return _cacerts()
     if "service-account-token" in low:
