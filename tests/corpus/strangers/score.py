@@ -35,6 +35,14 @@ _THIRD = (
     "clean_field_own",
     "clean_field_ids",
 )
+_FOURTH = (
+    "leaks_platform",
+    "leaks_platform_ways",
+    "clean_platform",
+    "clean_platform_facts",
+    "clean_platform_docs",
+    "clean_platform_plumbing",
+)
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
@@ -46,11 +54,14 @@ PRACTICE = _themes(_SECOND)
 """Themes of the second set, of daily practice."""
 FIELD = _themes(_THIRD)
 """Themes of the third set, whose shapes are those of public programs, charts and operators."""
+PLATFORM = _themes(_FOURTH)
+"""Themes of the fourth set, of platform teams: most of it harmless."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
-    return "daily practice" if stranger.theme in PRACTICE else "field" if stranger.theme in FIELD else "first"
+    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM}
+    return next((name for name, themes in named.items() if stranger.theme in themes), "first")
 
 
 def verdict(stranger: Stranger) -> str:
