@@ -120,15 +120,6 @@ def _(scene: Scene) -> None:
     scene.secret("dp", "flux-system", data, namespace="flux-system")
 
 
-@clean(MADE, "platform-forge-webhook", "A webhook's secret is in the user's Flux receiver and in the user's account at the forge.", pack={"dataPlaneProviders": ["shop-github"]})  # fmt: skip
-def _(scene: Scene) -> None:
-    hub(scene)
-    opts = scene.package("github", "shop-github", token=pulumi.Output.secret(scene.dp.opaque("gh", 36, LETTERS)), owner="shop")  # fmt: skip
-    value = own(scene, "receiver", 40)
-    scene.secret("dp", "receiver-token", {"token": value}, namespace="flux-system")
-    scene.made("github:index/repositoryWebhook:RepositoryWebhook", "shop-push", {"repository": "shop-gitops", "events": ["push"], "configuration": {"url": "https://flux.shop.example.com/hook", "secret": value, "contentType": "json"}}, opts)  # fmt: skip
-
-
 @clean(MADE, "platform-roles-of-a-database", "Each role of the user's database gets a password and an address in a Secret of its own.")  # fmt: skip
 def _(scene: Scene) -> None:
     hub(scene)

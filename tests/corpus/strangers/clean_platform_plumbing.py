@@ -94,7 +94,9 @@ def _(scene: Scene) -> None:
     hub(scene)
     suffix = scene.made("random:index/randomString:RandomString", "suffix", {"length": 6, "special": False, "upper": False}, None, {"result": drawn("suffix", 6, HEX)})  # fmt: skip
     name = pulumi.Output.concat("shop-", suffix.output("result"))
-    scene.secret("cp", "tenant", {"id": name, "password": scene.password("cp", "tenant-login").output("result")})
+    scene.object("cp", "v1:Namespace", "tenant-space", {"metadata": {"name": name}})
+    value = scene.password("cp", "tenant-login").output("result")
+    scene.secret("cp", "tenant", {"password": value}, namespace=name)
     bucket = cloud(scene, "aws:s3/bucketV2:BucketV2", "tenant-logs", {"bucket": name}, {"region": REGION})
     scene.object("dp", "v1:ConfigMap", "logs", {"metadata": {"name": name}, "data": {"bucket": bucket.output("bucket"), "role": apply(name, lambda n: f"arn:aws:iam::{ACCOUNT}:role/{n}")}})  # fmt: skip
 
