@@ -1,4 +1,4 @@
-"""Links of the documentation lead somewhere: to a file that is there, and to a heading that it has."""
+"""What the documentation links to and cites is there: files, headings, sources and tests; and each page is found."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sandbox.bootstrap import CHECKOUT
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+PROGRAM = re.compile(r"`([\w./-]+\.(?:py|ts))`")
 LINKED_TEXT = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 CITED = re.compile(r"\bdocs/[\w/-]+\.md(?:#[\w-]+)?")
 
@@ -28,11 +29,12 @@ def tracked(*patterns: str) -> list[str]:
 
 
 PAGES = tracked("*.md")
+PROGRAMS = tracked("*.py", "*.ts")
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """What GitHub makes of a page's headings: small letters, dashes for blanks, no signs; repeated ones have a number."""
+    """What GitHub makes of a page's headings: small letters, dashes for blanks, no signs; numbers for repeated ones."""
     seen: Counter[str] = Counter()
     found = set()
     for heading in HEADING.findall(FENCED.sub("", page.read_text())):
@@ -66,6 +68,13 @@ def test_anchors_are_headings(page: str) -> None:
         if anchor and (file.suffix != ".md" or anchor not in anchors(file))
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sources_and_tests_that_a_page_names_are_there(page: str) -> None:
+    """By the end of their path: a page of a component names the files of its folder without it."""
+    named = PROGRAM.findall((CHECKOUT / page).read_text())
+    assert [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in PROGRAMS)] == []
 
 
 def test_every_page_is_found_from_the_readme() -> None:
