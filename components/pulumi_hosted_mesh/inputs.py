@@ -913,7 +913,7 @@ class SelectionArgs(TypedDict):
 
 
 class OverrideArgs(TypedDict):
-    """What differs in some clusters: only what is given. Mappings are merged with the template's, revisions by their"""
+    """What differs in some clusters: only what is given."""
 
     name: NotRequired[str]
     """Each mesh's name, with `{cluster}` in it; by default `<deployment>-{cluster}`."""

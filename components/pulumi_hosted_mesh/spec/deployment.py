@@ -128,8 +128,10 @@ class MeshTemplate(Model):
 
 
 class Override(MeshTemplate):
-    """What differs in some clusters: only what is given. Mappings are merged with the template's, revisions by their
-    names; lists, and `exposure`, replace the template's."""
+    """What differs in some clusters: only what is given.
+
+    Mappings are merged with the template's, revisions by their names; lists, and `exposure`, replace the template's.
+    """
 
     clusters: Annotated[Names, AfterValidator(at_least_one)]
     """Names of the clusters; each must be chosen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,7 @@ import typer
 import yaml
 from pulumi_hosted_mesh.cli import command
 from pulumi_hosted_mesh.cli.command import app
-from pulumi_hosted_mesh.operations import rotation
-from pulumi_hosted_mesh.operations.features_page import page
+from pulumi_hosted_mesh.operations import features_page, fields_page, rotation
 from pulumi_hosted_mesh.operations.renewals import renewals
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -132,5 +132,6 @@ def test_a_rotation_wants_a_stack_that_is_up() -> None:
         list(rotation.rotate(rotation.Stacks("a", "c"), {}, {}, lambda *_: None))
 
 
-def test_the_page_of_features_is_current() -> None:
-    assert (ROOT / "docs/components/features.md").read_text() == page(), "see the page for how it is made"
+@pytest.mark.parametrize(("name", "page"), [("features", features_page.page), ("fields", fields_page.page)])
+def test_generated_pages_are_current(name: str, page: Callable[[], str]) -> None:
+    assert (ROOT / f"docs/components/{name}.md").read_text() == page(), "see the page for how it is made"
