@@ -1,4 +1,4 @@
-"""The provider's DNS server in the control plane's cluster: real CoreDNS with etcd, which answers for the mesh's zone.
+"""The operator's DNS server in the control plane's cluster: real CoreDNS with etcd, which answers for the mesh's zone.
 
 Nothing of the sandbox writes a name there: the DNS bridge of the deployed stack does, by external-dns. The sandbox's
 own name server, which all nodes and API servers ask, sends the zone's questions on to it.

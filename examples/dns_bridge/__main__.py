@@ -1,4 +1,4 @@
-"""Names of users' clusters, published from the provider's cluster, with no DNS credential in any of theirs.
+"""Names of data planes' clusters, published from the control plane's, with no DNS credential in any of theirs.
 
 pip install -r requirements.txt && pulumi stack init names
 pulumi config set --path 'hosted-mesh:credentials.office[0]' tsig-secret

@@ -12,6 +12,8 @@ import yaml
 from pulumi_hosted_mesh.spec import schema, typed_dicts
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.deployment import Deployment
+from pulumi_hosted_mesh.spec.dns import DnsBridge
+from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -23,9 +25,18 @@ STACK_FILES = sorted(ROOT.glob("stacks/Pulumi.*.yaml"))
 MESH_FILES = [*sorted(ROOT.glob("stacks/*.mesh.yaml")), *sorted(ROOT.glob("examples/**/mesh.yaml"))]
 DATA_PLANE_FILES = sorted(ROOT.glob("stacks/example*.data-plane.yaml"))
 DEPLOYMENT_FILES = sorted(ROOT.glob("examples/**/deployment.yaml"))
+FEDERATION_FILES = sorted(ROOT.glob("stacks/example*.federation.yaml"))
+DNS_FILES = sorted(ROOT.glob("examples/**/dns.yaml"))
 DOCUMENTS = [(path, Mesh) for path in MESH_FILES] + [(path, DataPlane) for path in DATA_PLANE_FILES]
 DOCUMENTS += [(path, Deployment) for path in DEPLOYMENT_FILES]
-SCHEMA_OF = {Mesh: schema.mesh_schema, DataPlane: schema.data_plane_schema, Deployment: schema.deployment_schema}
+DOCUMENTS += [(path, Federation) for path in FEDERATION_FILES] + [(path, DnsBridge) for path in DNS_FILES]
+SCHEMA_OF = {
+    Mesh: schema.mesh_schema,
+    DataPlane: schema.data_plane_schema,
+    Deployment: schema.deployment_schema,
+    Federation: schema.federation_schema,
+    DnsBridge: schema.dns_schema,
+}
 
 
 @pytest.mark.parametrize("path", schema.SCHEMAS, ids=lambda path: path.name)
@@ -64,7 +75,7 @@ def test_the_readmes_document_is_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*STACK_FILES, *MESH_FILES, *DATA_PLANE_FILES, *DEPLOYMENT_FILES], ids=lambda path: path.name
+    "path", [*STACK_FILES, *(path for path, _ in DOCUMENTS)], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_editors_find_the_schema(path: Path) -> None:
     first = path.read_text().splitlines()[0]
