@@ -87,7 +87,8 @@ class ExposureArgs(TypedDict):
     open_to_all: NotRequired[bool]
     """True admits every address. It must be said: no source ranges alone is refused."""
     kind: NotRequired[str]
-    """`load-balancer`."""
+    """`load-balancer`. The other kind is `external`, for which nothing is made, and which takes no other field: an
+    integrator leads the host to ports 15012 and 15017 of istiod's Service."""
     webhooks: NotRequired[WebhookExposureArgs]
     """Puts port 15017 on a second Service with ranges of its own: those of the API server. `sourceRanges` are then the
     nodes' alone. By default both ports share one load balancer."""
@@ -690,7 +691,7 @@ class Route53Args(TypedDict):
     assume_role: NotRequired[str]
     """ARN of a role to take on."""
     evaluate_target_health: NotRequired[bool]
-    """Aliases follow the health of their targets."""
+    """True has aliases follow the health of their targets."""
 
 
 class GoogleArgs(TypedDict):
@@ -706,18 +707,18 @@ class AzureArgs(TypedDict):
     """Azure DNS."""
 
     resource_group: str
-    """Of the zones."""
+    """Resource group of the zones."""
     subscription: str
-    """Of the zones."""
+    """Subscription of the zones."""
     private: NotRequired[bool]
-    """Private zones."""
+    """True for private zones."""
 
 
 class CloudflareArgs(TypedDict):
     """Cloudflare."""
 
     proxied: NotRequired[bool]
-    """Answers lead to Cloudflare's proxies."""
+    """True has answers lead to Cloudflare's proxies."""
 
 
 class WebhookArgs(TypedDict):
@@ -768,7 +769,7 @@ class DnsProviderArgs(TypedDict):
     record_types: NotRequired[list[str]]
     """Types that are published."""
     ttl: NotRequired[int]
-    """Of records that ask for none, in seconds."""
+    """Time to live of records that ask for none, in seconds."""
     answers: NotRequired[str]
     """`weighted` and `geographic` take the weights and regions of the records' own annotations."""
     coredns: NotRequired[CoreDnsArgs]
@@ -793,7 +794,7 @@ class ImagesArgs(TypedDict):
     """What runs on the control plane."""
 
     external_dns: NotRequired[str]
-    """external-dns v0.21."""
+    """Image of external-dns, v0.21."""
     python: NotRequired[str]
     """Any image with python3 (3.11 or later) on PATH; the edges' writers run in it."""
 
@@ -802,7 +803,7 @@ class DnsBridgeArgs(TypedDict):
     """The DNS bridge: edges, providers, and what runs between them on the control plane."""
 
     namespace: NotRequired[str]
-    """Of all that runs, on the control plane."""
+    """Namespace on the control plane of all that runs."""
     owner: NotRequired[str]
     """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
     edges: NotRequired[list[EdgeArgs]]
@@ -810,16 +811,16 @@ class DnsBridgeArgs(TypedDict):
     providers: list[DnsProviderArgs]
     """DNS servers and services."""
     interval_seconds: NotRequired[int]
-    """The provider's records are read anew so often, and put right. Changes in an edge do not wait for it."""
+    """How often a provider's records are read anew and put right, in seconds. Changes in an edge do not wait for it."""
     replicas: NotRequired[int]
     """Pods of each publisher and reader; one acts, another takes over when it is gone."""
     lease_seconds: NotRequired[int]
-    """How long one that is gone is waited for before another takes over."""
+    """How long a Pod that is gone is waited for before another takes over, in seconds."""
     nameservers: NotRequired[list[str]]
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
     cluster's own."""
     images: NotRequired[ImagesArgs]
-    """What runs."""
+    """Images of what runs."""
     wait_until_ready: NotRequired[bool]
     """False does not wait for the Pods, nor notice that they do not start."""
 

@@ -53,7 +53,7 @@ class ExternalDNSBridgeArgs(TypedDict):
 
 
 class ExternalDNSBridge(pulumi.ComponentResource):
-    """Publishes the names of edges from the centre: credentials of DNS providers are in this cluster alone.
+    """Publishes the names of edges from the control plane: credentials of DNS providers are in its cluster alone.
 
     Raises: InvalidInputError if the cluster is not a control plane, the document cannot be used, two edges would write
     the same names, or a kubeconfig or a credential is missing.

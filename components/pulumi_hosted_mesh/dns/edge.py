@@ -38,7 +38,7 @@ class DnsEdgeArgs(TypedDict):
     keep_crd: NotRequired[bool]
     """False removes the kind with the component, and with it every DNSEndpoint. Default: true."""
     admission_zones: NotRequired[list[str]]
-    """Domains in which users may write DNSEndpoints; none by default, so that only the centre refuses."""
+    """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
     token_generation: NotRequired[int]
     """Raise it by one to replace both tokens: the new ones are in use before the old are removed. Default: 1."""
 

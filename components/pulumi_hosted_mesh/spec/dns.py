@@ -132,7 +132,7 @@ class Route53(Model):
     assume_role: Text | None = None
     """ARN of a role to take on."""
     evaluate_target_health: Switch = True
-    """Aliases follow the health of their targets."""
+    """True has aliases follow the health of their targets."""
 
 
 class Google(Model):
@@ -148,18 +148,18 @@ class Azure(Model):
     """Azure DNS."""
 
     resource_group: Text
-    """Of the zones."""
+    """Resource group of the zones."""
     subscription: Text
-    """Of the zones."""
+    """Subscription of the zones."""
     private: Switch = False
-    """Private zones."""
+    """True for private zones."""
 
 
 class Cloudflare(Model):
     """Cloudflare."""
 
     proxied: Switch = False
-    """Answers lead to Cloudflare's proxies."""
+    """True has answers lead to Cloudflare's proxies."""
 
 
 class Webhook(Model):
@@ -224,7 +224,7 @@ class DnsProvider(Model):
     )
     """Types that are published."""
     ttl: Ttl = 300
-    """Of records that ask for none, in seconds."""
+    """Time to live of records that ask for none, in seconds."""
     answers: Answers = Answers.PLAIN
     """`weighted` and `geographic` take the weights and regions of the records' own annotations."""
     coredns: CoreDns | None = None
@@ -317,7 +317,7 @@ class Images(Model):
     """What runs on the control plane."""
 
     external_dns: ImageReference = "registry.k8s.io/external-dns/external-dns:v0.21.0"
-    """external-dns v0.21."""
+    """Image of external-dns, v0.21."""
     python: ImageReference = "docker.io/library/python:3.13-slim"
     """Any image with python3 (3.11 or later) on PATH; the edges' writers run in it."""
 
@@ -326,7 +326,7 @@ class DnsBridge(Model):
     """The DNS bridge: edges, providers, and what runs between them on the control plane."""
 
     namespace: DnsLabel = "hosted-mesh-dns"
-    """Of all that runs, on the control plane."""
+    """Namespace on the control plane of all that runs."""
     owner: DnsLabel = "hosted-mesh"
     """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
     edges: tuple[Edge, ...] = ()
@@ -334,16 +334,16 @@ class DnsBridge(Model):
     providers: Annotated[tuple[DnsProvider, ...], NOT_EMPTY]
     """DNS servers and services."""
     interval_seconds: Annotated[int, Field(strict=True, ge=5, le=3600)] = 60
-    """The provider's records are read anew so often, and put right. Changes in an edge do not wait for it."""
+    """How often a provider's records are read anew and put right, in seconds. Changes in an edge do not wait for it."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=3)] = 2
     """Pods of each publisher and reader; one acts, another takes over when it is gone."""
     lease_seconds: Annotated[int, Field(strict=True, ge=5, le=120)] = 15
-    """How long one that is gone is waited for before another takes over."""
+    """How long a Pod that is gone is waited for before another takes over, in seconds."""
     nameservers: tuple[NameServer, ...] = ()
     """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
     cluster's own."""
     images: Images = Images()
-    """What runs."""
+    """Images of what runs."""
     wait_until_ready: Switch = True
     """False does not wait for the Pods, nor notice that they do not start."""
 
@@ -379,6 +379,6 @@ class DnsEdgeSide(Model):
     keep_crd: Switch = True
     """False removes the kind with the stack, and with it every DNSEndpoint."""
     admission_zones: tuple[Domain, ...] = ()
-    """Domains in which users may write DNSEndpoints; none by default, so that only the centre refuses."""
+    """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
     token_generation: Annotated[int, Field(strict=True, ge=1)] = 1
     """Raise it by one to replace both tokens, then run the stack `dns`."""

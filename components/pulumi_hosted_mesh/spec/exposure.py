@@ -42,7 +42,8 @@ class LoadBalancerExposure(Allowed):
     """
 
     kind: Literal["load-balancer"] = LOAD_BALANCER
-    """`load-balancer`."""
+    """`load-balancer`. The other kind is `external`, for which nothing is made, and which takes no other field: an
+    integrator leads the host to ports 15012 and 15017 of istiod's Service."""
     webhooks: WebhookExposure | None = None
     """Puts port 15017 on a second Service with ranges of its own: those of the API server. `sourceRanges` are then the
     nodes' alone. By default both ports share one load balancer."""
