@@ -5,7 +5,7 @@ Here they are secrets of the stack's configuration:
     pulumi config set --secret --path hosted-mesh:controlPlane < control-plane.kubeconfig
     pulumi config set --secret --path hosted-mesh:dataPlane < data-plane.kubeconfig
 
-In their place may stand `eks.Cluster("hub").kubeconfig_json`, or
+In their place may stand `eks.Cluster("control-plane").kubeconfig_json`, or
 `pulumi.StackReference("organization/clusters/prod").require_output("kubeconfig")`. What cannot be checked before it is
 known is checked then, before the first write.
 """
