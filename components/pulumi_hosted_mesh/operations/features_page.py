@@ -25,8 +25,8 @@ configuration of another workload *of its own mesh*; keys are never served, othe
 another istiod, and `istioctl proxy-status` gets no answer.
 
 HTTPS listeners of the Gateway API name Secrets too: beside `gatewayApi` they need `gatewayCertificates`. The policy
-pack's [istiod-rights-are-least](../policies/istiod.md#istiod-rights-are-least) refuses the rights of these two;
-who wants them makes it, and `istiod-rights-are-least-before-write`, `advisory` for that stack.
+pack's [istiod-rights-are-least](../policies/istiod.md#istiod-rights-are-least) refuses the rights of these two. To
+grant them, make that policy and `istiod-rights-are-least-before-write` `advisory` for that stack.
 """
 
 
