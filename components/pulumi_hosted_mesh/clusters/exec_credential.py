@@ -33,10 +33,10 @@ OF_THE_CLUSTER = (
 LOG_IN = "Run `kubectl get namespaces` with this kubeconfig, and log in as it says"
 
 
-def fetched(config: Kubeconfig, field: str) -> Kubeconfig:
+def fetched(config: Kubeconfig, field: str, source: str = "the mesh document") -> Kubeconfig:
     """The kubeconfig with what its program printed in the program's place; unchanged if it names none.
 
-    field: where the kubeconfig's path stands in the document, for errors.
+    field: where the kubeconfig's path stands, in the document or on the command line; source: which. Both for errors.
     Raises: InvalidInputError if the program is not there, fails or prints no credential; never says what it printed.
     """
     content = json.loads(config.text)
@@ -47,7 +47,7 @@ def fetched(config: Kubeconfig, field: str) -> Kubeconfig:
     try:
         user |= _credential(_run(plugin, content["clusters"][0]["cluster"]), plugin)
     except RuleBrokenError as broken:
-        raise InvalidInputError([Problem(field, f"users[].user.exec {broken}", broken.fix)]) from None
+        raise InvalidInputError([Problem(field, f"users[].user.exec {broken}", broken.fix)], source) from None
     return dataclasses.replace(config, text=json.dumps(content, sort_keys=True))
 
 
@@ -64,11 +64,14 @@ def environment(plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, intera
     return {**os.environ, **added, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
 
-def _run(plugin: Mapping[str, Any], cluster: Mapping[str, Any]) -> bytes:
+def _run(plugin: Any, cluster: Mapping[str, Any]) -> bytes:
     """What the program prints, which is a secret; what it says to people is on its standard error."""
+    if not _fits(plugin):
+        rule = "must be a mapping with a command, and if given a list of args, and env, a list of names and values"
+        raise RuleBrokenError(rule, "Make the kubeconfig anew")
     if plugin.get("apiVersion") not in VERSIONS:
         raise RuleBrokenError(f"must have apiVersion {' or '.join(VERSIONS)}", "Make the kubeconfig anew")
-    command, mode = str(plugin.get("command")), plugin.get("interactiveMode")
+    command, mode = plugin["command"], plugin.get("interactiveMode")
     interactive = mode != "Never" and sys.stdin.isatty()
     if mode == "Always" and not interactive:
         raise RuleBrokenError(f"names {command}, which asks for input", "Run this in a terminal")
@@ -88,6 +91,15 @@ def _run(plugin: Mapping[str, Any], cluster: Mapping[str, Any]) -> bytes:
         raise RuleBrokenError(f"names {command}, which failed with exit code {error.returncode}", LOG_IN) from None
     except subprocess.TimeoutExpired:
         raise RuleBrokenError(f"names {command}, which did not end within {TIMEOUT_SECONDS} s", LOG_IN) from None
+
+
+def _fits(plugin: Any) -> bool:
+    if not isinstance(plugin, Mapping) or not isinstance(plugin.get("command"), str):
+        return False
+    arguments, variables = plugin.get("args") or [], plugin.get("env") or []
+    if not isinstance(arguments, list) or not isinstance(variables, list):
+        return False
+    return all(isinstance(one, Mapping) and "name" in one for one in variables)
 
 
 def _credential(printed: bytes, plugin: Mapping[str, Any]) -> dict[str, str]:

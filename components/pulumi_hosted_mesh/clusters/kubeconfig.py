@@ -18,6 +18,7 @@ from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.referenced_files import why_unreadable, with_content
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
+from pulumi_hosted_mesh.spec.load import UNPARSABLE
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,13 @@ def contexts(written: str) -> list[str]:
         raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
     except UnicodeDecodeError:
         raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
-    found = parsed.get("contexts") if isinstance(parsed, Mapping) else None
-    return [str(one["name"]) for one in found or [] if isinstance(one, Mapping) and "name" in one]
+    return [str(one["name"]) for one in _entries(parsed, "contexts") if "name" in one]
 
 
 def _parsed(text: str, asked: Asked) -> object:
     try:
         parsed: object = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except UNPARSABLE:
         raise asked.refuse("kubeconfig", "is not YAML", "Give a kubeconfig, or a file of one by its path") from None
     return parsed
 
@@ -160,8 +160,9 @@ def _chosen(parsed: object, asked: Asked, directory: Path | None) -> Kubeconfig:
         authority = _decoded(cluster.get("certificate-authority-data"))
     except RuleBrokenError as broken:
         raise asked.refuse("kubeconfig", str(broken), broken.fix) from None
-    except (OSError, ValueError):
-        raise asked.refuse("kubeconfig", "refers to a certificate that cannot be read", "Repair the file") from None
+    except ValueError:
+        rule = f"context {name!r} has certificate-authority-data that is not base64 of PEM, so it cannot be read"
+        raise asked.refuse("kubeconfig", rule, "Repair the file") from None
     text = minimal(name, cluster, user, context.get("namespace"))
     return Kubeconfig(name, server, authority, text, asked.identity)
 
@@ -194,10 +195,16 @@ def for_account(cluster_name: str, server: str, certificate_authority: str, toke
 
 
 def _entry(kubeconfig: Mapping[str, Any], kind: str, key: str, name: str) -> dict[str, Any] | None:
-    for entry in kubeconfig.get(kind) or []:
-        if isinstance(entry, Mapping) and entry.get("name") == name and isinstance(entry.get(key), Mapping):
+    for entry in _entries(kubeconfig, kind):
+        if entry.get("name") == name and isinstance(entry.get(key), Mapping):
             return dict(entry[key])
     return None
+
+
+def _entries(kubeconfig: object, kind: str) -> list[Mapping[str, Any]]:
+    """The entries of a kubeconfig's list, `contexts` for one; none if it has no such list."""
+    found = kubeconfig.get(kind) if isinstance(kubeconfig, Mapping) else None
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 def _decoded(data: object) -> str | None:

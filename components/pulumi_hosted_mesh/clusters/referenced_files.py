@@ -19,15 +19,16 @@ def with_content(entry: Mapping[str, Any], directory: Path | None) -> dict[str, 
     """A cluster's or user's entry with files replaced by their content, and its program named by its whole path.
 
     directory: of the kubeconfig, which its relative paths start at; None if it comes from no file.
-    Raises: OSError, UnicodeDecodeError; RuleBrokenError for a relative path that starts nowhere.
+    Raises: RuleBrokenError for a file that cannot be read, or a relative path that starts nowhere.
     """
     result = dict(entry)
     for key in ("certificate-authority", "client-certificate", "client-key"):
         if path := result.pop(key, None):
-            content = _found(str(path), key, directory).read_bytes()
+            content = _read(str(path), key, directory)
             result.setdefault(f"{key}-data", base64.b64encode(content).decode())
     if path := result.pop("tokenFile", None):
-        result.setdefault("token", _found(str(path), "tokenFile", directory).read_text(encoding="utf-8").strip())
+        token = _read(str(path), "tokenFile", directory).decode(errors="replace").strip()
+        result.setdefault("token", token)
     plugin = result.get("exec")
     if isinstance(plugin, Mapping) and "/" in str(plugin.get("command")):
         result["exec"] = {**plugin, "command": str(_found(str(plugin["command"]), "exec.command", directory))}
@@ -45,6 +46,16 @@ def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
         rule = f"{written} lists several files, but only one is read"
         return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
     return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
+
+
+def _read(path: str, key: str, directory: Path | None) -> bytes:
+    found = _found(path, key, directory)
+    try:
+        return found.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "the path has signs that no path has"
+        rule = f"names a file that cannot be read ({key}: {reason})"
+        raise RuleBrokenError(rule, "Correct the path in the kubeconfig, or log in anew") from None
 
 
 def _found(path: str, key: str, directory: Path | None) -> Path:

@@ -19,6 +19,8 @@ M = TypeVar("M", bound=Model)
 MERGE = "tag:yaml.org,2002:merge"
 Location = Sequence[str | int]
 
+# What PyYAML raises; the last two for a date or a number that is none (2024-13-01), and for what nests too deep.
+UNPARSABLE = (yaml.YAMLError, ValueError, RecursionError)
 # pydantic's error types that say no more than "of another type", in the words of a YAML document.
 TYPES = {
     "string_type": "must be text",
@@ -68,14 +70,25 @@ def read_text(model: type[M], text: str, source: str) -> M:
     """The document that YAML or JSON text holds. Raises: InvalidInputError."""
     try:
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else "file"
-        if isinstance(error, RepeatedKeyError):
-            rule, fix = "is given twice in one mapping, so the first would be dropped", "Make one of the two"
-            raise InvalidInputError([Problem(f"{error.problem} ({where})", rule, fix)], source) from None
-        raise InvalidInputError([Problem(f"({where})", "is not valid YAML", "Correct the syntax")], source) from None
+    except UNPARSABLE as error:
+        raise InvalidInputError([_unparsable(error)], source) from None
     return read(model, document, source)
+
+
+def _unparsable(error: Exception) -> Problem:
+    """Why YAML could not be parsed, without its own words, which repeat what stands there."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}" if mark else "file"
+    if isinstance(error, RepeatedKeyError):
+        rule, fix = "is given twice in one mapping, so the first would be dropped", "Make one of the two"
+        return Problem(f"{error.problem} ({where})", rule, fix)
+    if isinstance(error, yaml.composer.ComposerError) and "single document" in str(error.context):
+        return Problem(f"({where})", "begins a second document, but a file holds one", "Give each a file of its own")
+    if isinstance(error, yaml.YAMLError):
+        return Problem(f"({where})", "is not valid YAML", "Correct the syntax")
+    if isinstance(error, RecursionError):
+        return Problem("(file)", "nests too deep to be read", "Give the document that is meant")
+    return Problem("(file)", "holds a date or a number that is none", "Correct it, or put it in quotes")
 
 
 def read(model: type[M], document: object, source: str = "the mesh document") -> M:

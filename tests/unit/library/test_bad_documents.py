@@ -591,6 +591,26 @@ def test_a_key_given_twice() -> None:
     assert "exposure (line 4): is given twice" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "words"),
+    [
+        ("name: demo\nname2: s3cr3t: x", "(line 2)", "is not valid YAML"),
+        ("name: a\n---\nname: b", "(line 2)", "begins a second document"),
+        ("name: 2024-13-01", "(file)", "holds a date or a number that is none"),
+        ("name: !!int s3cr3t", "(file)", "holds a date or a number that is none"),
+        ("name: *s3cr3t", "(line 1)", "is not valid YAML"),
+        ("[" * 5000, "(file)", "nests too deep"),
+    ],
+    ids=["syntax", "two documents", "date", "number", "anchor", "depth"],
+)
+def test_text_that_cannot_be_parsed(text: str, field: str, words: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_text(Mesh, text, "mesh.yaml")
+    (problem,) = caught.value.problems
+    assert (problem.field, words in problem.rule) == (field, True)
+    assert "s3cr3t" not in str(caught.value)
+
+
 def test_a_merged_key_is_not_given_twice() -> None:
     text = """
 name: demo

@@ -125,6 +125,9 @@ REFUSED: list[tuple[str, str, int, dict[str, Any], str, str]] = [
     ("no program", "", 0, {"command": "./gone"}, "cannot be run (No such file", "Install it"),
     ("no program, with a hint", "", 0, {"command": "gone", "installHint": "Get it"}, "cannot be run", "Get it"),
     ("a version that is gone", "", 0, {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, V1BETA1, "anew"),
+    ("no command", "", 0, {"command": None}, "must be a mapping with a command", "anew"),
+    ("arguments that are no list", "", 0, {"args": 5}, "must be a mapping with a command", "anew"),
+    ("variables that are none", "", 0, {"env": [TOKEN]}, "must be a mapping with a command", "anew"),
     ("a program that asks", answering(token=TOKEN), 0, {"interactiveMode": "Always"}, "asks for input", "terminal"),
 ]
 
@@ -142,3 +145,9 @@ def test_refused(tmp_path: Path, answer: str, exit_code: int, plugin: dict[str, 
     assert rule in problem.rule
     assert fix in problem.fix
     assert TOKEN not in str(caught.value)
+
+
+def test_the_error_says_where_the_kubeconfig_was_named(tmp_path: Path) -> None:
+    program(tmp_path, "", 1)
+    with pytest.raises(InvalidInputError, match=r"^the command line cannot be used, --kubeconfig: "):
+        fetched(config(tmp_path), "--kubeconfig", "the command line")

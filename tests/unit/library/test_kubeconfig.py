@@ -79,6 +79,10 @@ def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
 
 REFUSED: list[tuple[str, object, dict[str, str], str]] = [
     ("no YAML", "{", {}, "is not YAML"),
+    ("a date that is none", "a: 2024-13-01", {}, "is not YAML"),
+    ("nested too deep", "[" * 5000, {}, "is not YAML"),
+    ("contexts that are no list", content(contexts=5), {}, "no context 'provider'"),
+    ("users that are no list", content(users={"admin": {"token": TOKEN}}), {}, "lacks its cluster, server or user"),
     ("another document", "kind: Pod", {}, "is not a kubeconfig"),
     ("a list", "- a", {}, "is not a kubeconfig"),
     ("no such context", content(), {"context": "third"}, "no context 'third'"),
@@ -93,7 +97,13 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
         "certificate that is not there",
         content(clusters=[{"name": "p", "cluster": {"server": "https://h", "certificate-authority": "gone.pem"}}]),
         {},
-        "cannot be read",
+        "cannot be read (certificate-authority: No such file",
+    ),
+    (
+        "token file that is not there",
+        content(users=[{"name": "admin", "user": {"tokenFile": "gone"}}]),
+        {},
+        "cannot be read (tokenFile: No such file",
     ),
     (
         "authority that is no base64",
@@ -112,6 +122,11 @@ def test_refused(tmp_path: Path, parsed: object, rest: dict[str, str], words: st
     assert problem.field.startswith("memberships.0.cluster.")
     assert words in problem.rule
     assert TOKEN not in str(caught.value)
+
+
+def test_contexts_that_are_no_list_are_none(tmp_path: Path) -> None:
+    assert kubeconfig.contexts(write(tmp_path, content(contexts=5))) == []
+    assert kubeconfig.contexts(write(tmp_path, content())) == ["provider", "user", "broken"]
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -65,6 +65,6 @@ def _observe(one: tuple[str, str, str]) -> Observed:
     name, file, context = one
     asked = kubeconfig.Asked(context=context, field=FIELD, source=file)
     try:
-        return observe(name, ApiServer(exec_credential.fetched(kubeconfig.from_file(file, asked), FIELD)))
+        return observe(name, ApiServer(exec_credential.fetched(kubeconfig.from_file(file, asked), FIELD, file)))
     except (InvalidInputError, UnreachableError) as error:
         return Observed(name, unreachable=str(error))
