@@ -16,10 +16,11 @@ from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.vocabulary import HTTPS_PORT
 
 TIMEOUT_SECONDS = 2.0
 NOT_FOUND = 404
-REFUSALS = (401, 403)
+UNAUTHORIZED, FORBIDDEN = 401, 403
 FIRST_FAILURE = 300
 PAGE = 500  # objects in one answer, as kubectl asks for them
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -31,6 +32,10 @@ class UnreachableError(Exception):
 
 class RefusedError(UnreachableError):
     """The API server answered that this credential may not."""
+
+
+class UnauthorizedError(RefusedError):
+    """The API server answered that it does not know this credential: it has ended, or is another cluster's."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class ApiServer:
 
     Nothing is sent before the server has shown a certificate of the kubeconfig's authority for `tls-server-name`, or
     else for the address. A credential that a program fetches (`exec`) must be there already, see `exec_credential`.
-    Raises: UnreachableError for a kubeconfig without a credential, or one that skips the verification.
+    Raises: UnreachableError for a kubeconfig without a usable credential, or one that skips the verification.
     """
 
     def __init__(self, config: Kubeconfig) -> None:
@@ -73,10 +78,17 @@ class ApiServer:
                 "verifies. Give its certificate-authority-data instead"
             )
         self._server = urlsplit(config.server)
+        # Without the path, and without what may stand before the host: it could be a password.
+        self._where = f"{self._server.hostname}:{self._server.port or HTTPS_PORT}"
         self._name = str(cluster.get("tls-server-name") or self._server.hostname)
-        self._headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
-        if not self._headers and "client-certificate-data" not in user:
-            raise UnreachableError("the kubeconfig has neither a token nor a client certificate")
+        token = str(user.get("token") or "")
+        if not (token.isascii() and token.isprintable()):
+            raise UnreachableError("the kubeconfig's token has signs that none has, such as a line break. Log in anew")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if not token and "client-certificate-data" not in user:
+            raise UnreachableError(
+                "the kubeconfig has neither a token nor a client certificate. Log in, or give another kubeconfig"
+            )
         try:
             # Comments in a bundle may be in any language, and the ssl module takes ASCII alone.
             authority = (config.certificate_authority or "").encode("ascii", "ignore").decode()
@@ -84,7 +96,7 @@ class ApiServer:
             if "client-certificate-data" in user:
                 _present(self._tls, user)
         except (OSError, ValueError, KeyError):
-            raise UnreachableError("the kubeconfig's certificates cannot be read") from None
+            raise UnreachableError("the kubeconfig's certificates cannot be read. Make it anew") from None
 
     def get(self, path: str) -> Any | None:
         """The object at a path, `/api/v1/namespaces/kube-system`; None if there is none."""
@@ -101,18 +113,28 @@ class ApiServer:
         following = ""
         while True:
             answer = self._call("GET", page + following, headers=headers)
-            yield from (answer or {}).get("items") or []
-            token = ((answer or {}).get("metadata") or {}).get("continue")
+            if answer is None:
+                return
+            yield from self._items_of(answer)
+            token = (answer.get("metadata") or {}).get("continue")
             if not token:
                 return
             following = f"&continue={quote(str(token), safe='')}"
+
+    def _items_of(self, answer: Any) -> list[Any]:
+        """The objects of a list, which an API server writes as null if there are none."""
+        items = answer.get("items", ())
+        found = [] if items is None else items
+        if not isinstance(found, list) or not all(isinstance(one, dict) and "metadata" in one for one in found):
+            raise UnreachableError(self._is_another)
+        return found
 
     def text(self, path: str, seconds: float = TIMEOUT_SECONDS) -> str | None:
         """What is at a path that does not answer with an object: a Pod's log, or what a Pod itself says.
 
         seconds: how long to wait for each part of it.
         """
-        content = _content_of(self._ask("GET", path, seconds=seconds, plain=True))
+        content = self._content_of(self._ask("GET", path, seconds=seconds, plain=True))
         return None if content is None else str(content)
 
     def post(self, path: str, body: Any) -> Any | None:
@@ -140,7 +162,7 @@ class ApiServer:
     def _call(
         self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
     ) -> Any | None:
-        return _content_of(self._ask(method, path, body, headers))
+        return self._content_of(self._ask(method, path, body, headers))
 
     def _ask(
         self,
@@ -158,19 +180,38 @@ class ApiServer:
             connection.request(method, self._server.path + path, body, {**self._headers, **kind, **(headers or {})})
             answer = connection.getresponse()
             read = answer.read()
-            if answer.status >= FIRST_FAILURE:
-                content = _status(read)
-            else:
-                content = read.decode(errors="replace") if plain else json.loads(read)
+            # A refusal has a Status; what stands before an API server may answer anything.
+            is_text = plain and answer.status < FIRST_FAILURE
+            content = read.decode(errors="replace") if is_text else _object(read)
+            if content is None and answer.status < FIRST_FAILURE:
+                raise UnreachableError(self._is_another)
             return Answer(answer.status, content, answer.getheader("Date"))
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
-                f"the API server's certificate is refused: {error.verify_message.rstrip('.')}"
+                f"the API server's certificate is refused: {error.verify_message.rstrip('.')} ({self._where})"
             ) from None
-        except (OSError, ValueError, http.client.HTTPException):
-            raise UnreachableError("the API server does not answer") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            why = _why(error, seconds)
+            raise UnreachableError(f"the API server does not answer at {self._where}: {why}") from None
         finally:
             connection.close()
+
+    @property
+    def _is_another(self) -> str:
+        return f"what answers at {self._where} is no API server. Correct the kubeconfig's server"
+
+    def _content_of(self, answer: Answer) -> Any | None:
+        """None for what is not there. Raises: RefusedError, UnreachableError."""
+        if answer.status == NOT_FOUND:
+            return None
+        if answer.is_ok:
+            return answer.content
+        said = f"the API server at {self._where} answered {answer.status}"
+        if answer.status == UNAUTHORIZED:
+            raise UnauthorizedError(f"{said}: this credential has ended, or is of another cluster. Log in anew")
+        if answer.status == FORBIDDEN:  # and which right it is that lacks
+            raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
+        raise UnreachableError(said)
 
 
 class _Connection(http.client.HTTPSConnection):
@@ -199,24 +240,26 @@ def kube_system_uid(config: Kubeconfig) -> str | None:
     return str(namespace["metadata"]["uid"]) if namespace else None
 
 
-def _content_of(answer: Answer) -> Any | None:
-    """None for what is not there. Raises: RefusedError, UnreachableError."""
-    if answer.status == NOT_FOUND:
-        return None
-    if not answer.is_ok:
-        said = f"the API server answered {answer.status}"
-        if answer.status in REFUSALS:  # and which right it is that lacks
-            raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
-        raise UnreachableError(said)
-    return answer.content
-
-
-def _status(body: bytes) -> Any:
-    """A refusal's Status; what stands before an API server may answer anything."""
+def _object(body: bytes) -> dict[str, Any] | None:
+    """What an API server answers with; None for anything else, as a page to log in."""
     try:
-        return json.loads(body)
-    except ValueError:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) else None
+
+
+def _why(error: Exception, seconds: float) -> str:
+    """Why there is no answer, without the words of the error, which may repeat what was sent."""
+    if isinstance(error, TimeoutError):
+        return f"nothing came within {seconds:.0f} s"
+    if isinstance(error, (socket.gaierror, UnicodeError)):
+        return "this machine does not find the name"
+    if isinstance(error, ssl.SSLError):
+        return "it does not speak TLS"
+    if isinstance(error, OSError):
+        return (error.strerror or "the connection ended").lower()
+    return "the connection ended" if isinstance(error, http.client.RemoteDisconnected) else "it does not speak HTTP"
 
 
 def _present(context: ssl.SSLContext, user: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import socket
 import ssl
 from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler
@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError, kube_system_uid
+from pulumi_hosted_mesh.clusters.api_server import (
+    ApiServer,
+    RefusedError,
+    UnauthorizedError,
+    UnreachableError,
+    kube_system_uid,
+)
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, minimal
 
 from sandbox.clusters.credentials.certificates import Pair, issue, new_authority
@@ -27,10 +33,17 @@ KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
 class Server(HttpsServer):
     """An HTTPS server on 127.0.0.1 that keeps what reaches it: path and credential of each request."""
 
-    def __init__(self, pair: Pair, directory: Path, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        pair: Pair,
+        directory: Path,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        body: str = '{"metadata": {"uid": "the-uid"}}',
+    ) -> None:
         super().__init__(pair, directory, Handler)
         self.received: list[tuple[str, str | None]] = []
-        self.status, self.headers = status, headers or {}
+        self.status, self.headers, self.body = status, headers or {}, body
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -38,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.received.append((self.path, self.headers.get("Authorization")))
-        body = json.dumps({"metadata": {"uid": "the-uid"}}).encode()
+        body = self.server.body.encode()
         self.send_response(self.server.status)
         for name, value in {"Content-Length": str(len(body)), **self.server.headers}.items():
             self.send_header(name, value)
@@ -54,10 +67,10 @@ def serving(directory: Path, *names: str, authority: Pair = AUTHORITY, **how: An
     return running(Server(issue(authority, "server", names=names), directory, **how))
 
 
-def config(server: str, **cluster: Any) -> Kubeconfig:
+def config(server: str, user: Any = None, **cluster: Any) -> Kubeconfig:
     authority = AUTHORITY.certificate.decode()
     entry = {"server": server, "certificate-authority-data": base64.b64encode(AUTHORITY.certificate).decode()}
-    return Kubeconfig("c", server, authority, minimal("c", entry | cluster, {"token": TOKEN}))
+    return Kubeconfig("c", server, authority, minimal("c", entry | cluster, user or {"token": TOKEN}))
 
 
 def test_the_name_that_the_kubeconfig_says_is_the_one_expected(tmp_path: Path) -> None:
@@ -111,6 +124,64 @@ def test_a_redirection_is_not_followed(tmp_path: Path) -> None:
         ):
             ApiServer(config(server.address)).get(KUBE_SYSTEM)
         assert elsewhere.received == []
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<html>log in</html>", "[]", "7", "null", "{}", '{"items": 5}', '{"items": [1]}', '{"items": [{}]}']
+)
+def test_what_is_no_api_server_is_told(tmp_path: Path, body: str) -> None:
+    with serving(tmp_path, "127.0.0.1", body=body) as server:
+        with pytest.raises(UnreachableError, match="no API server") as caught:
+            list(ApiServer(config(server.address)).list("/api/v1/namespaces"))
+        assert server.address.removeprefix("https://") in str(caught.value)
+
+
+def test_a_list_without_objects_is_empty(tmp_path: Path) -> None:
+    with serving(tmp_path, "127.0.0.1", body='{"items": null}') as server:
+        assert list(ApiServer(config(server.address)).list("/api/v1/namespaces")) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [
+        (401, UnauthorizedError, "has ended, or is of another cluster. Log in anew"),
+        (403, RefusedError, "may not list"),
+        (500, UnreachableError, "answered 500$"),
+    ],
+)
+def test_a_refusal_says_why(tmp_path: Path, status: int, kind: type[Exception], words: str) -> None:
+    with serving(tmp_path, "127.0.0.1", status=status, body='{"message": "may not list"}') as server:
+        with pytest.raises(UnreachableError, match=words) as caught:
+            ApiServer(config(server.address)).get(KUBE_SYSTEM)
+        assert type(caught.value) is kind
+        assert f"{server.address.removeprefix('https://')} answered {status}" in str(caught.value)
+
+
+def test_silence_says_where_and_why() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for address, words in (
+        (f"https://operator:{TOKEN}@127.0.0.1:{port}", f"does not answer at 127.0.0.1:{port}: connection refused"),
+        ("https://nowhere..invalid", "does not answer at nowhere..invalid:443: this machine does not find the name"),
+    ):
+        with pytest.raises(UnreachableError, match=words) as caught:
+            ApiServer(config(address)).get(KUBE_SYSTEM)
+        assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (f"{TOKEN}\n{TOKEN}", "signs that none has"),
+        (f"{TOKEN}\u00fc", "signs that none has"),
+        (None, "neither a token"),
+    ],
+    ids=["line break", "umlaut", "none"],
+)
+def test_what_cannot_be_a_token_is_told(token: str | None, words: str) -> None:
+    with pytest.raises(UnreachableError, match=words) as caught:
+        ApiServer(config("https://127.0.0.1:1", {"token": token}))
+    assert TOKEN not in str(caught.value)
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:

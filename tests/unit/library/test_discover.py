@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.clusters.api_server import METADATA, ApiServer
+from pulumi_hosted_mesh.clusters.api_server import (
+    METADATA,
+    ApiServer,
+    RefusedError,
+    UnauthorizedError,
+    UnreachableError,
+)
 from pulumi_hosted_mesh.operations.discovery import show
 from pulumi_hosted_mesh.operations.discovery.clusters import choose, look, watch
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
 from pulumi_hosted_mesh.operations.discovery.managers import manager_of
 from pulumi_hosted_mesh.operations.discovery.marks import image_version
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
-from pulumi_hosted_mesh.operations.discovery.observed import Observed
+from pulumi_hosted_mesh.operations.discovery.observed import NO_NAMESPACE, READ, Observed, observe
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
 
 Manifest = dict[str, Any]
@@ -271,12 +277,39 @@ class Paged(ApiServer):
     def _call(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
         self.asked.append((path, headers))
         last = "continue=a%2Fb" in path
-        return {"items": [2 if last else 1], "metadata": {} if last else {"continue": "a/b"}}
+        return {
+            "items": [{"metadata": {"name": "second" if last else "first"}}],
+            "metadata": {} if last else {"continue": "a/b"},
+        }
+
+
+class Refusing(ApiServer):
+    """An API server that answers the lists of some kinds, and refuses all others by an error."""
+
+    def __init__(self, error: UnreachableError, **lists: list[Manifest]) -> None:
+        self.error, self.lists = error, {READ[kind][0]: found for kind, found in lists.items()}
+
+    def list(self, path: str, *, metadata_only: bool = False) -> Any:
+        if path not in self.lists:
+            raise self.error
+        return iter(self.lists[path])
+
+
+def test_a_credential_that_is_not_known_is_not_a_cluster_without_a_mesh() -> None:
+    spaces = [thing("kube-system")]
+    some = observe("east", Refusing(RefusedError("answered 403"), Namespace=spaces))
+    assert (some.unreachable, "Pod" in some.unreadable) == ("", True)
+    # One that may list nothing, one that has ended, and a server without a namespace, which is no API server.
+    assert observe("east", Refusing(RefusedError("answered 403"))).unreachable == "answered 403"
+    ended = observe("east", Refusing(UnauthorizedError("answered 401"), Namespace=spaces))
+    assert (ended.unreachable, ended.unreadable) == ("answered 401", ())
+    assert observe("east", Refusing(RefusedError("answered 403"), Namespace=[])).unreachable == NO_NAMESPACE
 
 
 def test_a_list_is_read_to_its_end() -> None:
     api = Paged()
-    assert list(api.list("/api/v1/secrets?labelSelector=x", metadata_only=True)) == [1, 2]
+    found = api.list("/api/v1/secrets?labelSelector=x", metadata_only=True)
+    assert [one["metadata"]["name"] for one in found] == ["first", "second"]
     first, second = api.asked
     assert first == ("/api/v1/secrets?labelSelector=x&limit=500", {"Accept": METADATA})
     assert second[0].endswith("&limit=500&continue=a%2Fb")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnauthorizedError, UnreachableError
 from pulumi_hosted_mesh.vocabulary import FEDERATION_LABEL
 
 Manifest = Mapping[str, Any]
@@ -26,6 +26,8 @@ READ: Final[Mapping[str, tuple[str, bool]]] = {
     "ServiceEntry": (f"/apis/networking.istio.io/v1/serviceentries?labelSelector={FEDERATION_LABEL}", True),
 }
 """Path of each list, and whether its metadata is enough."""
+
+NO_NAMESPACE: Final = "what answers has no namespaces, so it is no API server. Correct the kubeconfig's server"
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,22 @@ class Observed:
 
 
 def observe(cluster: str, api: ApiServer) -> Observed:
-    """Reads a cluster. A list that is refused is left out and named; an API server that is silent ends it."""
+    """Reads a cluster. A list that is refused is left out and named; an API server that is silent, or that does not
+    know the credential, ends it, and so does one that refuses every list."""
     objects: dict[str, list[Manifest]] = {}
-    unreadable = []
+    unreadable: list[str] = []
+    last = ""
     for kind, (path, metadata_only) in READ.items():
         try:
             objects[kind] = list(api.list(path, metadata_only=metadata_only))
-        except RefusedError:
-            unreadable.append(kind)
         except UnreachableError as error:
-            return Observed(cluster, {}, (), str(error))
+            if not isinstance(error, RefusedError) or isinstance(error, UnauthorizedError):
+                return Observed(cluster, {}, (), str(error))
+            unreadable.append(kind)
+            last = str(error)
+        else:
+            if kind == "Namespace" and not objects[kind]:
+                return Observed(cluster, {}, (), NO_NAMESPACE)
+    if not objects:
+        return Observed(cluster, {}, (), last)
     return Observed(cluster, objects, tuple(unreadable))

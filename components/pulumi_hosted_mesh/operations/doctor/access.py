@@ -49,9 +49,9 @@ def access(secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features:
         try:
             review = ApiServer(config).post(REVIEW, {"spec": {"namespace": namespace_of(mesh)}})
         except RefusedError as refusal:
-            return Access("token-refused", f"{config.server}: {refusal}", own.server)
+            return Access("token-refused", str(refusal), own.server)
         except UnreachableError as error:
-            silent.append(f"{config.server}: {error}")
+            silent.append(str(error))
             continue
         if lacking := list(_lacking(mesh, features, (review or {}).get("status") or {})):
             return Access("missing-rights", f"it may not {', '.join(lacking)}", own.server)
