@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
 from pulumi_hosted_mesh.operations.webhooks import observation
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read_text
 
 
 def check_webhooks(
     endpoint: Annotated[
-        typer.FileText, typer.Argument(help="The endpoint that the data plane was handed; `-` reads a pipe.")
+        Path,
+        typer.Argument(help="The endpoint that the data plane was handed; `-` reads a pipe.", show_default=False),
     ],
     kubeconfig_file: Annotated[
         str, typer.Option("--kubeconfig", help="Kubeconfig of the data plane's cluster.")
@@ -41,7 +43,7 @@ def check_webhooks(
     With --output json each check has: check, ok, cause (a word, `time-out`), seen, fix.
     """
     with plain_errors():
-        told = read_text(EndpointDocument, endpoint.read(), endpoint.name)
+        told = document_of(EndpointDocument, endpoint)
         cluster = cluster_of(kubeconfig_file, context)
         found = verdicts(told, observation.observe(told, cluster, namespace))
     print_report(found, output, mesh=told.mesh, revision=told.revision)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,6 +20,7 @@ from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.doctor import doctor
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.exports import exports
+from pulumi_hosted_mesh.cli.given import OUTPUTS, document_of, printed, resources_of, text_of
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.dns import plan
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
@@ -32,7 +34,8 @@ from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
-from pulumi_hosted_mesh.spec.load import read_file
+from pulumi_hosted_mesh.spec.fields import Model
+from pulumi_hosted_mesh.spec.load import parsed, read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
@@ -52,45 +55,73 @@ class Kind(StrEnum):
     STACK = "stack"
 
 
+DOCUMENTS: Final[Mapping[Kind, type[Model]]] = {
+    Kind.MESH: Mesh,
+    Kind.DATA_PLANE: DataPlane,
+    Kind.ENDPOINT: EndpointDocument,
+    Kind.DEPLOYMENT: Deployment,
+    Kind.FEDERATION: Federation,
+    Kind.OFFER: Offer,
+    Kind.DNS: DnsBridge,
+}
+
+
 @app.command()
 def validate(
-    document: Annotated[Path, typer.Argument(help="A document, YAML.", show_default=False)],
+    document: Annotated[Path, typer.Argument(help="A document, YAML; `-` reads a pipe.", show_default=False)],
     kind: Annotated[Kind, typer.Option(help="What it is.")] = Kind.MESH,
 ) -> None:
     """Check a document: exit code 0 and one line if it can be used, else 1 and one line per problem."""
+    if kind is Kind.STACK:
+        print(
+            "A stack's file is checked by `pulumi preview`; editors check it by `hosted-mesh schema`", file=sys.stderr
+        )
+        raise typer.Exit(2)
     with plain_errors():
-        if kind is Kind.MESH:
-            mesh = read_file(Mesh, document)
-            istiods = ", ".join(f"{revision.name} at {revision.host}" for revision in mesh.revisions)
-            print(f"{document}: mesh {mesh.name}, trust domain {mesh.domain}, istiod {istiods}")
-        elif kind is Kind.DATA_PLANE:
-            data_plane = read_file(DataPlane, document)
-            print(f"{document}: membership {data_plane.name} of mesh {data_plane.mesh}")
-        elif kind is Kind.ENDPOINT:
-            endpoint = read_file(EndpointDocument, document)
-            print(f"{document}: revision {endpoint.revision} of mesh {endpoint.mesh}, istiod at {endpoint.host}")
-        elif kind is Kind.FEDERATION:
-            federation = read_file(Federation, document)
-            peers = ", ".join(sorted(one.mesh for one in federation.peers))
-            print(f"{document}: federation {federation.name} of {peers}")
-        elif kind is Kind.DEPLOYMENT:
-            for one in planned(read_file(Deployment, document)):
-                print(f"{document}: {one.cluster.name} gets mesh {one.mesh.name}, trust domain {one.mesh.domain}")
-        elif kind is Kind.OFFER:
-            offer = read_file(Offer, document)
-            print(f"{document}: {len(offer.services)} services that {offer.mesh} offers")
-        elif kind is Kind.DNS:
-            bridge = read_file(DnsBridge, document)
-            for warning in plan.warnings(bridge):
+        content = parsed(text_of(document), str(document))
+        try:
+            found = read(DOCUMENTS[kind], content, str(document))
+        except InvalidInputError:
+            if others := _kinds_of(content):
+                print(f"{document} fits another kind of document: --kind {' or '.join(others)}", file=sys.stderr)
+            raise
+        if isinstance(found, DnsBridge):
+            for warning in plan.warnings(found):
                 print(f"warning: {warning}", file=sys.stderr)
-            for pair in (*plan.pairs(bridge), *plan.own_pairs(bridge)):
-                print(f"{document}: {pair.edge.name} by {pair.provider.id} in {', '.join(pair.include)}")
-        else:
-            print(
-                "A stack's file is checked by `pulumi preview`; editors check it by `hosted-mesh schema`",
-                file=sys.stderr,
-            )
-            raise typer.Exit(2)
+        for line in _told(found):
+            print(f"{document}: {line}")
+
+
+def _kinds_of(content: object) -> list[str]:
+    """The kinds of document that something is one of, without a problem."""
+    fitting = []
+    for kind, model in DOCUMENTS.items():
+        with contextlib.suppress(InvalidInputError):
+            read(model, content)
+            fitting.append(kind.value)
+    return fitting
+
+
+def _told(document: Model) -> Iterator[str]:
+    """What `validate` says of a document that can be used."""
+    match document:
+        case Mesh():
+            istiods = ", ".join(f"{revision.name} at {revision.host}" for revision in document.revisions)
+            yield f"mesh {document.name}, trust domain {document.domain}, istiod {istiods}"
+        case DataPlane():
+            yield f"membership {document.name} of mesh {document.mesh}"
+        case EndpointDocument():
+            yield f"revision {document.revision} of mesh {document.mesh}, istiod at {document.host}"
+        case Federation():
+            yield f"federation {document.name} of {', '.join(sorted(one.mesh for one in document.peers))}"
+        case Deployment():
+            for one in planned(document):
+                yield f"{one.cluster.name} gets mesh {one.mesh.name}, trust domain {one.mesh.domain}"
+        case Offer():
+            yield f"{len(document.services)} services that {document.mesh} offers"
+        case DnsBridge():
+            for pair in (*plan.pairs(document), *plan.own_pairs(document)):
+                yield f"{pair.edge.name} by {pair.provider.id} in {', '.join(pair.include)}"
 
 
 @app.command(name="schema")
@@ -116,8 +147,8 @@ def list_leftovers(
     With access.rootCertificateOwner, the default, the cluster removes it by itself.
     """
     with plain_errors():
-        data_plane = read_file(DataPlane, document)
-        cluster = _cluster_of(data_plane)
+        data_plane = document_of(DataPlane, document)
+        cluster = _cluster_of(data_plane, document)
         found = leftovers.find(data_plane.mesh, cluster)
         for namespace, name in found:
             print(f"ConfigMap {name} in namespace {namespace}")
@@ -129,7 +160,7 @@ def list_leftovers(
 @app.command()
 def endpoint(
     outputs: Annotated[
-        typer.FileText | None,
+        Path | None,
         typer.Argument(help="Output of `pulumi stack output --json`, `-` for a pipe; by default pulumi is asked."),
     ] = None,
     stack: Annotated[str | None, typer.Option(help="The stack to ask; by default the selected one.")] = None,
@@ -142,7 +173,7 @@ def endpoint(
     file under hosted-mesh:endpoints of the stack data-plane.
     """
     with plain_errors():
-        given = _json(outputs.read(), outputs.name) if outputs else _outputs_of(stack)
+        given = printed(text_of(outputs), str(outputs), OUTPUTS) if outputs else _outputs_of(stack)
         document = handover.endpoint_of(given, membership, revision)
     facts = document.model_dump(mode="json", by_alias=True, exclude_none=True)
     print(yaml.safe_dump(facts, sort_keys=False, width=1000), end="")
@@ -158,8 +189,8 @@ def token(
     hosted-mesh token data-plane.yaml | pulumi config set --secret --path 'hosted-mesh:kubeconfigs.default'
     """
     with plain_errors():
-        data_plane = read_file(DataPlane, document)
-        text = tokens.bounded_kubeconfig(data_plane, _cluster_of(data_plane), round(hours * 3600))
+        data_plane = document_of(DataPlane, document)
+        text = tokens.bounded_kubeconfig(data_plane, _cluster_of(data_plane, document), round(hours * 3600))
     print(text)
 
 
@@ -175,7 +206,7 @@ def rotate(
     with plain_errors():
         stacks = rotation.Stacks(access, control_plane)
         written = _pulumi("config", "get", "hosted-mesh:token", "--stack", access, may_fail=True)
-        token = _json(written, "hosted-mesh:token") if written else {}
+        token = printed(written, "hosted-mesh:token", "pulumi config get hosted-mesh:token") if written else {}
         for step in rotation.rotate(stacks, _outputs_of(access), token, _pulumi):
             print(step)
     print(f"istiod has a new token. Commit Pulumi.{access}.yaml, which says its generation")
@@ -183,13 +214,17 @@ def rotate(
 
 @app.command()
 def status(
-    state: Annotated[typer.FileText, typer.Argument(help="Output of `pulumi stack export`; `-` reads a pipe.")],
+    state: Annotated[
+        Path, typer.Argument(help="Output of `pulumi stack export`; `-` reads a pipe.", show_default=False)
+    ],
 ) -> None:
     """Say when authorities' certificates end, and what `pulumi up` renews: pulumi stack export | hosted-mesh status -
 
     Exit code 3 if a renewal is due.
     """
-    found = renewals.renewals(_resources(state))
+    with plain_errors():
+        resources = resources_of(state)
+    found = renewals.renewals(resources)
     for one in found:
         print(one)
     if not found:
@@ -201,7 +236,7 @@ def status(
 @app.command(name="topology")
 def draw(
     states: Annotated[
-        list[typer.FileText],
+        list[Path],
         typer.Argument(metavar="STATE...", help="Outputs of `pulumi stack export`; `-` reads one from a pipe."),
     ],
     federation: Annotated[
@@ -212,32 +247,15 @@ def draw(
 
     Of a federation: hosted-mesh topology --federation east.json west.json, each the export of one mesh's stack.
     """
-    resources = [resource for state in states for resource in _resources(state)]
+    with plain_errors():
+        resources = [resource for state in states for resource in resources_of(state)]
     print(federation_picture(resources) if federation else topology(resources), end="")
-
-
-def _resources(state: typer.FileText) -> list[dict[str, Any]]:
-    """The resources of a state export."""
-    try:
-        found: list[dict[str, Any]] = json.load(state)["deployment"]["resources"]
-    except (ValueError, KeyError, TypeError):
-        print(f"{state.name}: is not what `pulumi stack export` prints. Pipe its output in", file=sys.stderr)
-        raise typer.Exit(1) from None
-    return found
-
-
-def _json(text: str, name: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        problem = Problem("(file)", "is not what `pulumi stack output --json` prints", "Pipe its output in")
-        raise InvalidInputError([problem], name) from None
 
 
 def _outputs_of(stack: str | None) -> Any:
     """The outputs of a stack of the program in this directory."""
-    printed = _pulumi("stack", "output", "--json", *(["--stack", stack] if stack else []))
-    return _json(printed, "pulumi stack output")
+    text = _pulumi("stack", "output", "--json", *(["--stack", stack] if stack else []))
+    return printed(text, "pulumi stack output", OUTPUTS)
 
 
 def _pulumi(*arguments: str, may_fail: bool = False) -> str:
@@ -254,10 +272,11 @@ def _pulumi(*arguments: str, may_fail: bool = False) -> str:
     raise InvalidInputError([problem], "the command line")
 
 
-def _cluster_of(data_plane: DataPlane) -> kubeconfig.Kubeconfig:
+def _cluster_of(data_plane: DataPlane, document: Path) -> kubeconfig.Kubeconfig:
     """The cluster that a data plane's document names; by default $KUBECONFIG's."""
     reference = data_plane.cluster or ClusterReference(kubeconfig="$KUBECONFIG")
-    return exec_credential.fetched(kubeconfig.read(reference, "cluster"), "cluster.kubeconfig")
+    found = kubeconfig.read(reference, "cluster", str(document))
+    return exec_credential.fetched(found, "cluster.kubeconfig", str(document))
 
 
 OF_THE_POLICIES: Final = {

@@ -10,6 +10,7 @@ import typer
 
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
@@ -18,7 +19,6 @@ from pulumi_hosted_mesh.operations.exports import require_peer
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
-from pulumi_hosted_mesh.spec.load import read_file
 
 
 def doctor(
@@ -48,9 +48,9 @@ def doctor(
     With --output json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
-        federation = read_file(Federation, document)
+        federation = document_of(Federation, document)
         require_peer(federation, mesh)
-        given = with_declared(federation, [read_file(Offer, one) for one in offers or []])
+        given = with_declared(federation, [document_of(Offer, one) for one in offers or []])
         told = _endpoint_of(mesh, endpoint) if endpoint else None
         data_plane = cluster_of(kubeconfig, context)
         control_plane = None
@@ -62,7 +62,7 @@ def doctor(
 
 
 def _endpoint_of(mesh: str, file: Path) -> EndpointDocument:
-    told = read_file(EndpointDocument, file)
+    told = document_of(EndpointDocument, file)
     if told.mesh != mesh:
         problem = Problem("--endpoint", f"is of mesh {told.mesh}, not {mesh}", "Give the endpoint of the same mesh")
         raise InvalidInputError([problem], "the command line")

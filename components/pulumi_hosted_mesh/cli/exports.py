@@ -10,9 +10,9 @@ import yaml
 
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.operations.exports import read_offer
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read_file
 
 
 def exports(
@@ -27,5 +27,5 @@ def exports(
     """
     with plain_errors():
         cluster = None if kubeconfig is None else cluster_of(kubeconfig, context)
-        offered = read_offer(read_file(Federation, document), mesh, cluster)
+        offered = read_offer(document_of(Federation, document), mesh, cluster)
     print(yaml.safe_dump(offered.model_dump(mode="json", by_alias=True), sort_keys=False, width=1000), end="")

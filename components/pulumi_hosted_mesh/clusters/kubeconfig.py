@@ -73,13 +73,13 @@ class Asked:
         return InvalidInputError([Problem(where, rule, fix)], self.source)
 
 
-def read(reference: ClusterReference, field: str) -> Kubeconfig:
+def read(reference: ClusterReference, field: str, source: str = "the mesh document") -> Kubeconfig:
     """The context that a document's cluster reference names.
 
-    field: where the reference stands in the document, for errors.
+    field: where the reference stands in the document, which is `source`; both for errors.
     Raises: InvalidInputError as `from_file`.
     """
-    asked = Asked(reference.context, reference.server, reference.identity, f"{field}.kubeconfig")
+    asked = Asked(reference.context, reference.server, reference.identity, f"{field}.kubeconfig", source)
     return from_file(reference.kubeconfig, asked)
 
 
@@ -91,7 +91,7 @@ def from_file(written: str, asked: Asked) -> Kubeconfig:
     """
     path = Path(os.path.expandvars(written)).expanduser()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
     except UnicodeDecodeError:
@@ -113,7 +113,7 @@ def contexts(written: str) -> list[str]:
     asked = Asked(source="the command line", field="--kubeconfig")
     path = Path(os.path.expandvars(written)).expanduser()
     try:
-        parsed = _parsed(path.read_text(encoding="utf-8"), asked)
+        parsed = _parsed(path.read_text(encoding="utf-8-sig"), asked)
     except OSError as error:
         raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
     except UnicodeDecodeError:

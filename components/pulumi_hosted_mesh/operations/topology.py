@@ -67,7 +67,7 @@ def box_of(resource: Mapping[str, Any]) -> Box | None:
     kind = str(resource["type"]).rsplit(":", 1)[-1]
     if str(resource["type"]).startswith("tls:"):
         return Box(ENGINE, "", kind)
-    inputs = resource.get("inputs") or {}
+    inputs = _inputs(resource)
     if not {"apiVersion", "kind", "metadata"} <= inputs.keys():
         return None
     provider = str(resource.get("provider", "")).rsplit("::", 2)[-2:][0]
@@ -80,7 +80,7 @@ def box_of(resource: Mapping[str, Any]) -> Box | None:
 
 
 def name_of(resource: Mapping[str, Any]) -> str:
-    metadata = (resource.get("inputs") or {}).get("metadata", {})
+    metadata = _inputs(resource).get("metadata", {})
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return name if isinstance(name, str) else str(resource["urn"]).rsplit("::", 1)[-1]
 
@@ -103,12 +103,12 @@ def webhook_calls(resources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     services = _recorded(known) | {
         host: box_of(resource)
         for resource in known
-        if (resource["inputs"].get("kind")) == "Service"
+        if _inputs(resource).get("kind") == "Service"
         for host in [_annotations(resource).get(EXTERNAL_DNS_HOSTNAME_ANNOTATION)]
         if isinstance(host, str)
     }
     for resource in known:
-        for webhook in resource["inputs"].get("webhooks") or ():
+        for webhook in _inputs(resource).get("webhooks") or ():
             client = webhook.get("clientConfig")
             url = (
                 urlsplit(client["url"]) if isinstance(client, Mapping) and isinstance(client.get("url"), str) else None
@@ -124,10 +124,16 @@ def _recorded(resources: Iterable[Mapping[str, Any]]) -> dict[str, Box | None]:
     return {
         name_of(resource): box_of(by_urn[urn])
         for resource in by_urn.values()
-        if resource["inputs"].get("kind") == "DNSEndpoint"
+        if _inputs(resource).get("kind") == "DNSEndpoint"
         for urn in (resource.get("propertyDependencies") or {}).get("spec") or ()
-        if urn in by_urn and by_urn[urn]["inputs"].get("kind") == "Service"
+        if urn in by_urn and _inputs(by_urn[urn]).get("kind") == "Service"
     }
+
+
+def _inputs(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Empty for a resource that has none, which an export leaves out."""
+    found: Mapping[str, Any] = resource.get("inputs") or {}
+    return found
 
 
 def _annotations(resource: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ Location = Sequence[str | int]
 
 # What PyYAML raises; the last two for a date or a number that is none (2024-13-01), and for what nests too deep.
 UNPARSABLE = (yaml.YAMLError, ValueError, RecursionError)
+NOT_TEXT = Problem("(file)", "cannot be read: it is not UTF-8 text", "Save it as UTF-8, or name another file")
 # pydantic's error types that say no more than "of another type", in the words of a YAML document.
 TYPES = {
     "string_type": "must be text",
@@ -58,21 +59,31 @@ class _Loader(yaml.SafeLoader):
 
 def read_file(model: type[M], path: Path) -> M:
     """The document that a YAML file holds. Raises: InvalidInputError."""
+    return read_text(model, text_of_file(path), str(path))
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a file, without the mark at its start that some editors put there. Raises: InvalidInputError."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
-        raise InvalidInputError([Problem("(file)", f"cannot be read: {reason}", "Check the path")], str(path)) from None
-    return read_text(model, text, str(path))
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        problem = NOT_TEXT
+    except OSError as error:
+        problem = Problem("(file)", f"cannot be read: {error.strerror}", "Check the path")
+    raise InvalidInputError([problem], str(path))
 
 
 def read_text(model: type[M], text: str, source: str) -> M:
     """The document that YAML or JSON text holds. Raises: InvalidInputError."""
+    return read(model, parsed(text, source), source)
+
+
+def parsed(text: str, source: str) -> object:
+    """What YAML or JSON text says, in which no key may be repeated. Raises: InvalidInputError."""
     try:
-        document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
     except UNPARSABLE as error:
         raise InvalidInputError([_unparsable(error)], source) from None
-    return read(model, document, source)
 
 
 def _unparsable(error: Exception) -> Problem:
@@ -144,9 +155,8 @@ def whole(value: Any) -> Any:
 
 def _validated(model: type[M], document: object, source: str, *, by_name: bool) -> M:
     if not isinstance(document, Mapping):
-        raise InvalidInputError(
-            [Problem("(document)", "must be a mapping of fields to values", "See the schema")], source
-        )
+        rule = f"must be a mapping of fields to values{', and is empty' if document is None else ''}"
+        raise InvalidInputError([Problem("(document)", rule, "`hosted-mesh schema` says which")], source)
     try:
         return model.model_validate(document, by_alias=True, by_name=by_name)
     except ValidationError as error:

@@ -521,6 +521,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_file(Mesh, broken)
     with pytest.raises(InvalidInputError, match="cannot be read"):
         read_file(Mesh, tmp_path / "missing.yaml")
+    for content in ("name: d\u00e9mo".encode("latin-1"), "name: demo".encode("utf-16"), bytes(range(256))):
+        broken.write_bytes(content)
+        with pytest.raises(InvalidInputError, match=r"not UTF-8 text\. Save it as UTF-8"):
+            read_file(Mesh, broken)
+    broken.write_text("")
+    with pytest.raises(InvalidInputError, match="must be a mapping of fields to values, and is empty"):
+        read_file(Mesh, broken)
 
 
 def test_open_to_all_is_possible_when_said() -> None:

@@ -64,6 +64,87 @@ def test_a_secret_in_an_endpoint_is_refused_and_not_repeated() -> None:
     assert "s3cr3t" not in text
 
 
+def run(*arguments: str, given: bytes = b"") -> tuple[int, str]:
+    done = CliRunner().invoke(app, arguments, input=given)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+READERS: list[tuple[str, ...]] = [
+    ("validate",),
+    ("leftovers",),
+    ("token",),
+    ("endpoint",),
+    ("status",),
+    ("topology",),
+    ("topology", "--federation"),
+    ("check-webhooks",),
+    ("doctor", "--mesh", "east"),
+    ("exports", "--mesh", "east"),
+]
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_every_command_says_what_is_wrong_with_what_it_is_given(command: tuple[str, ...], tmp_path: Path) -> None:
+    assert run(*command, str(tmp_path / "gone")) == (
+        1,
+        f"{tmp_path / 'gone'} cannot be used, (file): cannot be read: No such file or directory. Check the path.\n",
+    )
+    assert run(*command, str(tmp_path))[1].endswith("cannot be read: Is a directory. Check the path.\n")
+    wrong = [
+        b"",
+        b"null",
+        b"7",
+        b"[]",
+        b'["s3cr3t"]',
+        b'"s3cr3t"',
+        b"[" * 5000,
+        b"a: *s3cr3t",
+        "s3cr3t".encode("utf-16"),
+    ]
+    for content in wrong:
+        code, said = run(*command, "-", given=content)
+        assert (code, said.startswith("- cannot be used, ("), "s3cr3t" in said) == (1, True, False), content
+
+
+@pytest.mark.parametrize("command", ["status", "topology"])
+def test_an_export_is_known_by_its_resources(command: str) -> None:
+    assert run(command, "-", given=b"[" * 5000)[0] == 1
+    none: dict[str, Any] = {"version": 3, "deployment": {"manifest": {}}}
+    empty = run(command, "-", given=json.dumps(none).encode())
+    assert empty[0] == 0, "of a stack that is new, which has no list of resources"
+    assert run(command, "-", given=json.dumps(none).encode("utf-8-sig")) == empty, "as editors on Windows save it"
+    key = {"urn": "urn:pulumi:s::p::tls:index/privateKey:PrivateKey::k", "type": "tls:index/privateKey:PrivateKey"}
+    none["deployment"]["resources"] = [key]
+    assert run(command, "-", given=json.dumps(none).encode())[0] == 0, "of one without inputs"
+    for other in ([1], {"a": key}, [{"urn": 1, "type": "t"}], [{**key, "inputs": 3}], [{"type": "t"}]):
+        none["deployment"]["resources"] = other
+        code, said = run(command, "-", given=json.dumps(none).encode())
+        assert (code, said) == (
+            1,
+            "- cannot be used, (file): is not what `pulumi stack export` prints. Pipe its output in.\n",
+        )
+
+
+def test_a_document_of_another_kind_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("mesh: demo\n")
+    assert run("validate", str(file), "--kind", "data-plane") == (0, f"{file}: membership default of mesh demo\n")
+    code, said = run("validate", str(file))
+    assert code == 1
+    assert said.startswith(f"{file} fits another kind of document: --kind data-plane\n{file} cannot be used:\n")
+    file.write_text("mesh: demo\nmesh2: x\n")
+    assert "fits another kind" not in run("validate", str(file))[1]
+
+
+@pytest.mark.parametrize("command", ["leftovers", "token"])
+def test_the_document_that_names_a_kubeconfig_is_named(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "data-plane.yaml"
+    file.write_text("mesh: demo\ncluster: {kubeconfig: /nowhere}\n")
+    code, said = run(command, str(file))
+    assert (code, said.startswith(f"{file} cannot be used, cluster.kubeconfig: cannot be read")) == (1, True)
+
+
 @pytest.mark.parametrize(("days", "due"), [(61, False), (59, True), (-1, True)])
 def test_a_renewal_is_due_inside_its_window(days: int, due: bool) -> None:
     now = datetime(2030, 1, 1, tzinfo=UTC)

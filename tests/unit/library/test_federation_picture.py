@@ -31,9 +31,9 @@ def resources(*meshes: str) -> list[dict[str, Any]]:
     """As a state has them, after resources of other kinds."""
     found: list[dict[str, Any]] = [
         {"urn": "stack", "type": "pulumi:pulumi:Stack"},
-        {"type": "x", "inputs": {"metadata": {"name": "other"}}},
+        {"urn": "other", "type": "x", "inputs": {"metadata": {"name": "other"}}},
     ]
-    return [*found, *({"inputs": manifest} for mesh in meshes for manifest in made(GIVEN, mesh))]
+    return [*found, *({"urn": "u", "type": "y", "inputs": one} for mesh in meshes for one in made(GIVEN, mesh))]
 
 
 def test_each_mesh_has_what_it_serves_and_what_it_calls() -> None:
