@@ -59,7 +59,7 @@ def _scanned(fed: str, paths: Callable[[str], tuple[tuple[Path, ...], tuple[Path
     for case in corpus.IS_LEAK:
         mine, providers = paths(case)
         try:
-            found = findings_in(from_paths(mine, providers), settings)
+            found = findings_in(from_paths(mine, providers)[0], settings)
         except UnreadableError:  # nothing goes to the user's cluster, so there is nothing to judge
             continue
         if any(finding.rule in MANDATORY for finding in found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -21,6 +22,8 @@ from .program.process import Program
 from .secrets import forms, keys
 from .secrets.made_up import named
 
+UNPARSABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
+"""What PyYAML raises, ValueError for a date that is none; and what is no UTF-8."""
 MADE_UP_KUBECONFIG: Final = "/made-up/kubeconfig"
 """What KUBECONFIG is in a run on a machine that has none."""
 
@@ -110,7 +113,7 @@ def _yaml(path: Path, fix: str) -> dict[str, Any]:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise UnusableProjectError(f"{path}: cannot be read ({problem.strerror}). {fix}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except UNPARSABLE:
         raise UnusableProjectError(f"{path}: is not YAML. {fix}") from None
     if not isinstance(found, dict):
         raise UnusableProjectError(f"{path}: is not a mapping. {fix}")
@@ -189,7 +192,8 @@ def text_of(value: Any) -> str:
 def _parsed(config: Mapping[str, str]) -> Iterator[Any]:
     for value in config.values():
         if value.startswith(("{", "[")):
-            yield json.loads(value)
+            with contextlib.suppress(ValueError, RecursionError):  # a text that only begins so
+                yield json.loads(value)
 
 
 def _documents(folders: set[Path]) -> Iterator[Any]:
@@ -198,7 +202,7 @@ def _documents(folders: set[Path]) -> Iterator[Any]:
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
             try:
                 yield from yaml.safe_load_all(path.read_text(encoding="utf-8"))
-            except (OSError, yaml.YAMLError, UnicodeDecodeError):
+            except (OSError, *UNPARSABLE):
                 continue
 
 

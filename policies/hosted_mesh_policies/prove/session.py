@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TextIO
 
 from rich.console import Console
 
@@ -58,15 +59,29 @@ class Request:
 def perform(request: Request) -> int:
     """Runs the program, writes the report, returns the exit code."""
     try:
+        if request.output is not None:
+            _check(request.output)
         found, main = _previewed(request) if request.preview else _run(request)
+        _write(found, request, main)
     except UnusableProjectError as problem:
         print(problem, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: nothing is proven", file=sys.stderr)
         return INTERRUPTED
-    _write(found, request, main)
     return found.exit_code
+
+
+def _check(output: Path) -> None:
+    """That a report can be written there is seen before the program is run for minutes, and nothing is written yet."""
+    if (
+        output.is_dir()
+        or not output.parent.is_dir()
+        or not os.access(output if output.exists() else output.parent, os.W_OK)
+    ):
+        raise UnusableProjectError(
+            f"--output {output}: cannot be written. Name a file in a folder that you may write to"
+        )
 
 
 def _run(request: Request) -> tuple[Verdict, str]:
@@ -105,30 +120,35 @@ def _previewed(request: Request) -> tuple[Verdict, str]:
 
 
 def _write(found: Verdict, request: Request, main: str) -> None:
-    if request.form == "table" and request.output is None:
-        report.as_table(found, Console())
-    elif request.form == "table" and request.output is not None:
+    if request.output is None:
+        _print(found, request, main, sys.stdout)
+        return
+    try:
         with request.output.open("w", encoding="utf-8") as file:
-            report.as_table(found, Console(file=file, width=120))
+            _print(found, request, main, file)
+    except OSError as problem:
+        reason = f"cannot be written ({problem.strerror})"
+        raise UnusableProjectError(f"--output {request.output}: {reason}. Name another file") from None
+
+
+def _print(found: Verdict, request: Request, main: str, to: TextIO) -> None:
+    if request.form == "table":
+        report.as_table(found, Console() if request.output is None else Console(file=to, width=120))
     else:
-        text = report.as_json(found) if request.form == "json" else report.as_sarif(found, main)
-        if request.output is None:
-            print(text)
-        else:
-            request.output.write_text(text + "\n", encoding="utf-8")
+        print(report.as_json(found) if request.form == "json" else report.as_sarif(found, main), file=to)
 
 
 def _text(path: Path, fix: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         raise UnusableProjectError(f"{path}: cannot be read. {fix}") from None
 
 
 def _json(path: Path, fix: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         raise UnusableProjectError(f"{path}: cannot be read as JSON. {fix}") from None
     if not isinstance(found, dict):
         raise UnusableProjectError(f"{path}: is not a mapping. {fix}")
@@ -138,11 +158,18 @@ def _json(path: Path, fix: str) -> Mapping[str, Any]:
 def _known(request: Request) -> Known:
     ours, theirs = list(request.control_plane), list(request.data_plane)
     if request.policy_config is not None:
-        for settings in _json(request.policy_config, "Give the file of --policy-pack-config").values():
-            if isinstance(settings, dict):
-                ours += [*settings.get("controlPlaneServers", []), *settings.get("controlPlaneProviders", [])]
-                theirs += [*settings.get("dataPlaneServers", []), *settings.get("dataPlaneProviders", [])]
+        for policy, settings in _json(request.policy_config, "Give the file of --policy-pack-config").items():
+            for found, side in ((ours, "controlPlane"), (theirs, "dataPlane")):
+                for what in ("Servers", "Providers"):
+                    found += _listed(settings, f"{side}{what}", f"{request.policy_config}: {policy}")
     return Known(tuple(ours), tuple(theirs))
+
+
+def _listed(settings: Any, name: str, where: str) -> list[str]:
+    found = settings.get(name, []) if isinstance(settings, dict) else []
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise UnusableProjectError(f"{where}.{name}: must be a list of texts. Put it in brackets and quotes")
+    return found
 
 
 def _outputs(given: Sequence[str]) -> dict[str, Mapping[str, Any]]:

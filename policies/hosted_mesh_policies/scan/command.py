@@ -20,7 +20,7 @@ from ..rules.finding import Finding
 from ..rules.rule import Rule, judge
 from ..rules.settings import Settings
 from .report import as_json, as_sarif, as_text
-from .sources import UnreadableError, from_paths
+from .sources import UnreadableError, from_paths, why
 from .summary import summary
 
 
@@ -48,7 +48,9 @@ def findings_in(
 def scan(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="State files, previews' JSON, manifests or folders of them.", show_default=False),
+        typer.Argument(
+            help="State files, previews' JSON, manifests or folders of them; `-` reads a pipe.", show_default=False
+        ),
     ],
     control_plane: Annotated[
         list[Path] | None,
@@ -60,12 +62,14 @@ def scan(
 ) -> None:
     """Look for control-plane credentials that reach data planes, and for the other mandatory policies' faults.
 
-    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read, or nothing was there to
-    judge. What was judged is said on standard error.
+    pulumi stack export | hosted-mesh scan -
+
+    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read or written, or nothing was
+    there to judge. What was judged is said on standard error.
     """
     try:
         settings, rules = _configuration(config)
-        stacks = from_paths(paths, control_plane or ())
+        stacks, empty = from_paths(paths, control_plane or ())
         found = findings_in(stacks, settings, os.environ, rules)
     except (UnreadableError, UnusableConfigurationError) as problem:
         print(problem, file=sys.stderr)
@@ -78,7 +82,13 @@ def scan(
     if output is None:
         print(text)
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        try:
+            output.write_text(text + "\n", encoding="utf-8")
+        except OSError as problem:
+            print(f"--output {output}: cannot be written: {why(problem)}", file=sys.stderr)
+            raise typer.Exit(2) from None
+    for path in empty:
+        print(f"{path}: no state, preview or Kubernetes object in it, so nothing of it was judged", file=sys.stderr)
     for line in summary(stacks, settings.clusters):
         print(line, file=sys.stderr)
     mandatory = {rule.name for rule in rules if rule.mandatory}
@@ -90,11 +100,12 @@ def _configuration(path: Path | None) -> tuple[Settings, tuple[Rule, ...]]:
     if path is None:
         return Settings(), RULES
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise UnreadableError(f"{path}: cannot be read as JSON ({type(problem).__name__})") from None
+        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise UnreadableError(f"--config {path}: cannot be read as JSON: {why(problem)}") from None
     if not isinstance(data, dict):
-        raise UnreadableError(f"{path}: is not a mapping of policies to settings")
+        fix = "Give the file of --policy-pack-config"
+        raise UnreadableError(f"--config {path}: is not a mapping of policies to settings. {fix}")
     check(data)
     settings = Settings.read({name: values for name, values in data.items() if isinstance(values, dict)})
     return settings, at_their_levels(data)

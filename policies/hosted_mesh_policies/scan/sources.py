@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ..plan.model import Provider, Resource, Stack
 from ..plan.tree import UNKNOWN
 from ..vocabulary import CONTROL_PLANE, DATA_PLANE
 
+PIPE = Path("-")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -23,48 +25,82 @@ class UnreadableError(Exception):
     """A file that is none of what can be scanned. The message names it and says why."""
 
 
-def from_paths(paths: Sequence[Path], control_plane: Sequence[Path]) -> list[Stack]:
-    """One stack per state or preview file, and one of all manifests together.
+def from_paths(paths: Sequence[Path], control_plane: Sequence[Path]) -> tuple[list[Stack], list[Path]]:
+    """One stack per state or preview file, and one of all manifests together; and the paths that had nothing of these.
 
     Manifests under `paths` go to the data plane, those under `control_plane` to the control plane's.
     """
     stacks: list[Stack] = []
     manifests: list[Resource] = []
+    empty: list[Path] = []
     for role, given in ((Role.DATA_PLANE, paths), (Role.CONTROL_PLANE, control_plane)):
         for path in given:
+            before = len(stacks) + len(manifests)
             for file in files(path):
                 found = _read(file, role)
                 if isinstance(found, Stack):
                     stacks.append(found)
                 else:
                     manifests += found
+            if len(stacks) + len(manifests) == before:
+                empty.append(path)
     if not stacks and not manifests:
         raise UnreadableError(f"{', '.join(map(str, paths))}: no state, preview or Kubernetes object in it")
     if manifests:
         stacks.append(Stack("manifests", tuple(manifests), marks=False))
-    return stacks
+    return stacks, empty
 
 
 def files(path: Path) -> Iterator[Path]:
-    """The file itself, or every .json, .yaml and .yml file below a folder, in order."""
+    """The file itself, `-` for a pipe, or every .json, .yaml and .yml file below a folder, in order."""
     if path.is_dir():
         yield from sorted(p for p in path.rglob("*") if p.suffix in {".json", ".yaml", ".yml"} and p.is_file())
-    elif path.exists():
+    elif path == PIPE or path.exists():
         yield path
     else:
-        raise UnreadableError(f"{path}: does not exist")
+        raise UnreadableError(f"{path}: does not exist. Check the path")
 
 
 def _read(path: Path, role: Role) -> Stack | list[Resource]:
+    """What is JSON is told by its content: a state may be in a file of any name, and comes through a pipe."""
     try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            data = json.loads(text)
-            stack = from_state(data, path.stem) or from_preview(data, path.stem)
-            return stack or from_manifests([data], str(path), role)
-        return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
+        content = sys.stdin.buffer.read() if path == PIPE else path.read_bytes()
+        text = content.decode("utf-8-sig")
+        is_json, data = _json(text, must=path.suffix == ".json")
+        if not is_json:
+            return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
+        return from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
-        raise UnreadableError(f"{path}: cannot be read as JSON or YAML ({type(problem).__name__})") from None
+        raise UnreadableError(f"{path}: cannot be read as JSON or YAML: {why(problem)}") from None
+    except (AttributeError, TypeError, IndexError):
+        fix = "Write it with `pulumi stack export` or `pulumi preview --json`"
+        raise UnreadableError(f"{path}: has a resource that is none. {fix}") from None
+
+
+def _json(text: str, *, must: bool) -> tuple[bool, Any]:
+    """Whether it is JSON, and what it says. must: or else ValueError."""
+    if not must and not text.lstrip().startswith(("{", "[")):
+        return False, None
+    try:
+        return True, json.loads(text)
+    except ValueError:
+        if must:
+            raise
+        return False, None  # YAML may begin so too
+
+
+def why(problem: Exception) -> str:
+    """What is wrong with a file and what to do, without the problem's own words, which repeat what stands there."""
+    if isinstance(problem, OSError):
+        return f"{(problem.strerror or 'it could not be opened').lower()}. Check the path and the file's mode"
+    if isinstance(problem, UnicodeDecodeError):
+        return "it is not UTF-8 text. Save it as UTF-8"
+    if isinstance(problem, RecursionError):
+        return "it nests too deep. Name another file"
+    line = getattr(problem, "lineno", None)
+    if mark := getattr(problem, "problem_mark", None):
+        line = mark.line + 1
+    return f"its syntax is wrong{f' in line {line}' if line else ''}. Correct it"
 
 
 def from_state(data: Any, name: str) -> Stack | None:

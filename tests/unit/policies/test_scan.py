@@ -60,7 +60,8 @@ def state(secret: Any, leak: Any) -> dict[str, Any]:
 def write(tmp_path: Path) -> Any:
     def writer(name: str, content: Any) -> Path:
         path = tmp_path / name
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        text = content if isinstance(content, str | bytes) else json.dumps(content)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
 
     return writer
@@ -135,13 +136,49 @@ def test_sarif_names_rule_place_and_help(write: Any) -> None:
     ("name", "content", "why"),
     [
         ("broken.json", "{", "cannot be read as JSON or YAML"),
+        ("broken.yaml", "a:\n  - b: }", "syntax is wrong in line 2. Correct it"),
+        ("umlaut.yaml", b"\xe4", "is not UTF-8 text. Save it as UTF-8"),
         ("nothing.yaml", "a: b", "no state, preview or Kubernetes object"),
+        ("number.json", {"deployment": {"resources": [1]}}, "has a resource that is none"),
+        ("list.json", {"deployment": {"resources": [{"urn": "u", "propertyDependencies": [1]}]}}, "that is none"),
+        ("provider.json", {"deployment": {"resources": [{"urn": "u", "provider": "a::b"}]}}, "that is none"),
     ],
 )
 def test_what_cannot_be_judged_is_not_clean(write: Any, name: str, content: str, why: str) -> None:
     found = scan(write(name, content))
     assert found.exit_code == 2
     assert why in found.stderr
+
+
+def test_a_state_is_known_by_its_content(tmp_path: Path) -> None:
+    """As `pulumi stack export > state` leaves it, and as it comes through a pipe."""
+    file = tmp_path / "state"
+    hidden = {**MARK, "ciphertext": "v1:abc"}
+    for encoding in ("utf-8", "utf-8-sig"):
+        content = json.dumps(state(hidden, hidden)).encode(encoding)
+        file.write_bytes(content)
+        piped = CliRunner().invoke(app, ["scan", "-"], input=content)
+        assert (scan(file).exit_code, piped.exit_code) == (1, 1)
+        assert FLOW in scan(file).stdout
+        assert FLOW in piped.stdout
+    file.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+    assert "data planes 1" in scan(file).stderr
+
+
+def test_a_path_of_which_nothing_was_judged_is_named(write: Any) -> None:
+    values = write("values.yaml", "replicas: 2\n")
+    manifest = write("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    for found in (scan(values, manifest), scan(manifest, "--control-plane", values)):
+        assert found.exit_code == 0
+        assert f"{values}: no state, preview or Kubernetes object in it, so nothing of it was judged" in found.stderr
+    assert "nothing of it" not in scan(manifest).stderr
+
+
+@pytest.mark.parametrize("place", [".", "gone/report.json"])
+def test_a_report_that_cannot_be_written_is_no_finding(write: Any, tmp_path: Path, place: str) -> None:
+    found = scan(write("state.json", state("secret", "secret")), "--output", tmp_path / place)
+    assert found.exit_code == 2
+    assert f"--output {tmp_path / place}: cannot be written" in found.stderr
 
 
 def test_a_path_that_is_not_there(tmp_path: Path) -> None:

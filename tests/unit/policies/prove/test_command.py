@@ -178,6 +178,8 @@ def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
         (["--config-file", "/nothing/x.yaml"], "/nothing/x.yaml: cannot be read"),
         (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON"),
         (["--json", "--sarif"], "exclude each other"),
+        (["--output", "."], "--output .: cannot be written"),
+        (["--output", "/nothing/x.json"], "--output /nothing/x.json: cannot be written"),
     ],
 )
 def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str], said: str) -> None:
@@ -185,6 +187,26 @@ def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_a_file_says_wrongly_is_one_line_on_standard_error(folder: Path, tmp_path: Path) -> None:
+    config, stack = tmp_path / "clusters.json", tmp_path / "stack.yaml"
+    config.write_text(json.dumps({"a-policy": {"controlPlaneServers": "https://10.0.0.1"}}))
+    stack.write_text("config: {shop:since: 2024-13-01}\n")
+    for options, said in (
+        (["--policy-config", str(config)], f"{config}: a-policy.controlPlaneServers: must be a list of texts"),
+        (["--config-file", str(stack)], f"{stack}: is not YAML"),
+    ):
+        done = prove(folder, LEAK, *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_value_that_only_begins_like_json_is_text(folder: Path, tmp_path: Path) -> None:
+    stack = tmp_path / "stack.yaml"
+    stack.write_text("config: {shop:token: {secure: abc}, shop:greeting: '[hello', shop:template: '{{ name }}'}\n")
+    assert prove(folder, LEAK, "--config-file", str(stack)).returncode == 1
 
 
 def test_a_project_of_another_language_is_refused(folder: Path) -> None:
