@@ -10,14 +10,20 @@ from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.cache import cache_dir
+from sandbox.errors import SandboxError
 
 STACK = "all-in-one"
 
 
 def state_dir(given: Path | None = None) -> Path:
-    """Where a sandbox keeps what it makes: `given`, else $HOSTED_MESH_STATE, else .sandbox in the checkout."""
-    chosen = given or Path(os.environ.get("HOSTED_MESH_STATE") or CHECKOUT / ".sandbox")
-    return chosen.expanduser().absolute()
+    """Where a sandbox keeps what it makes: `given`, else $HOSTED_MESH_STATE, else .sandbox in the checkout.
+
+    Raises SandboxError for what is there and no directory.
+    """
+    chosen = (given or Path(os.environ.get("HOSTED_MESH_STATE") or CHECKOUT / ".sandbox")).expanduser().absolute()
+    if chosen.exists() and not chosen.is_dir():
+        raise SandboxError(f"{chosen} is no directory.", fix="name another one by --state or $HOSTED_MESH_STATE.")
+    return chosen
 
 
 def pulumi_home() -> Path:

@@ -110,7 +110,7 @@ def from_content(content: object, asked: Asked) -> Kubeconfig:
 
 def contexts(written: str) -> list[str]:
     """The names of a file's contexts, in its order. Raises: InvalidInputError as `from_file`."""
-    asked = Asked(source="the command line", field="--kubeconfig")
+    asked = Asked(source=written, field="--kubeconfig")
     path = Path(os.path.expandvars(written)).expanduser()
     try:
         parsed = _parsed(path.read_text(encoding="utf-8-sig"), asked)

@@ -129,6 +129,11 @@ def test_contexts_that_are_no_list_are_none(tmp_path: Path) -> None:
     assert kubeconfig.contexts(write(tmp_path, content())) == ["provider", "user", "broken"]
 
 
+def test_of_several_files_the_one_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{tmp_path / 'gone'} cannot be used, --kubeconfig: cannot be read"):
+        kubeconfig.contexts(str(tmp_path / "gone"))
+
+
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="No such file"):
         kubeconfig.read(reference(str(tmp_path / "gone")), "memberships.0.cluster")

@@ -95,6 +95,16 @@ def test_down_where_nothing_is_does_nothing(tmp_path: Path) -> None:
     assert run("down", state=tmp_path / "none").returncode == 0
 
 
+@pytest.mark.parametrize("command", ["down", "status", "shell"])
+def test_a_state_that_is_a_file_is_one_block_without_a_stack_trace(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept")
+    failed = run(command, state=file)
+    fix = "To fix it: name another one by --state or $HOSTED_MESH_STATE."
+    assert (failed.returncode, failed.stderr) == (1, f"\n{file} is no directory.\n{fix}\n")
+    assert file.read_text() == "kept"
+
+
 def test_tests_run_in_order_and_paths_choose_folders() -> None:
     assert list(split_by_folder(["-x"])) == list(FOLDERS)
     chosen = split_by_folder(["./tests/live/test_node.py", "-k", "x", "tests/unit"])
