@@ -13,7 +13,11 @@ from sandbox.cli import State, main
 from sandbox.program_environment import state_dir
 from sandbox.progress import Progress
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 class Bench(StrEnum):

@@ -10,7 +10,7 @@ import typer
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.given import document_of
-from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
+from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, print_report
 from pulumi_hosted_mesh.operations.webhooks import observation
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -29,6 +29,7 @@ def check_webhooks(
         str | None, typer.Option(help="Send the Pod to this namespace, without a label of its own: its labels decide.")
     ] = None,
     output: OutputOption = Output.TEXT,
+    is_json: JsonOption = False,
 ) -> None:
     """Have the data plane's API server call istiod's webhooks, and say what is wrong and what to do.
 
@@ -46,4 +47,4 @@ def check_webhooks(
         told = document_of(EndpointDocument, endpoint)
         cluster = cluster_of(kubeconfig_file, context)
         found = verdicts(told, observation.observe(told, cluster, namespace))
-    print_report(found, output, mesh=told.mesh, revision=told.revision)
+    print_report(found, Output.JSON if is_json else output, mesh=told.mesh, revision=told.revision)

@@ -39,7 +39,12 @@ from pulumi_hosted_mesh.spec.load import parsed, read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Work with the documents of pulumi-hosted-mesh.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Work with the documents of pulumi-hosted-mesh.",
+)
 
 
 class Kind(StrEnum):

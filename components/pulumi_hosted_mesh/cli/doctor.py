@@ -11,7 +11,7 @@ import typer
 from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.given import document_of
-from pulumi_hosted_mesh.cli.report import Output, OutputOption, print_report
+from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, print_report
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
@@ -41,6 +41,7 @@ def doctor(
     ] = False,
     days: Annotated[int, typer.Option(min=0, help="How many days before its end a certificate is named.")] = 30,
     output: OutputOption = Output.TEXT,
+    is_json: JsonOption = False,
 ) -> None:
     """Say what is wrong with a mesh's part of a federation, where, and what to do. Nothing is stored.
 
@@ -58,7 +59,7 @@ def doctor(
             control_plane = cluster_of(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
         observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
-    print_report(found, output, federation=federation.name, mesh=mesh)
+    print_report(found, Output.JSON if is_json else output, federation=federation.name, mesh=mesh)
 
 
 def _endpoint_of(mesh: str, file: Path) -> EndpointDocument:

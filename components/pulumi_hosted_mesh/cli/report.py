@@ -24,6 +24,8 @@ class Output(StrEnum):
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")]
 
+JsonOption = Annotated[bool, typer.Option("--json", help="The same as --output json.")]
+
 
 def print_report(verdicts: Sequence[Verdict], output: Output, **about: str) -> None:
     """Prints the verdicts. about: what was looked at, put before them in JSON. Raises: typer.Exit(3) if one failed."""

@@ -56,7 +56,8 @@ class Asked:
     context: the context to use; None for the current one.
     server: the API server that it must point at, in any spelling; None if any will do.
     identity: what the cluster is called.
-    field: where the kubeconfig stands, such as `dataPlane.cluster.kubeconfig`; the other two stand beside it.
+    field: where the kubeconfig stands, such as `dataPlane.cluster.kubeconfig` or `--kubeconfig`; the other two stand
+    beside it.
     source: what the field belongs to.
     """
 
@@ -70,6 +71,8 @@ class Asked:
         """The error about the kubeconfig itself, or about the field of that name beside it."""
         beside = self.field.rpartition(".")
         where = self.field if part == "kubeconfig" else f"{beside[0]}{beside[1]}{part}"
+        if self.field.startswith("--"):  # --control-plane-kubeconfig has --control-plane-context beside it
+            where = self.field.replace("kubeconfig", part)
         return InvalidInputError([Problem(where, rule, fix)], self.source)
 
 

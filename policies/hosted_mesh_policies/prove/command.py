@@ -100,11 +100,11 @@ def prove(
     its secrets made up anew. That needs your login and passphrase.
 
     \b
-    hosted-mesh prove                                   # the project in this folder, stack dev
+    hosted-mesh prove                          # the project here, stack dev
     hosted-mesh prove app --stack prod --control-plane https://10.0.0.1:6443
     hosted-mesh prove app --preview --stack prod --keep KUBECONFIG
     hosted-mesh prove app --preview --stack prod --state
-    hosted-mesh prove app --policy-config clusters.json --sarif --output prove.sarif
+    hosted-mesh prove app --policy-config clusters.json --sarif --output out.sarif
 
     Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.
     """
@@ -148,7 +148,7 @@ def prove(
     raise typer.Exit(perform(request))
 
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command()(prove)
 
 if __name__ == "__main__":

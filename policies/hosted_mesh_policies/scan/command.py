@@ -58,6 +58,7 @@ def scan(
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="The policy pack's configuration, JSON.")] = None,
     form: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.TEXT,
+    is_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
 ) -> None:
     """Look for control-plane credentials that reach data planes, and for the other mandatory policies' faults.
@@ -78,7 +79,7 @@ def scan(
         Format.TEXT: lambda: as_text(found, rules),
         Format.JSON: lambda: as_json(found, rules),
         Format.SARIF: lambda: as_sarif(found, rules, str(paths[0])),
-    }[form]()
+    }[Format.JSON if is_json else form]()
     if output is None:
         print(text)
     else:
@@ -111,7 +112,7 @@ def _configuration(path: Path | None) -> tuple[Settings, tuple[Rule, ...]]:
     return settings, at_their_levels(data)
 
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command()(scan)
 
 if __name__ == "__main__":

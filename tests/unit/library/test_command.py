@@ -84,6 +84,11 @@ READERS: list[tuple[str, ...]] = [
 ]
 
 
+def test_every_command_takes_a_short_question_for_help() -> None:
+    for chosen in ((), ("validate",), ("scan",), ("prove",)):
+        assert run(*chosen, "-h") == run(*chosen, "--help")
+
+
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
 def test_every_command_says_what_is_wrong_with_what_it_is_given(command: tuple[str, ...], tmp_path: Path) -> None:
     assert run(*command, str(tmp_path / "gone")) == (

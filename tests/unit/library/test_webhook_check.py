@@ -270,6 +270,7 @@ def test_the_command_says_it_by_its_exit_code(monkeypatch: pytest.MonkeyPatch, t
     code, text = run(monkeypatch, tmp_path, bad)
     assert (code, "FAILED  an invalid Istio object" in text) == (3, True)
     code, text = run(monkeypatch, tmp_path, bad, "--output", "json")
+    assert run(monkeypatch, tmp_path, bad, "--json") == (code, text)
     told = json.loads(text)
     assert (code, told["ok"], told["mesh"], told["revision"]) == (3, False, "demo", "default")
     assert [one["cause"] for one in told["checks"] if not one["ok"]] == ["not-validated"]
@@ -277,4 +278,4 @@ def test_the_command_says_it_by_its_exit_code(monkeypatch: pytest.MonkeyPatch, t
     assert (code, text) == (1, "the API server does not answer\n")
     code, text = run(monkeypatch, tmp_path, observed(), "--context", "nobody's")
     assert code == 1
-    assert text.startswith("the command line cannot be used, context: there is no context")
+    assert text.startswith("the command line cannot be used, --context: there is no context")

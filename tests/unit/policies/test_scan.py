@@ -77,12 +77,15 @@ def test_a_state_with_its_secrets_encrypted_is_judged_by_flow_and_says_so(write:
     assert "control planes 1, data planes 1" in found.stderr
 
 
-def test_a_state_with_its_secrets_shown_is_judged_by_value_and_the_report_holds_none(write: Any) -> None:
+def test_a_state_with_its_secrets_shown_is_judged_by_value_and_the_report_holds_none(
+    write: Any, tmp_path: Path
+) -> None:
     key = literals.private_key("scan")
     shown = {**MARK, "plaintext": json.dumps(key)}
     wrapped = base64.b64encode(key.encode()).decode()
     found = scan(write("state.json", state(shown, wrapped)), "--format", "json")
     assert found.exit_code == 1
+    assert scan(tmp_path / "state.json", "--json").stdout == found.stdout
     told = {finding["policy"] for finding in json.loads(found.stdout)}
     assert {"control-plane-secret-values-stay-off-data-plane", "no-credentials-on-data-plane"} <= told
     assert key.splitlines()[1] not in found.output
