@@ -115,19 +115,14 @@ class ApiServer:
             answer = self._call("GET", page + following, headers=headers)
             if answer is None:
                 return
-            yield from self._items_of(answer)
+            items = _items_of(answer)
+            if items is None:
+                raise UnreachableError(self._is_another)
+            yield from items
             token = (answer.get("metadata") or {}).get("continue")
             if not token:
                 return
             following = f"&continue={quote(str(token), safe='')}"
-
-    def _items_of(self, answer: Any) -> list[Any]:
-        """The objects of a list, which an API server writes as null if there are none."""
-        items = answer.get("items", ())
-        found = [] if items is None else items
-        if not isinstance(found, list) or not all(isinstance(one, dict) and "metadata" in one for one in found):
-            raise UnreachableError(self._is_another)
-        return found
 
     def text(self, path: str, seconds: float = TIMEOUT_SECONDS) -> str | None:
         """What is at a path that does not answer with an object: a Pod's log, or what a Pod itself says.
@@ -247,6 +242,14 @@ def _object(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _items_of(answer: dict[str, Any]) -> list[Any] | None:
+    """The objects of a list, which an API server writes as null if there are none; None if it is no list."""
+    found = [] if answer.get("items", ()) is None else answer.get("items")
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "metadata" in one for one in found):
+        return None
+    return found
 
 
 def _why(error: Exception, seconds: float) -> str:
