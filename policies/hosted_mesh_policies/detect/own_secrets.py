@@ -26,10 +26,18 @@ LEAST_CALLED: Final = 16
 """Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
 
 
+_KEYS_KEPT_INSIDE: Final = re.compile(r":(?:kms|keyvault)[/:].*:(?!data)\w*key$|:ssh_?key$", re.IGNORECASE)
+"""A service's keys that nobody gets out of it, and SSH keys, of which a cloud is given the public half."""
+
+
 def is_clouds_secret(resource: Resource) -> bool:
     """True for a type of a cloud whose main output is a secret."""
     package, _, rest = resource.type.partition(":")
-    return package in CLOUDS and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
+    return (
+        package in CLOUDS
+        and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
+        and not _KEYS_KEPT_INSIDE.search(resource.type)
+    )
 
 
 def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
