@@ -24,6 +24,8 @@ OUTPUTS = "stack-outputs-keep-secrets"
 OPERATORS = "operators-stay-with-operands"
 
 
+NO_CLOUD = "needs a cloud's account"
+
 WHOLE_STACK = frozenset({"provider", "istiod's CA", "tenant", "output", "operator", "right object", "timing"})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 
 from tests.corpus import literals, objects
-from tests.corpus.case import Case
+from tests.corpus.case import NO_CLOUD, Case
 from tests.corpus.ways import WAYS
 from tests.corpus.world import (
     Box,
@@ -29,6 +29,8 @@ from tests.corpus.world import (
 
 DECLASSIFY = "hosted-mesh.io/declassify"
 DATA_PLANE_OWNED = "hosted-mesh.io/data-plane-owned"
+CLIENT = "aws:cognito/userPoolClient:UserPoolClient"
+CLIENTS = ("clientId", "clientSecret")
 
 
 def _with_secrets(world: World) -> tuple[Object, Object]:
@@ -92,6 +94,41 @@ def known_public_halves() -> Iterator[Case]:
                 lambda w, way=way, output=output: WAYS[way](w, _with_secrets(w)[0].output(output)),
                 before=_with_secrets,
             )
+
+
+def expected_public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
+    """Public halves that are not known yet, in places whose names say that nothing else belongs there."""
+
+    def known_hosts(world: World) -> None:
+        private, _ = _with_secrets(world)
+        line = world.concat("git.example.com ", private.output("publicKeyOpenssh"), "\n")
+        world.config_map("dp", "hosts", {"ssh_known_hosts": line})
+
+    def verifier(world: World) -> None:
+        private, _ = _with_secrets(world)
+        keys = [{"keys": {"publicKeys": private.output("publicKeyPem")}}]
+        world.object("dp", "example.com/v1:ImagePolicy", "signed", {"spec": {"attestors": [{"entries": keys}]}})
+
+    yield "a host's key in known_hosts", known_hosts
+    yield "the key that checks signatures", verifier
+
+
+def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
+    """What clouds tell of what they keep."""
+
+    def key_kept_inside(world: World) -> None:
+        made = world.make("aws:kms/key:Key", "telemetry", {"enableKeyRotation": True}, ["arn", "keyId"])
+        world.config_map("dp", "tempo", {"bucket": "telemetry", "kms_key_id": made.output("arn")})
+
+    def ids_of_clients(world: World) -> None:
+        """Of two clients of a pool, one of which has a secret."""
+        backend, page = (world.make(CLIENT, one, {"name": one}, CLIENTS, CLIENTS[1:]) for one in ("backend", "page"))
+        world.secret("cp", "backend", {"secret": backend.output("clientSecret")})
+        spec = {"audiences": [page.output("clientId"), backend.output("clientId")]}
+        world.object("dp", "example.com/v1:Login", "people", {"spec": spec})
+
+    yield "the name of a key that its cloud keeps", key_kept_inside
+    yield "the ids of clients with secrets", ids_of_clients
 
 
 def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
@@ -403,10 +440,12 @@ def right_objects() -> Iterator[tuple[str, Callable[[World], Any]]]:
 def all_clean() -> list[Case]:
     families = {
         "public half": public_halves,
+        "expected public half": expected_public_halves,
         "user's own": users_own,
         "look-alike": look_alikes,
         "declassified": declassified,
         "right object": right_objects,
     }
     simple = [Case(name, family, program) for family, programs in families.items() for name, program in programs()]
-    return [*simple, *known_public_halves()]
+    clouds = [Case(name, "cloud's fact", made, only_simulated=NO_CLOUD) for name, made in facts_of_clouds()]
+    return [*simple, *known_public_halves(), *clouds]

@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 
 from tests.corpus import literals
-from tests.corpus.case import FLOW, SHAPE, UNPROVEN, VALUE, Case
+from tests.corpus.case import FLOW, NO_CLOUD, SHAPE, UNPROVEN, VALUE, Case
 from tests.corpus.ways import WAYS
 from tests.corpus.world import (
     Box,
@@ -346,6 +346,37 @@ def indirect() -> Iterator[Case]:
     yield Case(disguised, "indirect", by_certificate_disguised, frozenset({UNPROVEN}), "update")
 
 
+def nearest() -> Iterator[Case]:
+    """Beside what is harmless: the same program, one word of it changed."""
+
+    def private_half(world: World) -> None:
+        text = pulumi.Output.unsecret(_key(world)).apply(lambda found: wrap("exclusive-or", found))
+        world.config_map("dp", "hosts", {"ssh_known_hosts": text})
+
+    def beside_a_half(world: World) -> None:
+        private = key("signer")
+        world.secret("cp", "signer", {"key": private.output("privateKeyPem")})
+        entry = {"publicKeys": private.output("publicKeyPem"), "annotation": private.output("privateKeyPem")}
+        world.object("dp", "example.com/v1:ImagePolicy", "signed", {"spec": {"attestors": [entry]}})
+
+    def clients_secret(world: World) -> None:
+        kind, outputs = "aws:cognito/userPoolClient:UserPoolClient", ("clientId", "clientSecret")
+        backend, page = (world.make(kind, one, {"name": one}, outputs, outputs[1:]) for one in ("backend", "page"))
+        world.secret("cp", "backend", {"secret": backend.output("clientSecret")})
+        spec = {"audiences": [page.output("clientId"), backend.output("clientSecret").apply(lambda found: found[::-1])]}
+        world.object("dp", "example.com/v1:Login", "people", {"spec": spec})
+
+    def key_that_is_given(world: World) -> None:
+        made = world.make("aws:iam/accessKey:AccessKey", "telemetry", {"user": "tempo"}, ["id", "secret"], ["secret"])
+        world.config_map("dp", "tempo", {"bucket": "telemetry", "kms_key_id": made.output("secret")})
+
+    disguised = "a private key, disguised, where a public half is expected"
+    yield Case(disguised, "nearest", private_half, frozenset({UNPROVEN}), "update")
+    yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))
+    yield Case("a client's secret among ids", "nearest", clients_secret, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
+    yield Case("an access key for a key's name", "nearest", key_that_is_given, frozenset({FLOW}), only_simulated=NO_CLOUD)
+
+
 def shapes() -> Iterator[Case]:
     """Credentials that nothing in the program ties to the control plane."""
     for name, text in literals.credentials().items():
@@ -471,6 +502,7 @@ def all_leaks() -> list[Case]:
         *odd_places(),
         *indirect(),
         *shapes(),
+        *nearest(),
         *timed(),
         *references(),
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -182,6 +183,10 @@ def made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]
         return {"value": secrets.token_urlsafe(30)}
     if kind.startswith("pulumi-python:"):
         return {"y": secrets.token_hex(20)}
+    if kind.startswith("aws:kms/key"):
+        return {"arn": f"arn:aws:kms:eu-west-1:407408718192:key/{uuid.uuid4()}", "keyId": str(uuid.uuid4())}
+    if kind.startswith("aws:cognito/userPoolClient"):
+        return {"clientId": secrets.token_hex(13), "clientSecret": secrets.token_hex(26)}
     return {"status": {}} if kind.startswith("kubernetes:") else {}
 
 

@@ -28,7 +28,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import describes, is_own_login, is_secrets_name, names_credential
+from .names import describes, is_own_login, is_secrets_name, names_credential, names_public_half
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64, held
 from .unwrap import TooMuchError, views
@@ -88,6 +88,12 @@ class Use:
     def is_public(self) -> bool:
         """True when everything is known, and public by its structure."""
         return not (self.marked or self.unknown or self.undecided or self.holds)
+
+
+def _expects_public_half(place: Path) -> bool:
+    """Whether nothing but a key's public half belongs in a place."""
+    named = [key for key in place if isinstance(key, str)]
+    return len(named) > 1 and names_public_half(named[-1])
 
 
 def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
@@ -192,8 +198,17 @@ class Flow:
     def _are_facts(self, source: Resource, places: tuple[Path, ...]) -> bool:
         """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is
         judged."""
+        if source.type == KEY_TYPE:
+            return all(map(_expects_public_half, places))
         hidden = source.kind == "Secret" or source.type.startswith(("random:", "tls:")) or source.type in PUBLIC_TOO
         return not hidden and all(len(path) > 1 and describes(str(path[-1])) for path in places)
+
+    def awaited(self, resource: Resource) -> Iterator[Path]:
+        """Where the control plane's keys will give their public halves, if they are what is expected there."""
+        for name in resource.sources:
+            sources = self.stack.sources_of(resource, name)
+            if any(source.type == KEY_TYPE and source.urn in self.tainted for source in sources):
+                yield from filter(_expects_public_half, self.use(resource, name).unknown)
 
     def _gives_unknown(self, source: Resource) -> bool:
         """Whether a value that is not known yet is to be taken for a secret of a source."""
@@ -264,7 +279,8 @@ class Flow:
             # anything else, a value made from it would not be known either.
             hidden = source.type == REFERENCE_TYPE or source.read_only or not self._is_new(source)
             return hidden and resource.kind == "Secret" and name in SECRET_DATA
-        return source.type not in PUBLIC_TOO and not all(self._is_public_output(source, leaf) for leaf in undecided)
+        shown = (*self._shown_by(source), *self._answered_beside(resource, name))
+        return source.type not in PUBLIC_TOO and not all(self._is_what_is_shown(leaf, shown) for leaf in undecided)
 
     def _is_new(self, source: Resource) -> bool:
         """True while a source's own outputs are not known."""
@@ -275,12 +291,20 @@ class Flow:
     def _configured(self) -> frozenset[bytes]:
         return frozenset(self.stack.config.get(key, "").encode() for key in self.stack.secret_config_keys)
 
-    def _is_public_output(self, source: Resource, leaf: Leaf) -> bool:
-        """True when what a source shows to everybody is all that is odd about a value."""
+    def _is_what_is_shown(self, leaf: Leaf, shown: Iterable[bytes]) -> bool:
+        """True when what sources show to everybody is all that is odd about a value."""
         rest = as_bytes(leaf.value)
-        for shown in self._shown_by(source):
-            rest = rest.replace(shown, b"")
+        for one in sorted(shown, key=len, reverse=True):
+            rest = rest.replace(one, b"")
         return is_public(rest, self.stack.names)
+
+    def _answered_beside(self, resource: Resource, name: str) -> Iterator[bytes]:
+        """What clouds answer to everybody, of all that a property comes from: their packages mark what is secret. What
+        a resource was asked for is no answer: the program may have made that from a secret."""
+        for source in self.stack.sources_of(resource, name):
+            if source.type.split(":")[0] in CLOUDS and not self._is_store(source):
+                asked = {as_bytes(leaf.value) for leaf in leaves(source.asked) if leaf.value is not UNKNOWN}
+                yield from (one for one in self._shown_by(source) if one not in asked)
 
     @_remembered
     def _shown_by(self, source: Resource) -> list[bytes]:

@@ -113,6 +113,17 @@ def is_identifiers_name(name: str) -> bool:
     return bool(_IDENTIFIER.search(name)) and not _OF_SECRET.search(name)
 
 
+_PUBLIC_HALF: Final = re.compile(
+    r"(?:^|[_.-])pub$|(?:public|verification)[_.-]?keys?(?:[_.-]?pem)?$|known[_.-]?hosts$|authorized[_.-]?keys$",
+    re.IGNORECASE,
+)
+
+
+def names_public_half(name: str) -> bool:
+    """True for a name under which everybody expects the public half of a key: `publicKeys`, `known_hosts`, `id.pub`."""
+    return bool(_PUBLIC_HALF.search(name))
+
+
 _OWN_LOGIN: Final = re.compile(r"^(?:p|[a-z]+[A-Za-z]*P)assword$|^authToken$")
 _LOGINS: Final = re.compile(r"^(?:[a-z]+Profile|users?|masterAuth|advancedSecurityOptions)$")
 

@@ -45,6 +45,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     data_planes: set[str] = set()
     foreign: dict[str, frozenset[str]] = {}
     shown: dict[str, Shown] = {}
+    awaited: dict[str, frozenset[str]] = {}
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
@@ -55,6 +56,8 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
         if not context.owners.is_given_away(resource):
             continue
         shown[resource.urn] = salted.show(resource)
+        if waits := frozenset(map(show, context.flow.awaited(resource))):
+            awaited[resource.urn] = waits
         if resource.urn in accused:
             continue
         kept = {show(path) for leaf in _proven(context, resource) for path in _names(leaf)}
@@ -62,7 +65,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             paths[resource.urn] = frozenset(kept)
             if context.flow.is_from_data_plane(resource):
                 data_planes.add(resource.urn)
-    return Evidence(paths, frozenset(data_planes), foreign, shown, salted.salt)
+    return Evidence(paths, frozenset(data_planes), foreign, shown, awaited, salted.salt)
 
 
 def _names(leaf: Leaf) -> list[Place]:
@@ -158,14 +161,17 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "data_planes": sorted(evidence.data_planes),
         "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
         "shown": evidence.shown,
+        "awaited": {urn: sorted(found) for urn, found in evidence.awaited.items()},
         "salt": evidence.salt,
     }
 
 
 def _evidence(content: dict[str, Any]) -> Evidence:
-    paths, foreign = ({urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign"))
+    paths, foreign, awaited = (
+        {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign", "awaited")
+    )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
-    return Evidence(paths, frozenset(content["data_planes"]), foreign, shown, content["salt"])
+    return Evidence(paths, frozenset(content["data_planes"]), foreign, shown, awaited, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

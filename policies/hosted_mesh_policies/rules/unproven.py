@@ -18,6 +18,7 @@ from .rule import Place, Rule
 ALLOW: Final = "allow"
 REFUSE_SECRETS: Final = "refuse-secrets"
 REFUSE_ALL: Final = "refuse-all"
+NO_PUBLIC_HALF: Final = "is not the public half of a key that the preview waited for"
 
 
 def check(context: Context, resource: Resource) -> Iterator[Place]:
@@ -38,6 +39,8 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     if evidence is not None:
         seen = "showed another value here" if resource.urn in evidence.shown else "never showed this object"
         told += [(leaf, f"is no public fact by its form, and the preview {seen}") for leaf in evidence.news(resource)]
+        halves = evidence.awaited.get(resource.urn, frozenset())
+        told += [(leaf, NO_PUBLIC_HALF) for leaf in leaves(resource.asked) if is_covered(show(leaf.path), halves)]
     for leaf, what in told:
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
         if data and not is_public(data, stack.names) and not is_covered(show(leaf.path), allowed):
