@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -505,13 +505,47 @@ class Flow:
         return any(names_credential(str(leaf.path[-1])) for leaf in held)
 
     def is_from_data_plane(self, resource: Resource) -> bool:
-        """True when something with secrets feeds a Secret's data, and no control-plane secret does."""
-        fed = [(name, one) for name in SECRET_DATA for one in self.stack.sources_of(resource, name)]
+        """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret
+        does."""
+        names = ("values",) if resource.type in CHART_TYPES else SECRET_DATA
+        fed = [(name, one) for name in names for one in self.stack.sources_of(resource, name)]
         fed = [(name, source) for name, source in fed if self.is_source(source)]
         return bool(fed) and not any(
             source.urn in self.tainted and self.level(resource, name, source) is not Level.PUBLIC
             for name, source in fed
         )
+
+    def is_held_by_its_source(self, resource: Resource, path: Path) -> bool:
+        """True for a value that a source of its property has as its own secret, and no control-plane source has."""
+        holders = self._found_in(as_bytes(at(resource.body, *path)))
+        sources = {one.urn for one in self.stack.sources_of(resource, str(path[0]))}
+        return not sources.isdisjoint(holders) and self.tainted.keys().isdisjoint(holders)
+
+    def is_own_authority(self, resource: Resource) -> bool:
+        """True for a Secret with an authority that was made for its data plane alone: nobody else takes in its key, or
+        any certificate that it made, and no other authority vouches for it."""
+        fed = [one for name in SECRET_DATA for one in self.stack.sources_of(resource, name)]
+        keys = [one.urn for one in fed if one.type == KEY_TYPE]
+        if not keys or not self.is_from_data_plane(resource):
+            return False
+        family, todo, place = set(keys), list(keys), self.owners.place(resource)
+        while todo:
+            for taker, _ in self._takers_by_source.get(todo.pop(), ()):
+                if taker.type in CERTIFICATE_TYPES:
+                    todo += [taker.urn] if taker.urn not in family else []
+                    family.add(taker.urn)
+                elif self.owners.place(taker) != place:
+                    return False
+        return all(one.urn in family for one in fed) and not any(self._is_vouched_for(urn, family) for urn in family)
+
+    def _is_vouched_for(self, urn: str, family: Set[str]) -> bool:
+        """Whether an authority outside of a family signs the request of one of its keys."""
+        certificate = self.stack.by_urn[urn]
+        asked, signers = (
+            {one.urn for one in self.stack.sources_of(certificate, name)}
+            for name in ("certRequestPem", "caPrivateKeyPem")
+        )
+        return not asked.isdisjoint(family) and not signers <= family
 
     def leaks(self) -> Iterator[Leak]:
         """Every property of what is given away that a secret of the control plane's, or of another data plane's,

@@ -46,6 +46,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     foreign: dict[str, frozenset[str]] = {}
     shown: dict[str, Shown] = {}
     awaited: dict[str, frozenset[str]] = {}
+    authorities: set[str] = set()
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
@@ -65,7 +66,9 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             paths[resource.urn] = frozenset(kept)
             if context.flow.is_from_data_plane(resource):
                 data_planes.add(resource.urn)
-    return Evidence(paths, frozenset(data_planes), foreign, shown, awaited, salted.salt)
+            if context.flow.is_own_authority(resource):
+                authorities.add(resource.urn)
+    return Evidence(paths, frozenset(data_planes), foreign, shown, awaited, frozenset(authorities), salted.salt)
 
 
 def _names(leaf: Leaf) -> list[Place]:
@@ -162,6 +165,7 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "foreign": {urn: sorted(found) for urn, found in evidence.foreign.items()},
         "shown": evidence.shown,
         "awaited": {urn: sorted(found) for urn, found in evidence.awaited.items()},
+        "authorities": sorted(evidence.authorities),
         "salt": evidence.salt,
     }
 
@@ -171,7 +175,8 @@ def _evidence(content: dict[str, Any]) -> Evidence:
         {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign", "awaited")
     )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
-    return Evidence(paths, frozenset(content["data_planes"]), foreign, shown, awaited, content["salt"])
+    alone, authorities = (frozenset(content[key]) for key in ("data_planes", "authorities"))
+    return Evidence(paths, alone, foreign, shown, awaited, authorities, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -24,13 +24,15 @@ class Evidence:
     """`paths`: per URN, the properties whose secrets are not the control plane's. `data_planes`: URNs all of whose
     secrets come from the data plane's own sources. `foreign`: per URN of the control plane, the properties that hold
     only the data plane's. `shown`: what is given away, as the preview showed it. `awaited`: per URN, the properties that wait for
-    the public half of a key of the control plane's, and must be public by their form."""
+    the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs of the
+    Secrets with an authority that was made for their data plane alone."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     data_planes: frozenset[str] = frozenset()
     foreign: Mapping[str, frozenset[str]] = field(default_factory=dict)
     shown: Mapping[str, Shown] = field(default_factory=dict)
     awaited: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    authorities: frozenset[str] = frozenset()
     salt: str = ""
 
     def show(self, resource: Resource) -> Shown:

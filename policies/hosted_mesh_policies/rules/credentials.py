@@ -152,7 +152,7 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
     if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
     if shape.kind is Kind.PRIVATE_KEY:
-        return _problem_of_key(context, resource)
+        return _problem_of_key(context, resource, path)
     if shape.kind in HARD and not _is_from_data_plane(context, resource):
         return ": nothing shows that it is the data plane's own"
     return ""
@@ -173,16 +173,17 @@ def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
     return _is_marked(resource, path)
 
 
-def _problem_of_key(context: Context, resource: Resource) -> str:
+def _problem_of_key(context: Context, resource: Resource, path: Path) -> str:
     certificate = holds_certificate_of_its_key(resource)
     if certificate == "authority":
-        return " of a certificate authority: whoever has it can make any identity"
+        return "" if _is_own_authority(context, resource) else " of a certificate authority: whoever has it can make any identity"
     if certificate == "istiod":
         return " of istiod's serving certificate"
     if (
         certificate == "leaf"
         or at(resource.body, "type") == "kubernetes.io/ssh-auth"
         or _is_from_data_plane(context, resource)
+        or _is_charts_own(context, resource, path)
     ):
         return ""
     return ": nothing shows that it is the data plane's own (no certificate beside it, no source in this stack)"
@@ -190,9 +191,26 @@ def _problem_of_key(context: Context, resource: Resource) -> str:
 
 def _is_from_data_plane(context: Context, resource: Resource) -> bool:
     """True when the stack shows where the secrets of a resource come from, and that is the data plane's side."""
+    if resource.type in CHART_TYPES:
+        return False  # it has values of many: see `_is_charts_own`
     if context.stack.partial:
         return context.evidence is not None and resource.urn in context.evidence.data_planes
     return context.flow.is_from_data_plane(resource)
+
+
+def _is_charts_own(context: Context, resource: Resource, path: Path) -> bool:
+    """True for a key among a chart's values that was made for its data plane."""
+    if resource.type not in CHART_TYPES:
+        return False
+    if context.stack.partial:
+        return context.evidence is not None and resource.urn in context.evidence.data_planes
+    return context.flow.is_from_data_plane(resource) and context.flow.is_held_by_its_source(resource, path)
+
+
+def _is_own_authority(context: Context, resource: Resource) -> bool:
+    if context.stack.partial:
+        return context.evidence is not None and resource.urn in context.evidence.authorities
+    return context.flow.is_own_authority(resource)
 
 
 LEAST_NAMED: Final = 12
