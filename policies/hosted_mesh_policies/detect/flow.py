@@ -23,7 +23,7 @@ from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from ..plan.clusters import KUBECONFIG_KEYS, Role
 from ..plan.model import IN_SECRET, PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
-from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
+from ..plan.owners import BUILDERS, CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
@@ -178,6 +178,8 @@ class Flow:
         The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
         a source was used. A Secret's data is always marked, by the SDK, so there the mark tells nothing.
         """
+        if self.owners.is_deployers_login(resource, name):
+            return Level.PUBLIC
         if resource.type in CERTIFICATE_TYPES and "rivate" in name:
             return Level.SECRET
         use = self.use(resource, name)
@@ -216,7 +218,7 @@ class Flow:
             return self._says_a_secret(source)
         if source.type.split(":")[0] in CLOUDS:
             return (is_clouds_secret(source) and not self._was_given(source)) or self._is_store(source)
-        return source.type not in CHART_TYPES
+        return source.type not in CHART_TYPES and source.type not in BUILDERS
 
     @staticmethod
     def _was_given(source: Resource) -> bool:
@@ -589,7 +591,9 @@ class Flow:
                 if places := tuple(
                     (leaf.path, as_bytes(leaf.value))
                     for name, tree in asked.items()
-                    if name not in kept and not any(map(self.is_source, self.stack.sources_of(resource, name)))
+                    if name not in kept
+                    and not self.owners.is_deployers_login(resource, name)
+                    and not any(map(self.is_source, self.stack.sources_of(resource, name)))
                     for leaf in leaves(tree, (name,))
                     if leaf.secret and self._is_unexplained(leaf)
                 ):

@@ -38,6 +38,14 @@ _STORES: Final = re.compile(
     re.IGNORECASE,
 )
 """Types whose content is there to be read elsewhere: objects with links, DNS, what programs and machines are given."""
+BUILDERS: Final = {
+    "docker:index/image:Image": "registry",
+    "docker:index/registryImage:RegistryImage": "authConfig",
+    "docker-build:index:Image": "registries",
+    "docker-build:index:Index": "registry",
+}
+"""Types that build or push an image, each with its property by which the deployer logs in to a registry. What goes into
+the image is another property."""
 OTHER_ACCOUNT: Final = (
     "assumeRole",
     "assumeRoles",
@@ -140,6 +148,16 @@ class Owners:
             return False
         own = package not in GENERATORS and not self._is_other_account(provider)
         return own or matches(provider, config.control_plane_providers)
+
+    def is_deployers_login(self, resource: Resource, name: str) -> bool:
+        """True for the property by which an image is pushed, where the deployer builds it and nobody else."""
+        provider = resource.provider
+        return (
+            BUILDERS.get(resource.type) == name
+            and provider is not None
+            and self.is_own_account(provider)
+            and at(provider.inputs, "host") is None
+        )
 
     @staticmethod
     def _is_other_account(provider: Provider) -> bool:

@@ -82,6 +82,8 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
         return
     in_account = context.owners.is_in_unclassified_account(resource)
     for match in context.matches(resource):
+        if match.path and context.owners.is_deployers_login(resource, str(match.path[0])):
+            continue
         if in_account and (is_own_login(match.path) or not context.flow.is_from_elsewhere(match.origin)):
             continue
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
