@@ -238,8 +238,22 @@ def _is_uuencoded(line: re.Match[bytes]) -> bool:
 _ESCAPES: Final = re.compile(rb'\\+(?:(")|[nrt])')
 
 
+_BASE64_TEXT: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4}){6,}(?:[A-Za-z0-9+/]{2,3}={1,2})?")
+"""So long that bytes by chance are no text in ASCII."""
+
+
+def _text_in_base64(value: bytes) -> bytes:
+    """The text that a value is in base64; empty when it is none."""
+    if not _BASE64_TEXT.fullmatch(value):
+        return b""
+    decoded = _decoded(value)
+    return decoded if decoded.isascii() and not _CONTROL.search(decoded) else b""
+
+
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
     """True when every part of a value is public by its structure. `names` are those of objects in the plan."""
+    if (text_in := _text_in_base64(value)) and is_public(text_in):
+        return True
     rest = without_public(value)
     if b'\\"' in rest:  # JSON in JSON
         rest = _ESCAPES.sub(lambda found: b'"' if found[1] else b" ", rest)
