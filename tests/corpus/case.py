@@ -25,6 +25,8 @@ OPERATORS = "operators-stay-with-operands"
 
 
 NO_CLOUD = "needs a cloud's account"
+NO_CHART = "needs a chart's repository"
+NO_REGISTRY = "needs a registry"
 
 WHOLE_STACK = frozenset({"provider", "istiod's CA", "tenant", "output", "operator", "right object", "timing"})
 

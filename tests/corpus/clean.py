@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 
 from tests.corpus import literals, objects
-from tests.corpus.case import NO_CLOUD, Case
+from tests.corpus.case import NO_CHART, NO_CLOUD, NO_REGISTRY, Case
 from tests.corpus.ways import WAYS
 from tests.corpus.world import (
     Box,
@@ -127,8 +127,52 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
         spec = {"audiences": [page.output("clientId"), backend.output("clientId")]}
         world.object("dp", "example.com/v1:Login", "people", {"spec": spec})
 
+    def authority_of_a_cluster(world: World) -> None:
+        """The package marks all of `masterAuth`, and one member of it is public."""
+        made = world.make("gcp:container/cluster:Cluster", "hub", {"name": "hub"}, ["masterAuth"], ["masterAuth"])
+        world.secret(
+            "cp", "hub", {"key": made.output("masterAuth").apply(lambda found: (found or {}).get("clientKey"))}
+        )
+        ca = made.output("masterAuth").apply(lambda found: (found or {}).get("clusterCaCertificate"))
+        world.config_map("dp", "hub", {"ca": ca})
+
+    yield "the certificate in a login that is marked as a whole", authority_of_a_cluster
     yield "the name of a key that its cloud keeps", key_kept_inside
     yield "the ids of clients with secrets", ids_of_clients
+
+
+def deployers_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
+    """Logins that the deployer uses and gives to nobody."""
+
+    def image(world: World, kind: str, login: Callable[[Any], Any]) -> None:
+        robot = password("robot").output("result")
+        world.secret("cp", "robot", {"password": robot})
+        built = world.make(kind, "agent", {"imageName": "agent", **login(robot)}, ["repoDigest"])
+        world.config_map("dp", "agent", {"image": built.output("repoDigest")})
+
+    yield (
+        "an image is pushed with the provider's login",
+        lambda w: image(w, "docker:index/image:Image", lambda robot: {"registry": {"password": robot}}),
+    )
+    yield (
+        "an image is pushed to several registries",
+        lambda w: image(w, "docker-build:index:Image", lambda robot: {"registries": [{"password": robot}]}),
+    )
+
+
+def charts() -> Iterator[Case]:
+    def own_pair(world: World) -> None:
+        _with_secrets(world)
+        private = key("shop")
+        pair = {"cert": self_signed("shop", private).output("certPem"), "key": private.output("privateKeyPem")}
+        _release(world, {"client": {"tls": pair}})
+
+    yield Case("TLS pair in a chart's values", "user's own", own_pair, only_simulated=NO_CHART)
+
+
+def _release(world: World, values: Any) -> Object:
+    inputs = {"chart": "shop", "version": "1.0.0", "namespace": "default", "values": values}
+    return world.make("kubernetes:helm.sh/v3:Release", "shop", inputs, side="dp")
 
 
 def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
@@ -232,6 +276,17 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         text = password("db").output("result")
         world.secret("dp", "db", {"url": pulumi.Output.concat("postgres://app:", text, "@db.example.com/app")})
 
+    def own_authority(world: World) -> None:
+        _with_secrets(world)
+        root, leaf = key("internal"), key("web")
+        root_cert = self_signed("internal", root, authority=True)
+        pair = {"tls.crt": root_cert.output("certPem"), "tls.key": root.output("privateKeyPem")}
+        world.secret("dp", "internal", pair, kind="kubernetes.io/tls")
+        cert = signed("web", request("web", leaf), root, root_cert)
+        pair = {"tls.crt": cert.output("certPem"), "tls.key": leaf.output("privateKeyPem")}
+        world.secret("dp", "web", pair, kind="kubernetes.io/tls")
+
+    yield "an authority of its own", own_authority
     yield "password", own_password
     yield "TLS pair", own_tls
     yield "TLS pair signed by the provider's CA", own_tls_by_providers_ca
@@ -448,4 +503,5 @@ def all_clean() -> list[Case]:
     }
     simple = [Case(name, family, program) for family, programs in families.items() for name, program in programs()]
     clouds = [Case(name, "cloud's fact", made, only_simulated=NO_CLOUD) for name, made in facts_of_clouds()]
-    return [*simple, *known_public_halves(), *clouds]
+    builds = [Case(name, "deployer's own", made, only_simulated=NO_REGISTRY) for name, made in deployers_own()]
+    return [*simple, *known_public_halves(), *charts(), *clouds, *builds]

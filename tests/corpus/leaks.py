@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 
 from tests.corpus import literals
-from tests.corpus.case import FLOW, NO_CLOUD, SHAPE, UNPROVEN, VALUE, Case
+from tests.corpus.case import FLOW, NO_CHART, NO_CLOUD, NO_REGISTRY, SHAPE, UNPROVEN, VALUE, Case
 from tests.corpus.ways import WAYS
 from tests.corpus.world import (
     Box,
@@ -370,11 +370,66 @@ def nearest() -> Iterator[Case]:
         made = world.make("aws:iam/accessKey:AccessKey", "telemetry", {"user": "tempo"}, ["id", "secret"], ["secret"])
         world.config_map("dp", "tempo", {"bucket": "telemetry", "kms_key_id": made.output("secret")})
 
+    def key_in_a_chart(world: World) -> None:
+        """Of two pairs in a chart's values one is the data plane's; the other key comes from nowhere in the stack."""
+        mine = key("shop")
+        own = {"cert": self_signed("shop", mine).output("certPem"), "key": mine.output("privateKeyPem")}
+        foreign = {"cert": literals.certificate("hub"), "key": pulumi.Output.secret(literals.private_key("hub"))}
+        inputs = {"chart": "shop", "version": "1.0.0", "values": {"own": own, "hub": foreign}}
+        world.make("kubernetes:helm.sh/v3:Release", "shop", inputs, side="dp")
+
+    def trusted_authority(world: World) -> None:
+        """The control plane believes whom this authority names."""
+        root = key("internal")
+        cert = self_signed("internal", root, authority=True)
+        pair = {"tls.crt": cert.output("certPem"), "tls.key": root.output("privateKeyPem")}
+        world.secret("dp", "internal", pair, kind="kubernetes.io/tls")
+        world.config_map("cp", "trusted", {"ca.crt": cert.output("certPem")})
+
+    def intermediate_authority(world: World) -> None:
+        """The control plane's authority vouches for it."""
+        root, mine = key("root"), key("internal")
+        root_cert = self_signed("root", root, authority=True)
+        world.secret("cp", "root", {"tls.key": root.output("privateKeyPem"), "tls.crt": root_cert.output("certPem")})
+        cert = signed("internal", request("internal", mine), root, root_cert, authority=True)
+        pair = {"tls.crt": cert.output("certPem"), "tls.key": mine.output("privateKeyPem")}
+        world.secret("dp", "internal", pair, kind="kubernetes.io/tls")
+
+    def login_in_an_image(world: World) -> None:
+        robot = _password(world)
+        build = {"context": ".", "args": {"REGISTRY_PASSWORD": robot}}
+        inputs = {"imageName": "agent", "build": build, "registry": {"password": robot}}
+        world.make("docker:index/image:Image", "agent", inputs)
+
+    def all_of_a_login(world: World) -> None:
+        made = world.make("gcp:container/cluster:Cluster", "hub", {"name": "hub"}, ["masterAuth"], ["masterAuth"])
+        keys = made.output("masterAuth").apply(lambda found: (found or {}).get("clientKey"))
+        world.secret("cp", "hub", {"key": keys})
+        world.config_map("dp", "hub", {"ca": keys})
+
     disguised = "a private key, disguised, where a public half is expected"
     yield Case(disguised, "nearest", private_half, frozenset({UNPROVEN}), "update")
     yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))
-    yield Case("a client's secret among ids", "nearest", clients_secret, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
-    yield Case("an access key for a key's name", "nearest", key_that_is_given, frozenset({FLOW}), only_simulated=NO_CLOUD)
+    yield Case(
+        "a client's secret among ids",
+        "nearest",
+        clients_secret,
+        frozenset({UNPROVEN}),
+        "update",
+        only_simulated=NO_CLOUD,
+    )
+    whole = "the key in a login that is marked as a whole"
+    yield Case(whole, "nearest", all_of_a_login, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
+    trusted = "an authority's key, whose certificate the control plane trusts"
+    yield Case(trusted, "nearest", trusted_authority, frozenset({SHAPE}), "update")
+    vouched = "an authority's key, for which the control plane's vouches"
+    yield Case(vouched, "nearest", intermediate_authority, frozenset({SHAPE}), "update")
+    chart = "a key of nobody's in a chart, beside the user's pair"
+    yield Case(chart, "nearest", key_in_a_chart, frozenset({SHAPE}), only_simulated=NO_CHART)
+    yield Case("a login in an image", "nearest", login_in_an_image, frozenset({FLOW}), only_simulated=NO_REGISTRY)
+    yield Case(
+        "an access key for a key's name", "nearest", key_that_is_given, frozenset({FLOW}), only_simulated=NO_CLOUD
+    )
 
 
 def shapes() -> Iterator[Case]:

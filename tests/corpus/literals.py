@@ -9,12 +9,13 @@ import json
 import random
 import secrets
 import string
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 DYNAMIC: Final = "corpus-serialized-provider"
 FINE_IN_A_SECRET: Final = frozenset({"password in a URL", "registry login", "access token", "password file"})
@@ -72,19 +73,44 @@ def public_key(name: str) -> str:
 @functools.cache
 def certificate(name: str, *, authority: bool = False) -> str:
     """A self-signed certificate for the key of that name."""
+    return _certificate(name, _key(name).public_key(), _key(name), authority=authority)
+
+
+def certificate_of(inputs: Mapping[str, Any]) -> str:
+    """The certificate that the tls package makes: for a key that signs itself, or for a request that an authority
+    signs. Keys are Ed25519."""
+    signer: Any = serialization.load_pem_private_key(_pem(inputs, "caPrivateKeyPem", "privateKeyPem"), None)
+    request = inputs.get("certRequestPem")
+    public: Any = x509.load_pem_x509_csr(request.encode()).public_key() if request else signer.public_key()
+    return _certificate("made", public, signer, authority=inputs.get("isCaCertificate") is True)
+
+
+def certificate_request(inputs: Mapping[str, Any]) -> str:
+    """The request that the tls package makes for a key."""
+    key: Any = serialization.load_pem_private_key(_pem(inputs, "privateKeyPem"), None)
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "made")])
+    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, None)
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _pem(inputs: Mapping[str, Any], *names: str) -> bytes:
+    return str(next((inputs[name] for name in names if name in inputs), "")).encode()
+
+
+def _certificate(name: str, public: Any, signer: Any, *, authority: bool) -> str:
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
-        .public_key(_key(name).public_key())
+        .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now)
         .not_valid_after(now + datetime.timedelta(days=90))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(f"{name}.example.com")]), critical=False)
-        .sign(_key(name), hashes.SHA256())
+        .sign(signer, None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256())
     )
     return made.public_bytes(serialization.Encoding.PEM).decode()
 

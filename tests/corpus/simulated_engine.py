@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -161,6 +162,11 @@ def made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]
     """What the tls, random and kubernetes packages add to a resource."""
     if kind.startswith("tls:index/privateKey"):
         return _key()
+    if kind.startswith("tls:") and isinstance(inputs, dict):
+        with contextlib.suppress(ValueError):  # what is no key gets what stands for a certificate
+            if kind.startswith("tls:index/certRequest"):
+                return {"certRequestPem": literals.certificate_request(inputs)}
+            return {"certPem": literals.certificate_of(inputs)}
     if kind.startswith("tls:index/certRequest"):
         return {"certRequestPem": "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n"}
     if kind.startswith("tls:"):
@@ -187,6 +193,14 @@ def made_by_provider(kind: str, inputs: Any, *, preview: bool) -> dict[str, Any]
         return {"arn": f"arn:aws:kms:eu-west-1:407408718192:key/{uuid.uuid4()}", "keyId": str(uuid.uuid4())}
     if kind.startswith("aws:cognito/userPoolClient"):
         return {"clientId": secrets.token_hex(13), "clientSecret": secrets.token_hex(26)}
+    if kind.startswith("gcp:container/cluster"):
+        files = {
+            "clientKey": literals.private_key("gke"),
+            "clusterCaCertificate": "# of the cluster\n" + literals.certificate("gke"),
+        }
+        return {"masterAuth": {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}}
+    if kind.startswith("docker"):
+        return {"repoDigest": f"registry.example.com/agent@sha256:{secrets.token_hex(32)}"}
     return {"status": {}} if kind.startswith("kubernetes:") else {}
 
 

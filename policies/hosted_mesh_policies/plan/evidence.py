@@ -23,9 +23,9 @@ class Shown(NamedTuple):
 class Evidence:
     """`paths`: per URN, the properties whose secrets are not the control plane's. `data_planes`: URNs all of whose
     secrets come from the data plane's own sources. `foreign`: per URN of the control plane, the properties that hold
-    only the data plane's. `shown`: what is given away, as the preview showed it. `awaited`: per URN, the properties that wait for
-    the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs of the
-    Secrets with an authority that was made for their data plane alone."""
+    only the data plane's. `shown`: what is given away, as the preview showed it. `awaited`: per URN, the properties
+    that wait for the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs
+    of the Secrets with an authority that was made for their data plane alone."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     data_planes: frozenset[str] = frozenset()

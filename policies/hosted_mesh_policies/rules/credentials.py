@@ -178,7 +178,11 @@ def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
 def _problem_of_key(context: Context, resource: Resource, path: Path) -> str:
     certificate = holds_certificate_of_its_key(resource)
     if certificate == "authority":
-        return "" if _is_own_authority(context, resource) else " of a certificate authority: whoever has it can make any identity"
+        return (
+            ""
+            if _is_own_authority(context, resource)
+            else " of a certificate authority: whoever has it can make any identity"
+        )
     if certificate == "istiod":
         return " of istiod's serving certificate"
     if (
