@@ -78,10 +78,10 @@ def certificate(name: str, *, authority: bool = False) -> str:
 
 def certificate_of(inputs: Mapping[str, Any]) -> str:
     """The certificate that the tls package makes: for a key that signs itself, or for a request that an authority
-    signs. Keys are Ed25519."""
+    signs."""
     signer: Any = serialization.load_pem_private_key(_pem(inputs, "caPrivateKeyPem", "privateKeyPem"), None)
     request = inputs.get("certRequestPem")
-    public: Any = x509.load_pem_x509_csr(request.encode()).public_key() if request else signer.public_key()
+    public: Any = x509.load_pem_x509_csr(str(request).encode()).public_key() if request else signer.public_key()
     return _certificate("made", public, signer, authority=inputs.get("isCaCertificate") is True)
 
 
@@ -89,8 +89,12 @@ def certificate_request(inputs: Mapping[str, Any]) -> str:
     """The request that the tls package makes for a key."""
     key: Any = serialization.load_pem_private_key(_pem(inputs, "privateKeyPem"), None)
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "made")])
-    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, None)
+    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, _hash(key))
     return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _hash(key: Any) -> hashes.SHA256 | None:
+    return None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
 
 
 def _pem(inputs: Mapping[str, Any], *names: str) -> bytes:
@@ -110,7 +114,7 @@ def _certificate(name: str, public: Any, signer: Any, *, authority: bool) -> str
         .not_valid_after(now + datetime.timedelta(days=90))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(f"{name}.example.com")]), critical=False)
-        .sign(signer, None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256())
+        .sign(signer, _hash(signer))
     )
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
