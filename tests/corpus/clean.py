@@ -107,7 +107,7 @@ def expected_public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
     def verifier(world: World) -> None:
         private, _ = _with_secrets(world)
         keys = [{"keys": {"publicKeys": private.output("publicKeyPem")}}]
-        world.object("dp", "example.com/v1:ImagePolicy", "signed", {"spec": {"attestors": [{"entries": keys}]}})
+        world.object("dp", "example.com/v1:Widget", "signed", {"spec": {"attestors": [{"entries": keys}]}})
 
     yield "a host's key in known_hosts", known_hosts
     yield "the key that checks signatures", verifier

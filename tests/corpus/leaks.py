@@ -357,7 +357,7 @@ def nearest() -> Iterator[Case]:
         private = key("signer")
         world.secret("cp", "signer", {"key": private.output("privateKeyPem")})
         entry = {"publicKeys": private.output("publicKeyPem"), "annotation": private.output("privateKeyPem")}
-        world.object("dp", "example.com/v1:ImagePolicy", "signed", {"spec": {"attestors": [entry]}})
+        world.object("dp", "example.com/v1:Widget", "signed", {"spec": {"attestors": [entry]}})
 
     def clients_secret(world: World) -> None:
         kind, outputs = "aws:cognito/userPoolClient:UserPoolClient", ("clientId", "clientSecret")
