@@ -457,7 +457,7 @@ def shapes() -> Iterator[Case]:
             )
 
     def authority(world: World) -> None:
-        pair = literals.authority()
+        pair = literals.authority("nobodys-ca")
         world.secret("dp", "own-ca", {"tls.crt": pair[0], "tls.key": pair[1]}, kind="kubernetes.io/tls")
 
     def istio_secret(world: World) -> None:

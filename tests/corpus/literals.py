@@ -119,9 +119,9 @@ def _certificate(name: str, public: Any, signer: Any, *, authority: bool) -> str
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def authority() -> tuple[str, str]:
+def authority(name: str = "own-ca") -> tuple[str, str]:
     """An authority's certificate and key."""
-    return certificate("own-ca", authority=True), private_key("own-ca")
+    return certificate(name, authority=True), private_key(name)
 
 
 def token(claims: dict[str, object]) -> str:
