@@ -40,20 +40,22 @@ class Size:
 
 def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
     """Measures on sandboxes of its own beside `state`, and prints the tables. Raises SandboxError."""
-    found = []
-    for position, edges in enumerate(size.edges):
-        with beside(state) as folder:
-            made = world.prepare(folder, progress, edges)
-            if position == 0 and size.rest:
-                console.print(figures.rest_grid(*at_rest(made, progress, size.rest)).for_terminal())
-            if position == 0 and size.records:
-                console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
-            if size.changes:
-                made.run_bridge(on=True)
-                made.run_inside(on=True)
-                found.append(with_changes(made, progress, size.changes))
-    if found:
-        console.print(figures.changes_grid(found).for_terminal())
+    found: list[Changes] = []
+    try:
+        for position, edges in enumerate(size.edges):
+            with beside(state) as folder:
+                made = world.prepare(folder, progress, edges)
+                if position == 0 and size.rest:
+                    console.print(figures.rest_grid(*at_rest(made, progress, size.rest)).for_terminal())
+                if position == 0 and size.records:
+                    console.print(figures.many_grid(with_many(made, progress, size.records)).for_terminal())
+                if size.changes:
+                    made.run_bridge(on=True)
+                    made.run_inside(on=True)
+                    found.append(with_changes(made, progress, size.changes))
+    finally:  # what was measured is not lost when more edges are too many for the machine
+        if found:
+            console.print(figures.changes_grid(found).for_terminal())
 
 
 def at_rest(made: World, progress: Progress, seconds: float) -> tuple[Rest, Rest]:
