@@ -130,11 +130,12 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
     def authority_of_a_cluster(world: World) -> None:
         """The package marks all of `masterAuth`, and one member of it is public."""
         made = world.make("gcp:container/cluster:Cluster", "hub", {"name": "hub"}, ["masterAuth"], ["masterAuth"])
-        world.secret(
-            "cp", "hub", {"key": made.output("masterAuth").apply(lambda found: (found or {}).get("clientKey"))}
-        )
-        ca = made.output("masterAuth").apply(lambda found: (found or {}).get("clusterCaCertificate"))
-        world.config_map("dp", "hub", {"ca": ca})
+
+        def member(name: str) -> Any:
+            return made.output("masterAuth").apply(lambda found: found[name] if isinstance(found, dict) else "")
+
+        world.secret("cp", "hub", {"key": member("clientKey")})
+        world.config_map("dp", "hub", {"ca": member("clusterCaCertificate")})
 
     yield "the certificate in a login that is marked as a whole", authority_of_a_cluster
     yield "the name of a key that its cloud keeps", key_kept_inside
