@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .places import Place, Side
+from ..plan.owners import BUILDERS
+from .places import Place, Side, default_name
 from .values import UNKNOWN, Leaf, Path, leaves
 
 
@@ -20,7 +21,10 @@ class Registered:
     place: Place | None
 
     def leaves(self) -> dict[Path, Leaf]:
-        return dict(leaves(self.inputs))
+        """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
+        default = Place(Side.UNKNOWN, default_name(self.type.split(":")[0]))
+        login = BUILDERS.get(self.type) if self.place == default else None
+        return dict(leaves({key: value for key, value in self.inputs.items() if key != login}))
 
 
 class Spot(NamedTuple):

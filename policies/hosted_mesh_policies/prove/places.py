@@ -89,7 +89,12 @@ class Places:
         if provider in self.by_provider:
             return self.by_provider[provider]
         default = f"default_{package}" if package == "kubernetes" else package
-        return Place(self.known.side_of(default, package) or Side.UNKNOWN, f"{package} (default provider)")
+        return Place(self.known.side_of(default, package) or Side.UNKNOWN, default_name(package))
+
+
+def default_name(package: str) -> str:
+    """Of the place to which a package's default provider leads."""
+    return f"{package} (default provider)"
 
 
 def _claimed(name: str, inputs: Mapping[str, Any]) -> Side | None:

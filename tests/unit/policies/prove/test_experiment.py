@@ -325,6 +325,16 @@ def test_secrets_through_components_are_whose_the_component_is() -> None:
     assert proven(lambda world: program(world, "hosted-mesh:index:DataPlaneAccess")).exit_code == 0
 
 
+def test_what_goes_into_an_image_is_judged_and_what_pushes_it_is_not() -> None:
+    def program(world: World) -> None:
+        robot = password("robot").output("result")
+        world.secret("cp", "robot", {"password": robot})
+        asked = {"registry": {"password": robot}, "build": {"args": {"TOKEN": robot}}}
+        world.make("docker:index/image:Image", "agent", asked, ["repoDigest"])
+
+    assert _said(proven(program)) == [("Image agent", "build.args.TOKEN", ("RandomPassword robot",))]
+
+
 CASES = [case for family in (direct, indirect, wrapped) for case in family() if "configuration" not in case.name]
 
 
