@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,7 @@ def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
     sandbox = clusters.up(state, tools, progress, topology=clusters.Topology.of(number))
     seconds = time.monotonic() - began
     pids = [*_family(sandbox.supervisor.identity.pid)]
-    return Cost(seconds, sum(map(_cpu, pids)), sum(map(_memory, pids)))
+    return Cost(seconds, of_living(_cpu, pids), of_living(_memory, pids))
 
 
 def table(few: list[Cost], many: list[Cost]) -> Grid:
@@ -71,6 +71,15 @@ def _family(first: int) -> Iterator[int]:
     while waiting:
         yield waiting[0]
         waiting += children[waiting.pop(0)]
+
+
+def of_living(measure: Callable[[int], float], pids: Iterable[int]) -> float:
+    """The sum for those processes that have not ended meanwhile."""
+    total = 0.0
+    for pid in pids:
+        with suppress(OSError):
+            total += measure(pid)
+    return total
 
 
 def _stat(pid: int) -> list[str]:
