@@ -93,13 +93,7 @@ def from_file(written: str, asked: Asked) -> Kubeconfig:
     or one without https.
     """
     path = Path(os.path.expandvars(written)).expanduser()
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
-    except UnicodeDecodeError:
-        raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
-    return _chosen(_parsed(text, asked), asked, path.parent)
+    return _chosen(_parsed_file(path, written, asked), asked, path.parent)
 
 
 def from_content(content: object, asked: Asked) -> Kubeconfig:
@@ -114,14 +108,19 @@ def from_content(content: object, asked: Asked) -> Kubeconfig:
 def contexts(written: str) -> list[str]:
     """The names of a file's contexts, in its order. Raises: InvalidInputError as `from_file`."""
     asked = Asked(source=written, field="--kubeconfig")
-    path = Path(os.path.expandvars(written)).expanduser()
+    parsed = _parsed_file(Path(os.path.expandvars(written)).expanduser(), written, asked)
+    return [str(one["name"]) for one in _entries(parsed, "contexts") if "name" in one]
+
+
+def _parsed_file(path: Path, written: str, asked: Asked) -> object:
+    """written: the path as somebody wrote it, for errors."""
     try:
-        parsed = _parsed(path.read_text(encoding="utf-8-sig"), asked)
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
     except UnicodeDecodeError:
         raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
-    return [str(one["name"]) for one in _entries(parsed, "contexts") if "name" in one]
+    return _parsed(text, asked)
 
 
 def _parsed(text: str, asked: Asked) -> object:
