@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..plan.decode import YAML_LOADER, nests_too_deeply
+from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
 from .names import is_identifiers_name, names_credential
@@ -213,7 +213,7 @@ def _structure(value: bytes) -> Any:
         if b": " in value or b":\n" in value:
             loaded = yaml.load(value, Loader=YAML_LOADER)  # noqa: S506 a safe loader, in C where there is one
             return loaded if isinstance(loaded, dict | list) else None
-    except (ValueError, yaml.YAMLError, RecursionError, OverflowError):
+    except (*UNPARSABLE, OverflowError):
         pass
     return None
 

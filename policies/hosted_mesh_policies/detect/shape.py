@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..plan.decode import YAML_LOADER, nests_too_deeply
+from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree, at
 from .der import OPENSSH, openssh_numbers, private_numbers
 from .keystores import has_key
@@ -129,7 +129,7 @@ def _kubeconfig(data: bytes, depth: int = 0) -> Kubeconfig | None:
         if nests_too_deeply(data):
             raise ValueError
         tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except UNPARSABLE:
         return Kubeconfig() if CLIENT_KEY.search(data) else None
     todo, seen = [tree], set[int]()
     while todo:

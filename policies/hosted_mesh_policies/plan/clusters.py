@@ -22,7 +22,7 @@ from typing import Any, Final
 import yaml
 
 from .. import vocabulary
-from .decode import YAML_LOADER, nests_too_deeply
+from .decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from .model import Provider, Resource, Stack
 from .tree import UNKNOWN, at, leaves, plain
 
@@ -114,7 +114,7 @@ def _of_text(text: str, context: str | None, cluster: str | None) -> Cluster:
         if nests_too_deeply(text.encode("utf-8", "replace")):
             raise ValueError
         return _chosen(yaml.load(text, Loader=YAML_LOADER), context, cluster)  # noqa: S506 a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except UNPARSABLE:
         return Cluster(problem="its kubeconfig does not parse")
 
 

@@ -40,6 +40,8 @@ LARGEST_ASSET: Final = 64 * 1024 * 1024
 YAML_LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """For texts that somebody else wrote: it resolves no numbers, dates, tags or merge keys, of which some cost without
 bounds. Every scalar is a text."""
+UNPARSABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
+"""What parsers of YAML and JSON raise: ValueError also for a date that is none and for what is no UTF-8."""
 MOST_NESTED: Final = 200
 _LEAD = re.compile(rb"^[ \t?:-]{400}", re.MULTILINE)
 _OPENING: Final = frozenset(b"{[")

@@ -18,12 +18,11 @@ from typing import Any, Final
 
 import yaml
 
+from ..plan.decode import UNPARSABLE
 from .program.process import Program
 from .secrets import forms, keys
 from .secrets.made_up import named
 
-UNPARSABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
-"""What PyYAML raises, ValueError for a date that is none; and what is no UTF-8."""
 MADE_UP_KUBECONFIG: Final = "/made-up/kubeconfig"
 """What KUBECONFIG is in a run on a machine that has none."""
 

@@ -12,7 +12,7 @@ import yaml
 
 from .. import vocabulary
 from ..plan.clusters import Role
-from ..plan.decode import from_plain
+from ..plan.decode import UNPARSABLE, from_plain
 from ..plan.model import Provider, Resource, Stack
 from ..plan.tree import UNKNOWN
 from ..vocabulary import CONTROL_PLANE, DATA_PLANE
@@ -70,7 +70,7 @@ def _read(path: Path, role: Role) -> Stack | list[Resource]:
         if not is_json:
             return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
         return from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
+    except (OSError, *UNPARSABLE) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON or YAML: {why(problem)}") from None
     except (AttributeError, TypeError, IndexError):
         fix = "Write it with `pulumi stack export` or `pulumi preview --json`"
