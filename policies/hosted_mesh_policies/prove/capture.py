@@ -22,9 +22,10 @@ class Registered:
 
     def leaves(self) -> dict[Path, Leaf]:
         """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
-        default = Place(Side.UNKNOWN, default_name(self.type.split(":")[0]))
-        login = BUILDERS.get(self.type) if self.place == default else None
-        return dict(leaves({key: value for key, value in self.inputs.items() if key != login}))
+        inputs, login = self.inputs, BUILDERS.get(self.type)
+        if login and self.place == Place(Side.UNKNOWN, default_name(self.type.split(":")[0])):
+            inputs = {key: value for key, value in inputs.items() if key != login}
+        return dict(leaves(inputs))
 
 
 class Spot(NamedTuple):
