@@ -14,9 +14,9 @@ import yaml
 from tests.corpus.world import Box
 
 from .clean_own import USERS_STACK
-from .fieldwork import CLIENT, HEX, ISSUER, b64, deployment, drawn, release
+from .fieldwork import CLIENT, HEX, ISSUER, apply, b64, deployment, drawn, release
 from .material import LETTERS
-from .platformwork import AWS_ID, apply, generated, hub, issued, kept, own, pair, pull_secret, raw
+from .platformwork import AWS_ID, generated, hub, issued, kept, own, pair, pull_secret, raw
 from .scene import Scene
 from .stranger import clean
 

@@ -10,8 +10,8 @@ from typing import Any
 import pulumi
 import yaml
 
-from .fieldwork import CLIENT, HEX, ISSUER, b64, deployment, drawn, kubeconfig, minted, noise, release, uid
-from .platformwork import ACCOUNT, HUB, MESH, REGION, REGISTRY, apply, cloud, generated, hub, kept, own, pair
+from .fieldwork import CLIENT, HEX, ISSUER, apply, b64, deployment, drawn, kubeconfig, minted, noise, release, uid
+from .platformwork import ACCOUNT, HUB, MESH, REGION, REGISTRY, cloud, generated, hub, kept, own, pair
 from .scene import SERVERS, Scene
 from .stranger import clean
 

@@ -10,7 +10,7 @@ import yaml
 
 from tests.corpus.world import Box
 
-from .fieldwork import CLIENT, HEX, ISSUER, b64, deployment, drawn, minted, release, uid
+from .fieldwork import CLIENT, HEX, ISSUER, apply, b64, deployment, drawn, minted, release, uid
 from .material import LETTERS
 from .platformwork import (
     ACCOUNT,
@@ -18,7 +18,6 @@ from .platformwork import (
     MESH,
     REGION,
     REGISTRY,
-    apply,
     cloud,
     daemon,
     generated,

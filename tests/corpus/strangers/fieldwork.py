@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
@@ -156,6 +156,10 @@ def platform(scene: Scene) -> None:
     for name, data in files.items():
         scene.secret("cp", name, {key: pulumi.Output.secret(value) for key, value in data.items()})
     scene.secret("cp", "admin", {"password": scene.password("cp", "admin").output("result")})
+
+
+def apply(value: Any, change: Callable[[Any], Any]) -> pulumi.Output[Any]:
+    return pulumi.Output.from_input(value).apply(change)
 
 
 def release(scene: Scene, side: str, chart: str, values: Any, **more: Any) -> Object:

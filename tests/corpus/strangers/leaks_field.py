@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 import yaml
 
-from .fieldwork import b64, deployment, kubeconfig, minted, noise, release, uid
+from .fieldwork import apply, b64, deployment, kubeconfig, minted, noise, release, uid
 from .material import LETTERS
 from .recover import Recover, as_written, each, strings_of_json
 from .scene import SERVERS, Scene
@@ -84,10 +84,6 @@ def commanded(scene: Scene) -> Any:
     )  # fmt: skip
     scene.secret("cp", "hub", {"token": made.output("stdout")})
     return made.output("stdout")
-
-
-def apply(value: Any, change: Callable[[Any], Any]) -> Any:
-    return pulumi.Output.from_input(value).apply(change)
 
 
 # Where it goes --------------------------------------------------------------------------------------------------------

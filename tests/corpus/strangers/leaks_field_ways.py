@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from tests.corpus.world import Box, Object
 
-from .fieldwork import b64, deployment, noise, release
-from .leaks_field import apply, configured, generated, pasted, read, stacked
+from .fieldwork import apply, b64, deployment, noise, release
+from .leaks_field import configured, generated, pasted, read, stacked
 from .material import LETTERS
 from .recover import Recover, as_written, each, strings_of_json
 from .scene import Scene

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import yaml
 
-from .fieldwork import HEX, ISSUER, b64, deployment, drawn, kubeconfig, minted, noise, release, uid
+from .fieldwork import HEX, ISSUER, apply, b64, deployment, drawn, kubeconfig, minted, noise, release, uid
 from .material import LETTERS
 from .platformwork import (
     ACCOUNT,
@@ -18,7 +18,6 @@ from .platformwork import (
     MESH,
     REGION,
     REGISTRY,
-    apply,
     cloud,
     daemon,
     generated,

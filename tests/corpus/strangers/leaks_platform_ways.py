@@ -11,9 +11,9 @@ import yaml
 
 from tests.corpus.world import Box, Object
 
-from .fieldwork import HEX, b64, deployment, drawn, minted, release, uid
+from .fieldwork import HEX, apply, b64, deployment, drawn, minted, release, uid
 from .material import LETTERS, Material
-from .platformwork import HUB, MESH, REGION, REGISTRY, apply, cloud, daemon, generated, hub, kept, pair, pull_secret
+from .platformwork import HUB, MESH, REGION, REGISTRY, cloud, daemon, generated, hub, kept, pair, pull_secret
 from .scene import SERVERS, Scene
 from .stranger import leak
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -118,10 +118,6 @@ def cloud(
 ) -> Object:
     """A resource in the provider's account."""
     return scene.made(kind, name, inputs, None, answers, secret, owner="cp")
-
-
-def apply(value: Any, change: Callable[[Any], Any]) -> pulumi.Output[Any]:
-    return pulumi.Output.from_input(value).apply(change)
 
 
 def daemon(scene: Scene, side: str, name: str, env: Sequence[Mapping[str, Any]], **container: Any) -> Object:
