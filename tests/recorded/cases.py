@@ -5,6 +5,8 @@ its cluster (those of the file, if it has none of its own); `planned`, true for 
 name and in order, each one or both of
   edit: a JSON merge patch (null takes away) of the inputs of the case, kept for later steps only where it was applied
   drift: a merge patch that somebody else makes to the live object; the state is then read anew
+`held`, true for one that a finalizer keeps when it is deleted, so that it can be seen whether the plug-in waits: a
+controller may be done before anybody looks.
 In values `!secret X` is a secret, `!unknown` is not known yet, and `!from case.output` is what an earlier case of the
 file got; where that is secret, so is this.
 """
@@ -52,6 +54,7 @@ class Case:
     inputs: Mapping[str, Any]
     provider: Mapping[str, str] = field(default_factory=dict)
     planned: bool = False
+    held: bool = False
     steps: tuple[Step, ...] = ()
 
     @property
@@ -115,10 +118,11 @@ def _content(name: str) -> dict[str, Any]:
 
 
 def _case(name: str, given: Mapping[str, Any]) -> Case:
-    unknown = set(given) - {"type", "inputs", "provider", "planned", "steps"}
+    unknown = set(given) - {"type", "inputs", "provider", "planned", "held", "steps"}
     assert not unknown, f"case {name}: {unknown}"
-    steps = (Step(each, one.get("edit"), one.get("drift")) for each, one in given.get("steps", {}).items())
-    return Case(name, given["type"], given["inputs"], given["provider"], given.get("planned", False), tuple(steps))
+    steps = tuple(Step(each, one.get("edit"), one.get("drift")) for each, one in given.get("steps", {}).items())
+    planned, held = given.get("planned", False), given.get("held", False)
+    return Case(name, given["type"], given["inputs"], given["provider"], planned=planned, held=held, steps=steps)
 
 
 def merged(value: Any, patch: Any) -> Any:

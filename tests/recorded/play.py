@@ -15,6 +15,8 @@ Facts = dict[str, Any]
 Outputs = dict[str, Any]
 _WIRE: Final = provider_pb2.DiffResponse
 _DETAIL: Final = provider_pb2.PropertyDiff
+_HELD: Final = {"metadata": {"finalizers": ["recorded.test/held"]}}
+_RELEASED: Final = {"metadata": {"finalizers": None}}
 
 
 class World(Protocol):
@@ -76,7 +78,11 @@ class _Life:
             if steps:
                 facts["steps"] = steps
         finally:
+            if self._case.held:
+                self._world.drift(self._outputs, _HELD)
             facts["delete"] = self._delete()
+            if self._case.held:
+                self._world.drift(self._outputs, _RELEASED)
         return facts
 
     def _step(self, step: Step, made: Mapping[str, Outputs]) -> Facts:
