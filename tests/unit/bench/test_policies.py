@@ -117,10 +117,10 @@ def size(resources: int, secrets: int, seconds: float, added: float | None = Non
 
 
 def test_words_follow_from_figures():
-    sizes = [size(1000, 100, 1, 1.5), size(5000, 500, 5, 6.0), size(20000, 2000, 22)]
+    sizes = [size(1000, 100, 1, 1.6), size(5000, 500, 5, 6.0), size(20000, 2000, 22)]
     assert "bytes grew 20.0 times, the seconds 22.0 times, resources times secrets 400 times" in bytes_verdict(sizes)
-    assert "**is not met**: 6.0 s" in goal_verdict(sizes)
-    assert "is met: 1.5 s" in goal_verdict(sizes[:1])
+    assert "**is not met**: 6.00 times" in goal_verdict(sizes)
+    assert "is met: 1.60 times" in goal_verdict(sizes[:1])
     assert "takes 0.5 s of the engine's time when it is written in Go, and 1.0 s in Python" in goal_verdict(sizes)
 
 
