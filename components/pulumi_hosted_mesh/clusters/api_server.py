@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from time import monotonic
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT
 
-TIMEOUT_SECONDS = 2.0
+TIMEOUT_SECONDS = 2.0  # of silence
+WHOLE_SECONDS = 30.0  # for one answer from its first byte to its last, so that one that drips ends too
 NOT_FOUND = 404
 UNAUTHORIZED, FORBIDDEN = 401, 403
 FIRST_FAILURE = 300
@@ -93,6 +95,7 @@ class ApiServer:
             # Comments in a bundle may be in any language, and the ssl module takes ASCII alone.
             authority = (config.certificate_authority or "").encode("ascii", "ignore").decode()
             self._tls = ssl.create_default_context(cadata=authority or None)
+            self._tls.sslsocket_class = _Bounded
             if "client-certificate-data" in user:
                 _present(self._tls, user)
         except (OSError, ValueError, KeyError):
@@ -122,12 +125,14 @@ class ApiServer:
             token = (answer.get("metadata") or {}).get("continue")
             if not token:
                 return
-            following = f"&continue={quote(str(token), safe='')}"
+            before, following = following, f"&continue={quote(str(token), safe='')}"
+            if following == before:  # the same page for ever
+                raise UnreachableError(self._is_another)
 
     def text(self, path: str, seconds: float = TIMEOUT_SECONDS) -> str | None:
         """What is at a path that does not answer with an object: a Pod's log, or what a Pod itself says.
 
-        seconds: how long to wait for each part of it.
+        seconds: how long to wait for each part of it. The whole may take WHOLE_SECONDS.
         """
         content = self._content_of(self._ask("GET", path, seconds=seconds, plain=True))
         return None if content is None else str(content)
@@ -209,6 +214,24 @@ class ApiServer:
         raise UnreachableError(said)
 
 
+class _TooLongError(TimeoutError):
+    """Something came each time, but not all of it."""
+
+
+class _Bounded(ssl.SSLSocket):
+    """One that is read until a moment, however often a byte comes: a socket's own timeout begins anew with each."""
+
+    silence: float
+    end: float
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        left = self.end - monotonic()
+        if left <= 0:
+            raise _TooLongError
+        self.settimeout(min(self.silence, left))
+        return super().recv_into(buffer, nbytes, flags)
+
+
 class _Connection(http.client.HTTPSConnection):
     """HTTPS to a server whose certificate is for `name`; the one that it extends can expect the address alone."""
 
@@ -216,11 +239,15 @@ class _Connection(http.client.HTTPSConnection):
         super().__init__(str(server.hostname), server.port, timeout=seconds, context=tls)
         self._name = name
         self._tls = tls
+        self._seconds = seconds
 
     def connect(self) -> None:
         plain = socket.create_connection((self.host, self.port), TIMEOUT_SECONDS)
-        plain.settimeout(self.timeout)
-        self.sock = self._tls.wrap_socket(plain, server_hostname=self._name)
+        plain.settimeout(self._seconds)
+        secured = self._tls.wrap_socket(plain, server_hostname=self._name)
+        assert isinstance(secured, _Bounded)
+        secured.silence, secured.end = self._seconds, monotonic() + max(self._seconds, WHOLE_SECONDS)
+        self.sock = secured
 
 
 def kube_system_uid(config: Kubeconfig) -> str | None:
@@ -254,6 +281,8 @@ def _items_of(answer: dict[str, Any]) -> list[Any] | None:
 
 def _why(error: Exception, seconds: float) -> str:
     """Why there is no answer, without the words of the error, which may repeat what was sent."""
+    if isinstance(error, _TooLongError):
+        return f"its answer was not whole after {max(seconds, WHOLE_SECONDS):.0f} s"
     if isinstance(error, TimeoutError):
         return f"nothing came within {seconds:.0f} s"
     if isinstance(error, (socket.gaierror, UnicodeError)):

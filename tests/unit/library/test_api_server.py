@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi_hosted_mesh.clusters import api_server
 from pulumi_hosted_mesh.clusters.api_server import (
+    WHOLE_SECONDS,
     ApiServer,
     RefusedError,
     UnauthorizedError,
@@ -141,6 +143,18 @@ def test_a_list_without_objects_is_empty(tmp_path: Path) -> None:
         assert list(ApiServer(config(server.address)).list("/api/v1/namespaces")) == []
 
 
+def test_a_list_whose_pages_never_end_ends(tmp_path: Path) -> None:
+    class Repeating(Handler):
+        def do_GET(self) -> None:
+            self.server.status = 200 if len(self.server.received) < 9 else 500
+            super().do_GET()
+
+    with serving(tmp_path, "127.0.0.1", body='{"items": [], "metadata": {"continue": "on"}}') as server:
+        server.RequestHandlerClass = Repeating
+        with pytest.raises(UnreachableError, match="no API server"):
+            list(ApiServer(config(server.address)).list("/api/v1/namespaces"))
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "words"),
     [
@@ -167,6 +181,34 @@ def test_silence_says_where_and_why() -> None:
         with pytest.raises(UnreachableError, match=words) as caught:
             ApiServer(config(address)).get(KUBE_SYSTEM)
         assert TOKEN not in str(caught.value)
+
+
+def test_who_accepts_and_never_answers_is_left() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = "127.0.0.1:{}".format(listener.getsockname()[1])
+        with pytest.raises(UnreachableError, match=f"does not answer at {address}: nothing came within"):
+            ApiServer(config(f"https://{address}")).text(KUBE_SYSTEM, seconds=0.05)
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_an_answer_that_drips_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    now = 0.0
+    monkeypatch.setattr(api_server, "monotonic", lambda: now)
+
+    class Dripping(Handler):
+        def do_GET(self) -> None:
+            nonlocal now
+            begun = "HTTP/1.1 200 OK\r\n" + ("X-Long: " if part == "head" else "Content-Length: 1000\r\n\r\n")
+            self.wfile.write(begun.encode())
+            for _ in range(int(WHOLE_SECONDS)):
+                now += 1.0
+                self.wfile.write(b" ")
+            self.connection.recv(1)  # until the caller has gone
+
+    with serving(tmp_path, "127.0.0.1") as server:
+        server.RequestHandlerClass = Dripping
+        with pytest.raises(UnreachableError, match="its answer was not whole after 30 s"):
+            ApiServer(config(server.address)).get(KUBE_SYSTEM)
 
 
 @pytest.mark.parametrize(
