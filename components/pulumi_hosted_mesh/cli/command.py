@@ -228,8 +228,7 @@ def status(
     Exit code 3 if a renewal is due.
     """
     with plain_errors():
-        resources = resources_of(state)
-    found = renewals.renewals(resources)
+        found = renewals.renewals(resources_of(state), source=str(state))
     for one in found:
         print(one)
     if not found:

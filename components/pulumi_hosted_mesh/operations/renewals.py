@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pulumi_hosted_mesh.boundary.ownership import CERTIFICATE_TYPES
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,43 @@ class Renewal:
         return f"{said}, then of each data-plane, with its endpoint file written anew" if self.of_root else said
 
 
-def renewals(resources: Iterable[Mapping[str, Any]], now: datetime | None = None) -> list[Renewal]:
-    """The certificates of a state export (`deployment.resources`), the first to end first. now: UTC, by default now."""
+def renewals(
+    resources: Iterable[Mapping[str, Any]], now: datetime | None = None, source: str = "the state"
+) -> list[Renewal]:
+    """The certificates of a state export (`deployment.resources`), the first to end first.
+
+    now: UTC, by default now. source: where the resources are from, for errors.
+    Raises: InvalidInputError with each certificate whose times cannot be read.
+    """
     moment = now or datetime.now(UTC)
-    found = []
+    found, problems = list[Renewal](), list[Problem]()
     for resource in resources:
         outputs = resource.get("outputs") or {}
         if resource.get("type") not in CERTIFICATE_TYPES or "validityEndTime" not in outputs:
             continue
-        ends = datetime.fromisoformat(str(outputs["validityEndTime"])).astimezone(UTC)
-        early = float(outputs.get("earlyRenewalHours") or 0) * 3600
-        due = (ends - moment).total_seconds() <= early
+        name = str(resource["urn"]).rpartition("::")[2]
+        ends, early = _moment(outputs["validityEndTime"]), _hours(outputs.get("earlyRenewalHours"))
+        if ends is None or early is None:
+            field = "validityEndTime" if ends is None else "earlyRenewalHours"
+            rule = f"cannot be read as {'a time' if ends is None else 'a number of hours'}"
+            problems.append(Problem(f"{field} of certificate {name}", rule, "Export the state anew"))
+            continue
         of_root = str(resource["type"]).endswith(":SelfSignedCert")
-        found.append(Renewal(str(resource["urn"]).rpartition("::")[2], ends, due, of_root))
+        found.append(Renewal(name, ends, ends - moment <= early, of_root))
+    if problems:
+        raise InvalidInputError(problems, source)
     return sorted(found, key=lambda one: one.ends)
+
+
+def _moment(written: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(written)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _hours(written: Any) -> timedelta | None:
+    try:
+        return timedelta(hours=float(written or 0))
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -168,6 +168,30 @@ def test_a_renewal_is_due_inside_its_window(days: int, due: bool) -> None:
     assert ("then of each data-plane, with its endpoint file written anew" in str(one)) == due
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "rule"),
+    [
+        ("validityEndTime", "s3cr3t", "a time"),
+        ("validityEndTime", None, "a time"),
+        ("validityEndTime", {"ciphertext": "s3cr3t"}, "a time"),
+        ("validityEndTime", "0001-01-01T00:00:00+14:00", "a time"),
+        ("earlyRenewalHours", "s3cr3t", "a number of hours"),
+        ("earlyRenewalHours", [1], "a number of hours"),
+        ("earlyRenewalHours", 1e300, "a number of hours"),
+    ],
+    ids=str,
+)
+def test_a_certificate_whose_times_cannot_be_read_is_named(field: str, value: Any, rule: str) -> None:
+    certificate: dict[str, Any] = {
+        "urn": "urn:pulumi:s::p::tls:index/selfSignedCert:SelfSignedCert::root",
+        "type": "tls:index/selfSignedCert:SelfSignedCert",
+        "outputs": {"validityEndTime": "2031-01-01T00:00:00Z", field: value},
+    }
+    state = {"version": 3, "deployment": {"resources": [certificate]}}
+    said = f"{field} of certificate root: cannot be read as {rule}. Export the state anew.\n"
+    assert run("status", "-", given=json.dumps(state).encode()) == (1, f"- cannot be used, {said}")
+
+
 @pytest.mark.parametrize("name", ["prove", "scan"])
 def test_a_command_of_the_policies_says_where_it_is_without_them(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
