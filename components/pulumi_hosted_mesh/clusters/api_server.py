@@ -10,13 +10,14 @@ import ssl
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters.objects import misshapen
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT
 
 TIMEOUT_SECONDS = 2.0  # of silence
@@ -103,7 +104,8 @@ class ApiServer:
 
     def get(self, path: str) -> Any | None:
         """The object at a path, `/api/v1/namespaces/kube-system`; None if there is none."""
-        return self._call("GET", path)
+        found = self._call("GET", path)
+        return None if found is None else self._whole(found, path)
 
     def list(self, path: str, *, metadata_only: bool = False) -> Iterator[Any]:
         """The objects of a collection, page by page; none if the API server does not know their kind.
@@ -121,8 +123,10 @@ class ApiServer:
             items = _items_of(answer)
             if items is None:
                 raise UnreachableError(self._is_another)
-            yield from items
-            token = (answer.get("metadata") or {}).get("continue")
+            for one in items:
+                yield self._whole(one, path)
+            metadata = answer.get("metadata")
+            token = metadata.get("continue") if isinstance(metadata, dict) else None
             if not token:
                 return
             before, following = following, f"&continue={quote(str(token), safe='')}"
@@ -148,9 +152,10 @@ class ApiServer:
     def clock(self) -> datetime:
         """The time there, UTC, to the second; a refusal says it too. Raises: UnreachableError."""
         try:
-            return parsedate_to_datetime(self._ask("GET", "/version").date or "")
-        except ValueError:
-            raise UnreachableError("the API server does not say what time it is") from None
+            found = parsedate_to_datetime(self._ask("GET", "/version").date or "")
+        except (ValueError, OverflowError):
+            raise UnreachableError(f"the API server at {self._where} does not say what time it is") from None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)  # of -0000, which is UTC from nowhere
 
     def dry_run(self, path: str, body: Any, seconds: float) -> Answer:
         """What the API server answers to an object that it is to check, and not to store: it asks all webhooks.
@@ -199,6 +204,13 @@ class ApiServer:
     @property
     def _is_another(self) -> str:
         return f"what answers at {self._where} is no API server. Correct the kubeconfig's server"
+
+    def _whole(self, found: Any, path: str) -> Any:
+        """The object, unless it has a form in which it cannot be read."""
+        if part := misshapen(found):
+            what = f"{path.partition('?')[0]} with an object whose {part} cannot be read"
+            raise UnreachableError(f"the API server at {self._where} answered {what}. Is it one of Kubernetes?")
+        return found
 
     def _content_of(self, answer: Answer) -> Any | None:
         """None for what is not there. Raises: RefusedError, UnreachableError."""
@@ -259,7 +271,8 @@ def kube_system_uid(config: Kubeconfig) -> str | None:
         namespace = ApiServer(config).get("/api/v1/namespaces/kube-system")
     except UnreachableError:
         return None
-    return str(namespace["metadata"]["uid"]) if namespace else None
+    uid = namespace["metadata"].get("uid") if namespace else None
+    return str(uid) if uid else None
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

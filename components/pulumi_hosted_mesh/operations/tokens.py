@@ -32,6 +32,10 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
         raise UnreachableError(
             f"there is no ServiceAccount {ACCOUNT} of mesh {document.mesh}: run the stack access first"
         )
+    status = answer.get("status")
+    token = status.get("token") if isinstance(status, dict) else None
+    if not token:
+        raise UnreachableError(f"the API server answered the request for a token of {ACCOUNT} without one")
     server = document.access.api_server or cluster.server
     cluster_id = document.cluster_id_in(document.mesh)
-    return kubeconfig.for_account(cluster_id, server, authority, str(answer["status"]["token"]))
+    return kubeconfig.for_account(cluster_id, server, authority, str(token))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import socket
 import ssl
 from contextlib import AbstractContextManager
@@ -138,6 +139,42 @@ def test_what_is_no_api_server_is_told(tmp_path: Path, body: str) -> None:
         assert server.address.removeprefix("https://") in str(caught.value)
 
 
+MISSHAPEN = [
+    ("metadata", {"metadata": "s3cr3t"}),
+    ("metadata.name", {"metadata": {"name": {"s3cr3t": 1}}}),
+    ("metadata.labels", {"metadata": {"labels": ["s3cr3t"]}}),
+    ("metadata.annotations", {"metadata": {"annotations": {"a": 1}}}),
+    ("spec", {"metadata": {}, "spec": "s3cr3t"}),
+    ("status", {"metadata": {}, "status": [1]}),
+]
+
+
+@pytest.mark.parametrize(("part", "found"), [pytest.param(*case, id=case[0]) for case in MISSHAPEN])
+def test_an_object_that_cannot_be_read_is_told_by_where_it_is_from(
+    tmp_path: Path, part: str, found: dict[str, Any]
+) -> None:
+    with serving(tmp_path, "127.0.0.1") as server:
+        api, where = ApiServer(config(server.address)), server.address.removeprefix("https://")
+        for path, body, ask in (
+            (KUBE_SYSTEM, found, api.get),
+            ("/api/v1/pods", {"items": [{"metadata": {"name": "whole"}}, found]}, lambda path: list(api.list(path))),
+        ):
+            server.body = json.dumps(body)
+            with pytest.raises(UnreachableError) as caught:
+                ask(f"{path}?labelSelector=a")
+            assert str(caught.value) == (
+                f"the API server at {where} answered {path} with an object whose {part} cannot be read. "
+                "Is it one of Kubernetes?"
+            )
+    assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", '{"metadata": {}}', '{"metadata": 5}'])
+def test_a_cluster_that_does_not_say_its_uid_has_none(tmp_path: Path, body: str) -> None:
+    with serving(tmp_path, "127.0.0.1", body=body) as server:
+        assert kube_system_uid(config(server.address)) is None
+
+
 def test_a_list_without_objects_is_empty(tmp_path: Path) -> None:
     with serving(tmp_path, "127.0.0.1", body='{"items": null}') as server:
         assert list(ApiServer(config(server.address)).list("/api/v1/namespaces")) == []
@@ -185,7 +222,7 @@ def test_silence_says_where_and_why() -> None:
 
 def test_who_accepts_and_never_answers_is_left() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = "127.0.0.1:{}".format(listener.getsockname()[1])
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(UnreachableError, match=f"does not answer at {address}: nothing came within"):
             ApiServer(config(f"https://{address}")).text(KUBE_SYSTEM, seconds=0.05)
 

@@ -184,6 +184,22 @@ def test_configuration_that_somebody_broke_does_not_end_it() -> None:
     assert mesh.name == "east/istio-system"
 
 
+@pytest.mark.parametrize("text", ["a: 2024-13-01", "[" * 5000, "a: [unclosed"], ids=["date", "deep", "unclosed"])
+def test_configuration_that_is_no_yaml_says_nothing(text: str) -> None:
+    broken = [
+        thing(name, "istio-system", data={key: text}) for name, key in (("istio", "mesh"), ("values", "merged-values"))
+    ]
+    (mesh,) = found(cluster(Deployment=[istiod()], ConfigMap=broken)).meshes
+    assert mesh.name == "east/istio-system"
+
+
+def test_a_cluster_whose_objects_cannot_be_read_is_named_and_the_others_are_shown() -> None:
+    strange = hook("default", {"url": "https://a\u2100b.example.com"})  # Python takes no such host
+    both = found(cluster("west", MutatingWebhookConfiguration=[strange]), cluster(Deployment=[istiod()]))
+    assert [mesh.name for mesh in both.meshes] == ["east/istio-system"]
+    assert both.unreachable == {"west": "its objects are none that Kubernetes stores (ValueError)"}
+
+
 @pytest.mark.parametrize(
     ("labels", "annotations", "owners", "manager"),
     [

@@ -19,7 +19,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
@@ -28,7 +28,10 @@ from pulumi_hosted_mesh.operations.doctor.configuration import Configured, confi
 from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
+from pulumi_hosted_mesh.operations.tokens import bounded_kubeconfig
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.features import Features, Rule
+from pulumi_hosted_mesh.spec.load import read
 
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -164,6 +167,7 @@ def test_policies_that_keep_others_networks_out(policies: list[dict[str, Any]], 
         ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]}, "198.51.100.7", True),
         ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.7/32"]}}]}]}, "192.0.2.7", True),
         ({"egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]}, None, False),
+        ({"egress": [{"to": [{"ipBlock": {"cidr": "010.0.0.0/8"}}]}]}, "192.0.2.7", False),
         ({"policyTypes": ["Egress"]}, None, True),
         ({"ingress": []}, None, False),
     ],
@@ -199,6 +203,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def date_time_string(self, timestamp: float | None = None) -> str:
+        if self.server.date is not None:
+            return self.server.date
         return super().date_time_string((datetime.now(UTC) + self.server.ahead).timestamp())
 
     def log_message(self, *arguments: Any) -> None:
@@ -207,6 +213,7 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(HttpsServer):
     status, ahead = 200, timedelta(0)
+    date: str | None = None
 
     def __init__(self, directory: Path) -> None:
         super().__init__(issue(COMPANY, "apiserver", names=["127.0.0.1"]), directory, Handler)
@@ -286,6 +293,24 @@ def test_a_kubeconfig_that_cannot_be_read_is_told(server: Server, data: dict[str
 def test_an_api_servers_clock_is_read_off_its_answers(server: Server, by: timedelta, status: int) -> None:
     server.ahead, server.status = by, status
     assert abs(ahead(ApiServer(operators(server))) - by) < timedelta(seconds=20)
+
+
+@pytest.mark.parametrize("said", ["Mon, 23 Nov 2026 08:10:20 -0000", "Mon, 23 Nov 2026 08:10:20 GMT"])
+def test_a_time_is_utc_however_it_is_said(server: Server, said: str) -> None:
+    server.date = said
+    assert ApiServer(operators(server)).clock() == datetime(2026, 11, 23, 8, 10, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("said", ["", "soon", "Mon, 23 Nov 99999 08:10:20 GMT"])
+def test_an_api_server_that_says_no_time_is_told(server: Server, said: str) -> None:
+    server.date = said
+    with pytest.raises(UnreachableError, match="does not say what time it is"):
+        ApiServer(operators(server)).clock()
+
+
+def test_an_answer_without_the_token_that_was_asked_for_is_told(server: Server) -> None:
+    with pytest.raises(UnreachableError, match="for a token of istiod without one"):
+        bounded_kubeconfig(read(DataPlane, {"mesh": "east"}), operators(server), 3600)
 
 
 def pod(name: str, **status: Any) -> dict[str, Any]:
@@ -371,6 +396,10 @@ def test_what_was_refused_counts_until_some_of_its_kind_is_taken(log: str, refus
 def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server: Server) -> None:
     for text in ("", NUMBERS.format(rejected=0, streams=1).replace("xds-grpc", "other")):
         server.texts = {":15090/proxy/": text}
+        assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+    # Numbers that are no time: Python's ends with the year 9999, and its numbers with 4,300 digits.
+    for far in ("9" * 15, "9" * 5000):
+        server.texts = {":15090/proxy/": NUMBERS.format(rejected=1, streams=1).replace("1795421420105", far)}
         assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
     server.status = 503
     assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]

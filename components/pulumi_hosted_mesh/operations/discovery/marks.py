@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from pulumi_hosted_mesh.operations.discovery.observed import Manifest
+from pulumi_hosted_mesh.spec.load import UNPARSABLE
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, MESH_LABEL, REVISION_LABEL, suffixed
 
 VARIANTS = ("-distroless", "-debug")
@@ -82,7 +82,7 @@ def containers_of(workload: Manifest) -> list[Mapping[str, Any]]:
 def _mapping(text: object) -> Mapping[str, Any]:
     try:
         parsed = yaml.safe_load(str(text)) if text else None
-    except (yaml.YAMLError, json.JSONDecodeError):
+    except UNPARSABLE:
         return {}
     return parsed if isinstance(parsed, Mapping) else {}
 

@@ -38,6 +38,7 @@ INJECTOR = "sidecar-injector.istio.io"
 AMBIENT = ("istio.io/dataplane-mode", "ambient")
 REMOTE_CLUSTER = "networking.istio.io/cluster"
 BESIDE = {"ztunnel": "ztunnel", "istio-cni-node": "cni", "kiali": "kiali"}
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 Place = tuple[str, str]
 """Namespace and revision."""
 
@@ -46,14 +47,20 @@ def discover(observed: Sequence[Observed]) -> Discovery:
     """The meshes of several clusters, sorted by name; and what could not be read."""
     found: dict[str, list[tuple[Installation, Marks]]] = defaultdict(list)
     peers: dict[str, set[str]] = defaultdict(set)
+    unreachable = {one.cluster: one.unreachable for one in observed if one.unreachable}
     for one in _distinct(observed):
-        for installation, marks in installations(one):
+        try:
+            seen = [(here, marks, set(_peers(one, here, marks))) for here, marks in installations(one)]
+        except UNREADABLE as error:  # one cluster is no reason to say nothing of the others
+            unreachable[one.cluster] = f"its objects are none that Kubernetes stores ({type(error).__name__})"
+            continue
+        for installation, marks, others in seen:
             name = marks.mesh or f"{one.cluster}/{installation.namespace}"
             found[name].append((installation, marks))
-            peers[name] |= set(_peers(one, installation, marks))
+            peers[name] |= others
     return Discovery(
         [_mesh(name, parts, peers[name]) for name, parts in sorted(found.items())],
-        {one.cluster: one.unreachable for one in observed if one.unreachable},
+        unreachable,
         {one.cluster: one.unreadable for one in observed if one.unreadable},
     )
 

@@ -39,6 +39,7 @@ KINDS: Final[Mapping[str, str]] = {"cds": "Cluster", "lds": "Listener"}
 AT_ONCE: Final = 16
 LOG_SECONDS, LOG_BYTES = 10.0, 2**24
 LONGEST: Final = 160
+DIGITS: Final = 14  # of a time in milliseconds: it is then before the year 5138, and Python takes no year after 9999
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,17 @@ def _asked(api: ApiServer, proxy: Proxy) -> Configured:
 
 
 def updates(numbers: str) -> dict[str, Updates]:
-    """By `cds` and `lds`, what a proxy's numbers say of clusters and listeners."""
+    """By `cds` and `lds`, what a proxy's numbers say of clusters and listeners; nothing of one that cannot be read."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
+    strange = set()
     for match in UPDATES.finditer(numbers):
         kind = "cds" if "_cds_" in match[0] else "lds"
-        found[kind][match[1]] = int(match[2])
-    return {kind: Updates(one.get("rejected", 0), one.get("time", 0) / 1000) for kind, one in found.items()}
+        if len(match[2]) > DIGITS:
+            strange.add(kind)
+        else:
+            found[kind][match[1]] = int(match[2])
+    read = {kind: one for kind, one in found.items() if kind not in strange}
+    return {kind: Updates(one.get("rejected", 0), one.get("time", 0) / 1000) for kind, one in read.items()}
 
 
 def refusal(log: str, accepted: Mapping[str, float]) -> str | None:
@@ -137,7 +143,7 @@ def configuration(
         if one.refused:
             refused[one.proxy.namespace].append(one)
     for namespace, those in sorted(silent.items()):
-        seen = f"{len(those)} gave the API server no numbers at port {PORT}: {_named(those)}"
+        seen = f"{len(those)} gave the API server no numbers that can be read at port {PORT}: {_named(those)}"
         fix = "Let the API server reach that port of Pods, through NetworkPolicies too, or leave --ask-proxies out"
         yield Verdict(f"numbers of proxies in namespace {namespace}", "no-answer", seen, fix)
     for revision, those in sorted(apart.items()):

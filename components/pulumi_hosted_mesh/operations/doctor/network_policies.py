@@ -69,5 +69,9 @@ def _holds(block: Manifest, address: str | None) -> bool:
     if address is None:
         return True
     given = ipaddress.ip_address(address)
-    inside = [given in ipaddress.ip_network(one, strict=False) for one in [block["cidr"], *(block.get("except") or [])]]
+    try:
+        blocks = [ipaddress.ip_network(one, strict=False) for one in [block["cidr"], *(block.get("except") or [])]]
+    except ValueError:  # 010.0.0.0/8, which Kubernetes takes
+        return True
+    inside = [given in one for one in blocks]
     return inside[0] and not any(inside[1:])
