@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 from typing import Annotated
 
 import typer
 
 from pulumi_hosted_mesh.cli.errors import plain_errors
+from pulumi_hosted_mesh.clusters.kubeconfig_files import of_environment
 from pulumi_hosted_mesh.operations.discovery import show
 from pulumi_hosted_mesh.operations.discovery.clusters import choose, look, watch
 
@@ -30,9 +30,8 @@ def discover(
 
     Exit code 4 if a cluster could not be looked at.
     """
-    files = kubeconfig or os.environ.get("KUBECONFIG", "~/.kube/config").split(os.pathsep)
     with plain_errors():
-        chosen = choose([file for file in files if file], contexts or [])
+        chosen = choose(kubeconfig or of_environment(), contexts or [])
     rounds = watch(lambda: look(chosen), every)
     for found in rounds if follow else itertools.islice(rounds, 1):
         print(show.as_json(found) if json else show.table(found), flush=True)

@@ -6,7 +6,6 @@ import base64
 import binascii
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any
 import yaml
 
 from pulumi_hosted_mesh.clusters import address
-from pulumi_hosted_mesh.clusters.referenced_files import why_unreadable, with_content
+from pulumi_hosted_mesh.clusters.kubeconfig_files import path_of, why_unreadable
+from pulumi_hosted_mesh.clusters.referenced_files import with_content
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.load import UNPARSABLE
@@ -92,7 +92,7 @@ def from_file(written: str, asked: Asked) -> Kubeconfig:
     Raises: InvalidInputError if the file cannot be read, is no kubeconfig, lacks the context, or names another server
     or one without https.
     """
-    path = Path(os.path.expandvars(written)).expanduser()
+    path = path_of(written)
     return _chosen(_parsed_file(path, written, asked), asked, path.parent)
 
 
@@ -108,7 +108,7 @@ def from_content(content: object, asked: Asked) -> Kubeconfig:
 def contexts(written: str) -> list[str]:
     """The names of a file's contexts, in its order. Raises: InvalidInputError as `from_file`."""
     asked = Asked(source=written, field="--kubeconfig")
-    parsed = _parsed_file(Path(os.path.expandvars(written)).expanduser(), written, asked)
+    parsed = _parsed_file(path_of(written), written, asked)
     return [str(one["name"]) for one in _entries(parsed, "contexts") if "name" in one]
 
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import base64
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-
-# As os.path.expandvars finds them.
-VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 def with_content(entry: Mapping[str, Any], directory: Path | None) -> dict[str, Any]:
@@ -33,19 +28,6 @@ def with_content(entry: Mapping[str, Any], directory: Path | None) -> dict[str, 
     if isinstance(plugin, Mapping) and "/" in str(plugin.get("command")):
         result["exec"] = {**plugin, "command": str(_found(str(plugin["command"]), "exec.command", directory))}
     return result
-
-
-def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
-    """What is wrong with a kubeconfig's path as it was written, and the fix."""
-    for variable in VARIABLE.finditer(written):
-        name = variable.group(1) or variable.group(2)
-        if not os.environ.get(name):
-            rule = f"environment variable {name} is not set"
-            return rule, f"Set it to the path of a kubeconfig, or write the path in place of {variable.group()}"
-    if os.pathsep in os.path.expandvars(written):
-        rule = f"{written} lists several files, but only one is read"
-        return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
-    return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
 
 
 def _read(path: str, key: str, directory: Path | None) -> bytes:

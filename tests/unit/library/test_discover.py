@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import (
     METADATA,
     ApiServer,
@@ -14,6 +15,7 @@ from pulumi_hosted_mesh.clusters.api_server import (
     UnauthorizedError,
     UnreachableError,
 )
+from pulumi_hosted_mesh.clusters.kubeconfig_files import of_environment
 from pulumi_hosted_mesh.operations.discovery import show
 from pulumi_hosted_mesh.operations.discovery.clusters import choose, look, watch
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
@@ -22,6 +24,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import image_version
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
 from pulumi_hosted_mesh.operations.discovery.observed import NO_NAMESPACE, READ, Observed, observe
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from typer.testing import CliRunner
 
 Manifest = dict[str, Any]
 
@@ -329,6 +332,36 @@ def test_a_list_is_read_to_its_end() -> None:
     first, second = api.asked
     assert first == ("/api/v1/secrets?labelSelector=x&limit=500", {"Accept": METADATA})
     assert second[0].endswith("&limit=500&continue=a%2Fb")
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("{0}/there", ["{0}/there"]),
+        ("{0}/gone:{0}/there::{0}/there:{0}/other", ["{0}/there", "{0}/other"]),
+        ("{0}/there/below:{0}/there", ["{0}/there/below", "{0}/there"]),  # wrong, and not only missing
+        ("{0}/gone", ["{0}/gone"]),
+        ("", ["~/.kube/config"]),
+        (None, ["~/.kube/config"]),
+    ],
+    ids=["one", "list", "wrong", "gone", "empty", "unset"],
+)
+def test_files_of_a_list_that_do_not_exist_are_passed_over(
+    value: str | None, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("there", "other"):
+        (tmp_path / name).touch()
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("KUBECONFIG", value.format(tmp_path))
+    assert of_environment() == [one.format(tmp_path) for one in found]
+
+
+def test_a_list_of_which_no_file_exists_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
+    done = CliRunner().invoke(app, ["discover"])
+    rule = f"none of these files exists: {tmp_path}/a, {tmp_path}/b. Correct the paths, or give --kubeconfig."
+    assert (done.exit_code, done.output) == (1, f"the environment cannot be used, $KUBECONFIG: {rule}\n")
 
 
 def test_a_context_that_cannot_be_used_is_named_and_two_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -155,10 +155,18 @@ def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.M
     path = write(tmp_path, content())
     monkeypatch.setenv("KUBECONFIG", path)
     assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider"
-    monkeypatch.setenv("KUBECONFIG", f"{path}:{tmp_path / 'other'}")
+    other = tmp_path / "other"
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'gone'}:{path}:{other}:")
+    assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider", "as kubectl, without those not there"
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        kubeconfig.read(reference(f"{path}:{other}"), "x")
+    other.write_text("")
     with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is read") as caught:
         kubeconfig.read(reference("$KUBECONFIG"), "memberships.0.cluster")
     assert "kubectl config view --raw --flatten" in caught.value.problems[0].fix
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
+    with pytest.raises(InvalidInputError, match=f"none of these files exists: {tmp_path}/a, {tmp_path}/b. Correct"):
+        kubeconfig.read(reference("$KUBECONFIG"), "x")
 
 
 def clusters(control_plane: str, data_plane: str, **kubeconfigs: Any) -> None:

@@ -1,0 +1,70 @@
+"""Which file a kubeconfig is in: a path as somebody wrote it, or a list of files as $KUBECONFIG may have one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+
+DEFAULT: Final = "~/.kube/config"
+# As os.path.expandvars finds them.
+VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
+
+
+def of_environment() -> list[str]:
+    """The files of $KUBECONFIG, else kubectl's default. Raises: InvalidInputError if none of several exists."""
+    files = listed(os.environ.get("KUBECONFIG") or DEFAULT)
+    if len(files) > 1 and (rule := _why_none(files)):
+        fix = "Correct the paths, or give --kubeconfig"
+        raise InvalidInputError([Problem("$KUBECONFIG", rule, fix)], "the environment")
+    return files
+
+
+def listed(value: str) -> list[str]:
+    """The files of a list, each once; empty entries do not count.
+
+    kubectl passes over those of several that do not exist, so they are left out, unless none does.
+    """
+    named = list(dict.fromkeys(one for one in value.split(os.pathsep) if one))
+    return [one for one in named if not _is_missing(one)] or named
+
+
+def path_of(written: str) -> Path:
+    """The path with `~` and environment variables expanded; of a variable's list, the only file that is there."""
+    expanded = os.path.expandvars(written)
+    if VARIABLE.fullmatch(written) and len(there := listed(expanded)) == 1:
+        expanded = there[0]
+    return Path(expanded).expanduser()
+
+
+def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
+    """What is wrong with a kubeconfig's path as it was written, and the fix."""
+    for variable in VARIABLE.finditer(written):
+        name = variable.group(1) or variable.group(2)
+        if not os.environ.get(name):
+            rule = f"environment variable {name} is not set"
+            return rule, f"Set it to the path of a kubeconfig, or write the path in place of {variable.group()}"
+    if len(several := listed(os.path.expandvars(written))) > 1:
+        if none := _why_none(several):
+            return none, "Correct the paths"
+        rule = f"{written} lists several files, but only one is read"
+        return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
+    return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
+
+
+def _why_none(files: Sequence[str]) -> str:
+    return f"none of these files exists: {', '.join(files)}" if all(map(_is_missing, files)) else ""
+
+
+def _is_missing(file: str) -> bool:
+    try:
+        Path(file).expanduser().stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False  # whatever is wrong with it, it was meant
+    return False
