@@ -21,6 +21,7 @@ from pulumi_hosted_mesh.cli.doctor import doctor
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.cli.given import OUTPUTS, document_of, printed, resources_of, text_of
+from pulumi_hosted_mesh.cli.output import App
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.dns import plan
 from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
@@ -39,7 +40,7 @@ from pulumi_hosted_mesh.spec.load import parsed, read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
-app = typer.Typer(
+app = App(
     add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

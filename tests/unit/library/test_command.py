@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -68,6 +72,41 @@ def run(*arguments: str, given: bytes = b"") -> tuple[int, str]:
     done = CliRunner().invoke(app, arguments, input=given)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
+
+
+def started(*arguments: str, stdout: int, **environment: str) -> tuple[int, str]:
+    """Exit code and standard error of the command in a process of its own."""
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", *arguments]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    return done.returncode, done.stderr
+
+
+def test_output_that_cannot_be_written_is_told_and_a_reader_that_has_gone_is_not() -> None:
+    with Path("/dev/full").open("wb") as full:
+        # One that prints little, which is written when it ends, and one that prints more than is kept back until then.
+        for command in ("--help", "schema"):
+            found = started(command, stdout=full.fileno())
+            assert found == (2, "standard output cannot be written: no space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert started("schema", stdout=writer) == (-signal.SIGPIPE, "")
+    os.close(writer)
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "told"),
+    [("ü", "ascii", b"\\xfc"), (os.fsdecode(b"\xff"), "utf-8", b"\\udcff")],
+    ids=["ascii", "no-utf-8"],
+)
+def test_a_letter_that_the_output_has_not_is_written_as_its_number(
+    tmp_path: Path, name: str, encoding: str, told: bytes
+) -> None:
+    file, said = tmp_path / f"{name}.yaml", tmp_path / "said"
+    file.write_text("mesh: demo\n")
+    with said.open("wb") as out:
+        found = started("validate", str(file), "--kind=data-plane", stdout=out.fileno(), PYTHONIOENCODING=encoding)
+    assert found == (0, "")
+    assert told + b".yaml: membership default of mesh demo" in said.read_bytes()
 
 
 READERS: list[tuple[str, ...]] = [
