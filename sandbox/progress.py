@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TextIO
@@ -191,6 +191,12 @@ class Progress:
     def _running(step: Step, now: float, mark: str) -> str:
         tail = f": {step.hint}" if step.hint else ""
         return f"{mark:>4} {format_seconds(now - step.started):>9}  {'  ' * step.depth}{step.title}{tail}"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are: what fits on one line."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def format_seconds(seconds: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from sandbox.clusters.running import Cluster, Sandbox
 from sandbox.clusters.state import Layout, Processes, ProcessStatus, read
 from sandbox.errors import SandboxError
+from sandbox.progress import few
 
 _POLL = 0.05  # seconds
 _TIMEOUT = 60.0  # seconds for each cluster: a loaded machine with two slow cores needs 15
@@ -41,9 +42,9 @@ def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
             awaited = awaited or [what for cluster in clusters for what in missing(sandbox, cluster)]
             if not awaited:
                 return
-        note("waiting for " + ", ".join(awaited))
+        note(f"waiting for {few(awaited)}")
         time.sleep(_POLL)
-    raise _failed(layout, awaited[0], f"Not ready after {patience:.0f} s: {', '.join(awaited)}.")
+    raise _failed(layout, awaited[0], f"Not ready after {patience:.0f} s: {few(awaited)}.")
 
 
 def is_well(process: ProcessStatus) -> bool:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from sandbox.errors import SandboxError
-from sandbox.progress import Progress, format_seconds
+from sandbox.progress import Progress, few, format_seconds
 
 
 def test_each_step_has_one_closing_line_and_nested_ones_are_indented() -> None:
@@ -69,3 +69,12 @@ def test_a_note_outside_any_step_is_dropped() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (125.4, "2 m 05 s")])
 def test_elapsed_time(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [([], ""), (["a"], "a"), (["a", "b", "c"], "a, b, c"), (list("abcde"), "a, b, c and 2 more")],
+    ids=["none", "one", "three", "five"],
+)
+def test_many_names_are_the_first_and_a_number(names: list[str], line: str) -> None:
+    assert few(names) == line
