@@ -50,7 +50,7 @@ def facts(deployed: Deployed) -> dict[str, Any]:
 def check(deployed: Deployed, facts: Mapping[str, Any], *options: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and checks: installed, injection, validation."""
     own = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.context]
-    arguments = ["check-webhooks", "-", "--output", "json", *(options or own)]
+    arguments = ["check-webhooks", "-", "--json", *(options or own)]
     done = CliRunner().invoke(app, arguments, input=yaml.safe_dump(dict(facts)))
     assert done.exit_code in (0, 3), done.output
     return done.exit_code, json.loads(done.output)["checks"]

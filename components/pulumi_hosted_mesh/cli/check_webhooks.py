@@ -28,8 +28,8 @@ def check_webhooks(
     namespace: Annotated[
         str | None, typer.Option(help="Send the Pod to this namespace, without a label of its own: its labels decide.")
     ] = None,
-    output: OutputOption = Output.TEXT,
     is_json: JsonOption = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Have the data plane's API server call istiod's webhooks, and say what is wrong and what to do.
 
@@ -41,7 +41,7 @@ def check_webhooks(
     Rights: list webhook configurations; create Pods and Gateways in one namespace, the mesh's own by default.
 
     Exit code 3 if a check fails, 1 if the API server cannot be asked.
-    With --output json each check has: check, ok, cause (a word, `time-out`), seen, fix.
+    With --json each check has: check, ok, cause (a word, `time-out`), seen, fix.
     """
     with plain_errors():
         told = document_of(EndpointDocument, endpoint)

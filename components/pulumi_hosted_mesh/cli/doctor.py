@@ -40,13 +40,13 @@ def doctor(
         bool, typer.Option("--ask-proxies", help="Also ask each proxy whether it has what istiod sent it.")
     ] = False,
     days: Annotated[int, typer.Option(min=0, help="How many days before its end a certificate is named.")] = 30,
-    output: OutputOption = Output.TEXT,
     is_json: JsonOption = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Say what is wrong with a mesh's part of a federation, where, and what to do. Nothing is stored.
 
     Exit code 3 if a check fails, 1 if an API server cannot be asked.
-    With --output json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
+    With --json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
         federation = document_of(Federation, document)

@@ -22,9 +22,10 @@ class Output(StrEnum):
     JSON = "json"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the report.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as --output json.")]
+# How it was said before: in scan and prove, `--output` is a file.
+OutputOption = Annotated[Output, typer.Option("--output", "-o", hidden=True)]
 
 
 def print_report(verdicts: Sequence[Verdict], output: Output, **about: str) -> None:

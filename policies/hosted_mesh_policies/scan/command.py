@@ -57,9 +57,10 @@ def scan(
         typer.Option("--control-plane", help="Manifests of the control plane; their Secrets are looked for."),
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="The policy pack's configuration, JSON.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.TEXT,
-    is_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    is_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
+    form: Annotated[Format, typer.Option("--format", hidden=True)] = Format.TEXT,  # as the two were called before
 ) -> None:
     """Look for control-plane credentials that reach data planes, and for the other mandatory policies' faults.
 
@@ -68,6 +69,10 @@ def scan(
     Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read or written, or nothing was
     there to judge. What was judged is said on standard error.
     """
+    asked = {form, *([Format.JSON] if is_json else []), *([Format.SARIF] if is_sarif else [])} - {Format.TEXT}
+    if len(asked) > 1:
+        print("--json and --sarif exclude each other. Give one of them", file=sys.stderr)
+        raise typer.Exit(2)
     try:
         settings, rules = _configuration(config)
         stacks, empty = from_paths(paths, control_plane or ())
@@ -79,7 +84,7 @@ def scan(
         Format.TEXT: lambda: as_text(found, rules),
         Format.JSON: lambda: as_json(found, rules),
         Format.SARIF: lambda: as_sarif(found, rules, str(paths[0])),
-    }[Format.JSON if is_json else form]()
+    }[next(iter(asked), Format.TEXT)]()
     if output is None:
         print(text)
     else:

@@ -128,6 +128,19 @@ def test_every_command_takes_a_short_question_for_help() -> None:
         assert run(*chosen, "-h") == run(*chosen, "--help")
 
 
+def test_one_word_means_one_thing_in_every_command() -> None:
+    """`--json` prints JSON, and `--output` is a file where it is shown; the old spellings are taken, and not shown."""
+    commands = typer.main.get_command(app).commands
+    shown = {
+        name: {option for one in found.params if not getattr(one, "hidden", False) for option in one.opts}
+        for name, found in commands.items()
+    }
+    reporting = {"check-webhooks", "discover", "doctor", "prove", "scan"}
+    assert {name for name, options in shown.items() if "--json" in options} == reporting
+    assert {name for name, options in shown.items() if "--output" in options} == {"prove", "scan"}
+    assert not any("--format" in options for options in shown.values())
+
+
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
 def test_every_command_says_what_is_wrong_with_what_it_is_given(command: tuple[str, ...], tmp_path: Path) -> None:
     assert run(*command, str(tmp_path / "gone")) == (

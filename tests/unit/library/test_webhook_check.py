@@ -269,8 +269,9 @@ def test_the_command_says_it_by_its_exit_code(monkeypatch: pytest.MonkeyPatch, t
     bad = observed(invalid=Answer(201, {}))
     code, text = run(monkeypatch, tmp_path, bad)
     assert (code, "FAILED  an invalid Istio object" in text) == (3, True)
-    code, text = run(monkeypatch, tmp_path, bad, "--output", "json")
-    assert run(monkeypatch, tmp_path, bad, "--json") == (code, text)
+    code, text = run(monkeypatch, tmp_path, bad, "--json")
+    assert run(monkeypatch, tmp_path, bad, "--output", "json") == (code, text)
+    assert run(monkeypatch, tmp_path, bad, "--output", "text")[1].startswith("ok")
     told = json.loads(text)
     assert (code, told["ok"], told["mesh"], told["revision"]) == (3, False, "demo", "default")
     assert [one["cause"] for one in told["checks"] if not one["ok"]] == ["not-validated"]

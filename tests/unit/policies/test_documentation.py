@@ -182,7 +182,7 @@ def test_the_page_about_scan_shows_what_it_prints(part: str, tmp_path: Path, mon
             file.parent.mkdir()
             file.write_text(block.text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    form = ["--format", "json"] if part == "findings" else []
+    form = ["--json"] if part == "findings" else []
     done = CliRunner().invoke(scan, ["--control-plane", "control-plane", "data-plane", *form])
     shown = next(block.text for block in blocks if block.part == part)
     assert done.exit_code == 1

@@ -83,9 +83,9 @@ def test_a_state_with_its_secrets_shown_is_judged_by_value_and_the_report_holds_
     key = literals.private_key("scan")
     shown = {**MARK, "plaintext": json.dumps(key)}
     wrapped = base64.b64encode(key.encode()).decode()
-    found = scan(write("state.json", state(shown, wrapped)), "--format", "json")
+    found = scan(write("state.json", state(shown, wrapped)), "--json")
     assert found.exit_code == 1
-    assert scan(tmp_path / "state.json", "--json").stdout == found.stdout
+    assert scan(tmp_path / "state.json", "--format", "json").stdout == found.stdout
     told = {finding["policy"] for finding in json.loads(found.stdout)}
     assert {"control-plane-secret-values-stay-off-data-plane", "no-credentials-on-data-plane"} <= told
     assert key.splitlines()[1] not in found.output
@@ -122,10 +122,21 @@ def test_manifests_are_the_users_unless_said_otherwise(write: Any) -> None:
     assert password not in found.output
 
 
+@pytest.mark.parametrize(
+    "forms", [("--json", "--sarif"), ("--format", "sarif", "--json"), ("--format", "json", "--sarif")], ids=" ".join
+)
+def test_two_forms_exclude_each_other(write: Any, forms: tuple[str, ...]) -> None:
+    found = scan(write("state.json", state("secret", "secret")), *forms)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == "--json and --sarif exclude each other. Give one of them\n"
+
+
 def test_sarif_names_rule_place_and_help(write: Any) -> None:
     hidden = {**MARK, "ciphertext": "v1:abc"}
     path = write("state.json", state(hidden, hidden))
-    run = json.loads(scan(path, "--format", "sarif").stdout)["runs"][0]
+    found = scan(path, "--sarif")
+    assert scan(path, "--format", "sarif").stdout == found.stdout
+    run = json.loads(found.stdout)["runs"][0]
     result = run["results"][0]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert rule["id"] == result["ruleId"] == FLOW
