@@ -94,22 +94,24 @@ class Engine:
         more: Sequence[str] = (),
         program: Path = PROGRAM,
         settings: Mapping[str, Any] = MappingProxyType({}),
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> Run:
         """Runs one operation of a case's program to its end. `prefix` keeps its objects apart from other stacks';
         `settings` are more of the policies' configuration."""
-        folder = self._project(stack, program)
+        folder = self.project(stack, program)
         events = self.state / f"{stack}.events"
         events.unlink(missing_ok=True)
         options = ["--stack", stack, "--event-log", str(events), *([] if operation == "preview" else ["--yes"]), *more]
         if policies:
             options += ["--policy-pack", str(PACK), "--policy-pack-config", str(self._config(settings))]
         chosen = {"CORPUS_CASE": case, "CORPUS_PREFIX": prefix, **({"CORPUS_BEFORE": "1"} if before else {})}
-        done = self.pulumi.run(operation, *options, cwd=folder, limit=900, more=self._settings() | chosen)
+        given = {**self._settings(), **chosen, **environment}
+        done = self.pulumi.run(operation, *options, cwd=folder, limit=900, more=given)
         return Run(done.returncode, _said(events), done.stdout + done.stderr)
 
     def ask(self, *arguments: str, stack: str) -> subprocess.CompletedProcess[str]:
         """A short command of the CLI about a stack."""
-        folder = self._project(stack, PROGRAM)
+        folder = self.project(stack)
         return self.pulumi.run(*arguments, "--stack", stack, cwd=folder, more=self._settings())
 
     def _settings(self) -> dict[str, str]:
@@ -119,7 +121,7 @@ class Engine:
             "CORPUS_TOKEN": self.token,
         }
 
-    def _project(self, stack: str, program: Path) -> Path:
+    def project(self, stack: str, program: Path = PROGRAM) -> Path:
         """A project folder of the stack's own, so that runs side by side share no file; its program is the real one."""
         folder = self.state / "projects" / stack
         if not folder.exists():

@@ -87,6 +87,14 @@ def users_own_declared(world: World) -> None:
     world.secret("dp", "own", {"password": password("users").output("result")}, annotations=reason)
 
 
+def users_own_rewired(world: World) -> None:
+    """As `own`, object by object and name by name, but the user's has the provider's password, and has it first."""
+    found = password("admin").output("result")
+    password("users")
+    own = world.secret("dp", "own", {"password": found})
+    world.secret("cp", "admin", {"password": found}, depends_on=[own])
+
+
 LEAKY: Mapping[str, Program] = {
     "a password in a ConfigMap": password_in_config_map,
     "used before it is kept": used_before_it_is_kept,
@@ -102,4 +110,5 @@ WITHOUT_MARK: Mapping[str, Program] = {"a literal first": literal_first, "mark r
 
 def run(name: str, world: World) -> None:
     """Runs a program by name."""
-    {**LEAKY, **WITHOUT_MARK, "imported": imported, "own": users_own, "declared": users_own_declared}[name](world)
+    clean = {"own": users_own, "declared": users_own_declared}
+    {**LEAKY, **WITHOUT_MARK, **clean, "imported": imported, "rewired": users_own_rewired}[name](world)

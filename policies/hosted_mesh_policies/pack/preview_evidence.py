@@ -7,7 +7,8 @@ unproven owner.
 
 The note holds URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
 time, so no other run, however soon, can use it. A preview in one job and its update in another say where to keep it
-(`HOSTED_MESH_EVIDENCE`); then it is bound to the stack and its configuration.
+(`HOSTED_MESH_EVIDENCE`); then it is bound to the stack, its configuration and the program: what a secret is made of is
+in the program alone, and before a write only the preview knows it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,14 @@ from ..plan.tree import Path as Place
 from ..rules.context import Context
 from ..rules.credentials import FLOW, SHAPE, VALUE
 from ..rules.finding import Finding
+from . import engine
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600
 _UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
+
+class UnusableEvidenceError(Exception):
+    """A file of evidence that counts as none. The message says why, and never a value."""
 
 
 def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
@@ -97,10 +103,10 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
 
 def note_path(stack: str, project: str) -> Path | None:
     """Where the note of this run is: named by the engine's process. None where processes cannot be told apart."""
-    engine = _engine_process()
-    if engine is None:
+    process = engine.identity()
+    if process is None:
         return None
-    name = hashlib.sha256(f"{engine}:{project}:{stack}".encode()).hexdigest()[:32]
+    name = hashlib.sha256(f"{process}:{project}:{stack}".encode()).hexdigest()[:32]
     return Path(tempfile.gettempdir()) / f"hosted-mesh-policies-{os.getuid()}" / f"{name}.json"
 
 
@@ -135,21 +141,31 @@ def read_note(path: Path | None) -> Evidence | None:
         return None
 
 
-def save(path: Path, evidence: Evidence, bound_to: Mapping[str, str]) -> None:
-    """Writes a file for an update elsewhere: what a preview showed, bound to a stack and its configuration. It holds
-    URNs, paths and salted hashes. Raises OSError."""
-    _write(path, {**_content(evidence), "bound": _bond(bound_to, evidence.salt)})
+def save(path: Path, evidence: Evidence, bound_to: Mapping[str, str], program: str) -> None:
+    """Writes a file for an update elsewhere: what a preview showed, bound to a stack, its configuration and a program.
+    It holds URNs, paths and salted hashes. Raises OSError."""
+    _write(path, {**_content(evidence), "bound": _bond(bound_to, evidence.salt), "program": program})
 
 
-def load(path: Path, bound_to: Mapping[str, str]) -> Evidence | None:
-    """What `save` wrote. None for the file of another stack or configuration, and for none. What the program or the
-    state changed since is told by the values: each is compared with what the preview showed."""
+def load(path: Path, bound_to: Mapping[str, str], program: str) -> Evidence:
+    """What `save` wrote. What the state changed since is told by the values: each is compared with what the preview
+    showed.
+
+    Raises: UnusableEvidenceError if it is of another stack, configuration or program, or there is none.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        evidence = _evidence(content)
-        return evidence if hmac.compare_digest(content["bound"], _bond(bound_to, evidence.salt)) else None
+        evidence, bound, made_by = _evidence(content), content["bound"], content["program"]
+        same = hmac.compare_digest(bound, _bond(bound_to, evidence.salt))
+    except OSError as problem:
+        raise UnusableEvidenceError(f"cannot be read ({problem.strerror})") from None
     except _UNREADABLE:
-        return None
+        raise UnusableEvidenceError("is not what a preview of this version writes") from None
+    if not same:
+        raise UnusableEvidenceError("is of another stack, or of another configuration of it")
+    if made_by != program:
+        raise UnusableEvidenceError("is of another program, or of other files beside it")
+    return evidence
 
 
 def _bond(bound_to: Mapping[str, str], salt: str) -> str:
@@ -184,32 +200,3 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     temporary.touch(mode=0o600)
     temporary.write_text(json.dumps(content), encoding="utf-8")
     temporary.replace(path)
-
-
-def _engine_process() -> str | None:
-    """`pid:start time` of the nearest ancestor called pulumi, else of the parent."""
-    pid = os.getppid()
-    fallback = _identity(pid)
-    for _ in range(8):
-        try:
-            name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-            if name == "pulumi":
-                return _identity(pid)
-            pid = int(_stat(pid)[1])
-        except (OSError, ValueError, IndexError):
-            break
-        if pid <= 1:
-            break
-    return fallback
-
-
-def _identity(pid: int) -> str | None:
-    try:
-        return f"{pid}:{_stat(pid)[19]}"
-    except (OSError, IndexError):
-        return None
-
-
-def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat after the command's name: state, parent, ..., start time (the 20th)."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

@@ -29,14 +29,17 @@ from ..rules.configuration import BEFORE_WRITE, UnusableConfigurationError, chec
 from ..rules.finding import Finding, Severity
 from ..rules.rule import Rule
 from ..rules.settings import Settings
-from .preview_evidence import load, note_path, read_note, save, write_note
+from . import engine
+from .preview_evidence import UnusableEvidenceError, load, note_path, read_note, save, write_note
 from .protocol import analyzer_pb2, plugin_pb2
 from .session import Session
 
 PACK: Final = "hosted-mesh"
 VERSION: Final = "0.1.0"
 SAVED_EVIDENCE: Final = "HOSTED_MESH_EVIDENCE"
-"""Environment variable: a file that a preview writes and an update elsewhere reads."""
+"""Environment variable: a file that a preview writes and an update elsewhere reads, relative to where pulumi runs."""
+PROGRAM: Final = "HOSTED_MESH_PROGRAM"
+"""Environment variable: what tells the program from others, a commit for one, in place of its files."""
 LARGEST_MESSAGE: Final = 400 * 1024 * 1024
 _SEVERITIES: Final = {
     Severity.LOW: analyzer_pb2.POLICY_SEVERITY_LOW,
@@ -88,8 +91,8 @@ class Analyzer:
         session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
         if not session.preview:
             session.evidence = read_note(note_path(session.stack, session.project))
-            if session.evidence is None and (saved := session.ambient.get(SAVED_EVIDENCE)):
-                session.evidence = load(Path(saved), self._bond())
+            if session.evidence is None:
+                session.evidence = self._load()
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
@@ -152,12 +155,34 @@ class Analyzer:
         session = self.session
         return {**session.config, "": f"{session.project}/{session.stack}"}
 
+    def _saved(self) -> tuple[Path, str] | None:
+        """The file of evidence, and what its program is known by. Raises: UnusableEvidenceError if that is unknown."""
+        name = self.session.ambient.get(SAVED_EVIDENCE)
+        if not name:
+            return None
+        working = engine.folder() or Path()
+        path = working / name
+        program = self.session.ambient.get(PROGRAM) or engine.program(working, path)
+        if program is None:
+            raise UnusableEvidenceError(f"the program's files cannot be read; set {PROGRAM} to its commit")
+        return path, program
+
     def _save(self, evidence: Evidence) -> None:
-        if saved := self.session.ambient.get(SAVED_EVIDENCE):
-            try:
-                save(Path(saved), evidence, self._bond())
-            except OSError as problem:
-                print(f"{SAVED_EVIDENCE}: cannot be written ({type(problem).__name__})", file=sys.stderr)
+        try:
+            if saved := self._saved():
+                save(saved[0], evidence, self._bond(), saved[1])
+        except OSError as problem:
+            _tell(f"cannot be written ({problem.strerror})")
+        except UnusableEvidenceError as problem:
+            _tell(f"is not written: {problem}")
+
+    def _load(self) -> Evidence | None:
+        try:
+            saved = self._saved()
+            return load(saved[0], self._bond(), saved[1]) if saved else None
+        except UnusableEvidenceError as problem:
+            _tell(f"counts as none: {problem}")
+            return None
 
     def _resource(self, data: bytes, message: Any) -> Resource | str:
         """A resource from its message; its URN alone when the message is nested too deeply to decode."""
@@ -222,6 +247,11 @@ class Analyzer:
             if rule.check:
                 found.policies.append(_policy(rule, BEFORE_WRITE, analyzer_pb2.POLICY_TYPE_RESOURCE))
         return found
+
+
+def _tell(what: str) -> None:
+    """The engine shows what a pack writes to standard error."""
+    print(f"{SAVED_EVIDENCE}: {what}", file=sys.stderr, flush=True)
 
 
 def _repeats_inputs(kind: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -136,6 +137,25 @@ def test_the_users_own_passes_with_a_preview(corpus_engine: Engine) -> None:
     _passes(corpus_engine.run("up", "mode:own", stack="own", prefix="own-"))
     _passes(corpus_engine.run("up", "mode:own", stack="own", prefix="own-", more=["--refresh"]))
     _passes(corpus_engine.run("preview", "mode:own", stack="own", prefix="own-"))
+
+
+def test_the_users_own_passes_with_the_preview_of_another_job(
+    corpus_engine: Engine, engine_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """As pipelines run it: the preview in a pull request, the update after its merge, and no preview there."""
+    jobs = {"HOSTED_MESH_EVIDENCE": str(tmp_path / "evidence")}
+    skipped = ["--skip-preview"]
+    _passes(corpus_engine.run("preview", "mode:own", stack="jobs", prefix="jobs-", environment=jobs))
+    _passes(corpus_engine.run("up", "mode:own", stack="jobs", prefix="jobs-", more=skipped, environment=jobs))
+
+    # A preview is believed for its own program alone: this one sends the same objects, with another password in one.
+    _passes(corpus_engine.run("preview", "mode:own", stack="changed", prefix="changed-", environment=jobs))
+    (corpus_engine.project("changed") / "wiring.txt").write_text("rewired")
+    began = engine_sandbox.data_plane.etcd_revision()
+    run = corpus_engine.run("up", "mode:rewired", stack="changed", prefix="changed-", more=skipped, environment=jobs)
+    assert "HOSTED_MESH_EVIDENCE: counts as none: is of another program" in run.output
+    assert run.refused, run.output
+    assert _leaked(engine_sandbox, corpus_engine, "changed", began) == []
 
 
 def test_without_a_preview_the_users_own_must_be_declared(corpus_engine: Engine) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.leaves import Level, level_of
-from hosted_mesh_policies.pack.preview_evidence import load, save
 from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
-from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
 from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
 from hosted_mesh_policies.plan.tree import Secret
@@ -131,16 +128,3 @@ def test_a_kubeconfig_for_the_clusters_other_address_is_the_users_own() -> None:
         stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"kubeconfig": Secret(server)})
         context = Context(Stack("access", (stack, minted)), Settings(clusters=CONFIG))
         assert len(judge(OUTPUTS, context)) == said
-
-
-def test_evidence_in_a_file_is_bound_to_stack_and_configuration(tmp_path: Path) -> None:
-    shown = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"a": "one", "b": "p@ss,w0rd!x"}})
-    other = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"a": "two", "b": "p@ss,w0rd!x"}})
-    salted = Evidence(salt="salt")
-    save(tmp_path / "evidence", Evidence(shown={shown.urn: salted.show(shown)}, salt="salt"), {"": "p/s", "k": "v"})
-    assert load(tmp_path / "evidence", {"": "p/s", "k": "w"}) is None
-    assert load(tmp_path / "nothing", {}) is None
-    found = load(tmp_path / "evidence", {"": "p/s", "k": "v"})
-    assert found is not None
-    assert (found.news(shown), len(found.news(other))) == ([], 2)
-    assert "w0rd" not in (tmp_path / "evidence").read_text()
