@@ -51,7 +51,7 @@ def names(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Itera
         found = start(directory, progress)
         ran = found.edges[TWO].kubectl("apply", "--server-side", "-f", str(found.centre.tools.gateway_api_crds))
         assert ran.code == 0, ran.text
-        deploy(found, directory, more={TWO: ["istio-virtualservice", "gateway-httproute"]})
+        deploy(found, directory, more={TWO: ["istio-virtualservice", "gateway-httproute", "gateway-grpcroute"]})
         yield found
     finally:
         clusters.down(directory / "state")
@@ -421,7 +421,7 @@ def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -
 def test_names_of_virtual_services_and_routes(names: Names) -> None:
     """No istiod is there, which would accept the route and give its Gateway an address: the test says so instead."""
     rule = {"route": [{"destination": {"host": "web.default.svc.cluster.local"}}]}
-    virtual, routed = f"virtual.{TWO}.mesh.test", f"routed.{TWO}.mesh.test"
+    virtual, *routed = (f"{one}.{TWO}.mesh.test" for one in ("virtual", "http", "grpc"))
     parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "listens"}
     objects = [
         {
@@ -430,7 +430,10 @@ def test_names_of_virtual_services_and_routes(names: Names) -> None:
             "spec": {"hosts": [virtual], "gateways": ["any"], "http": [rule]},
         },
         {"kind": "Gateway", "name": "listens", "spec": {"gatewayClassName": "by-hand", "listeners": [LISTENER]}},
-        {"kind": "HTTPRoute", "name": "routed", "spec": {"hostnames": [routed], "parentRefs": [parent]}},
+        *(
+            {"kind": kind, "name": "routed", "spec": {"hostnames": [name], "parentRefs": [parent]}}
+            for kind, name in zip(("HTTPRoute", "GRPCRoute"), routed, strict=True)
+        ),
     ]
     group = {"VirtualService": "networking.istio.io/v1"}
 
@@ -445,12 +448,36 @@ def test_names_of_virtual_services_and_routes(names: Names) -> None:
     names.apply(
         TWO,
         written(objects[1], status={"addresses": [{"type": "IPAddress", "value": "192.0.2.71"}]}),
-        written(objects[2], status={"parents": parents}),
+        *(written(one, status={"parents": parents}) for one in objects[2:]),
         options=["--server-side", "--subresource=status"],
     )
     names.await_answer(virtual, address_of(names.edges[TWO], "ingress"))
-    names.await_answer(routed, "192.0.2.71")
-    names.delete(TWO, "httproutes.gateway.networking.k8s.io/routed", "-n", "default")
+    for name in routed:
+        names.await_answer(name, "192.0.2.71")
+    for kind in ("httproutes", "grpcroutes"):
+        names.delete(TWO, f"{kind}.gateway.networking.k8s.io/routed", "-n", "default")
     names.delete(TWO, "virtualservices.networking.istio.io/virtual", "-n", "default")
-    names.await_answer(virtual)
-    names.await_answer(routed)
+    for name in (virtual, *routed):
+        names.await_answer(name)
+    names.delete(TWO, "service", "ingress", "-n", "default")
+
+
+def test_names_of_services(names: Names) -> None:
+    """By external-dns' own annotations, and outside of the edge's zones as little as by any other object."""
+    own, elsewhere = f"direct.{ONE}.mesh.test", f"direct.{TWO}.mesh.test"
+    names.apply(ONE, annotated(service("direct"), f"{own},{elsewhere}"))
+    address = address_of(names.edges[ONE], "direct")
+    names.await_answer(own, address)
+    eventually(lambda: names.conditions(ONE, own).get("Ready") == ("True", "Programmed"), "it says so")
+    eventually(lambda: names.conditions(ONE, elsewhere).get("Accepted") == ("False", "Filtered"), "it is filtered")
+    assert names.ask(elsewhere) == []
+    names.apply(ONE, annotated(service("direct"), f"other.{ONE}.mesh.test"))
+    names.await_answer(f"other.{ONE}.mesh.test", address)
+    names.await_answer(own)
+    names.delete(ONE, "service", "direct", "-n", "default")
+    names.await_answer(f"other.{ONE}.mesh.test")
+
+
+def annotated(service: dict[str, Any], hosts: str) -> dict[str, Any]:
+    hostname = {"external-dns.alpha.kubernetes.io/hostname": hosts}
+    return {**service, "metadata": {**service["metadata"], "annotations": hostname}}

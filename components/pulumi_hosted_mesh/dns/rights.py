@@ -40,6 +40,10 @@ _SOURCES: dict[Source, tuple[Rule, ...]] = {
         Rule("gateway.networking.k8s.io", ("gateways", "httproutes"), READ),
         Rule("", ("namespaces",), READ),
     ),
+    Source.GATEWAY_GRPCROUTE: (
+        Rule("gateway.networking.k8s.io", ("gateways", "grpcroutes"), READ),
+        Rule("", ("namespaces",), READ),
+    ),
     # With --service-type-filter=LoadBalancer it asks for neither Pods nor nodes.
     Source.SERVICE: (Rule("", ("services",), READ),),
 }

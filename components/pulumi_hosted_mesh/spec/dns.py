@@ -80,6 +80,7 @@ class Source(StrEnum):
     ISTIO_GATEWAY = "istio-gateway"
     ISTIO_VIRTUALSERVICE = "istio-virtualservice"
     GATEWAY_HTTPROUTE = "gateway-httproute"
+    GATEWAY_GRPCROUTE = "gateway-grpcroute"
     SERVICE = "service"
 
 
