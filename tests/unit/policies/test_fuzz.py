@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
+import lzma
+import tarfile
+import tracemalloc
+import zipfile
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -78,6 +84,51 @@ def test_a_bomb_in_a_bomb_ends() -> None:
     bomb = gzip.compress(gzip.compress(b"\0" * (300 << 20)))
     _look(base64.b64encode(bomb))
     _look(base64.b64encode(zlib.compress(json.dumps([0] * 10**6).encode())))
+
+
+BOMB = b"\0" * (96 << 20)
+MOST_MEMORY = 192 << 20
+"""Thrice what may be unpacked: the pieces, what they are put together to, and what a decoder holds back."""
+
+
+def _zipped(method: int) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("bomb", BOMB)
+    return file.getvalue()
+
+
+def _tar() -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:bz2") as archive:
+        member = tarfile.TarInfo("bomb")
+        member.size = len(BOMB)
+        archive.addfile(member, io.BytesIO(BOMB))
+    return file.getvalue()
+
+
+LZMA2 = [{"id": lzma.FILTER_LZMA2, "preset": 0}]
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "raw deflate": lambda: zlib.compress(BOMB, 1, wbits=-15),
+    "xz": lambda: lzma.compress(BOMB, preset=0),
+    "raw LZMA2": lambda: lzma.compress(BOMB, lzma.FORMAT_RAW, filters=LZMA2),
+    "zip, bzip2": lambda: _zipped(zipfile.ZIP_BZIP2),
+    "zip, lzma": lambda: _zipped(zipfile.ZIP_LZMA),
+    "tar": _tar,
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_what_unpacks_to_too_much_is_refused_in_bounded_memory(kind: str) -> None:
+    data = base64.b64encode(BOMBS[kind]())
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooMuchError):
+            list(views(data))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < MOST_MEMORY
 
 
 def test_what_breaks_outside_of_a_rule_is_a_violation_without_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
