@@ -103,6 +103,8 @@ def _conditions(bridge: DnsBridge, pairs: Sequence[Pair]) -> Spec:
             "include": [*p.include],
             "exclude": [*p.exclude],
             "lease": publisher_name(p),
+            "types": [*p.provider.record_types],
+            "labels": {} if p.own else dict(p.provider.record_selector),
         }
         for p in pairs
     ]

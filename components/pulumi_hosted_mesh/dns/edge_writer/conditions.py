@@ -22,15 +22,26 @@ ADDRESSES = {"A": 4, "AAAA": 6}
 
 @dataclass(frozen=True)
 class Zones:
-    """Where the edge may publish by one provider. provider: its id. lease: of the publisher."""
+    """Where the edge may publish by one provider. provider: its id. lease: of the publisher.
+
+    types: of records that it publishes. labels: what an object needs for it to be published by this provider.
+    """
 
     provider: str
     include: list[str]
     exclude: list[str] = field(default_factory=list)
     lease: str = ""
+    types: list[str] = field(kw_only=True)
+    labels: dict[str, str] = field(default_factory=dict)
 
     def admits(self, name: str) -> bool:
         return _in(name, self.include) and not _in(name, self.exclude)
+
+    def selects(self, item: Object) -> bool:
+        return self.labels.items() <= (item["metadata"].get("labels") or {}).items()
+
+    def publishes(self, endpoint: Object) -> bool:
+        return self.admits(_name(endpoint)) and endpoint.get("recordType") in self.types
 
 
 @dataclass(frozen=True)
@@ -56,19 +67,16 @@ def judge(
     endpoints = [one for one in item.get("spec", {}).get("endpoints") or [] if one]
     if invalid := [f"{_name(one)}: {why}" for one in endpoints if (why := problem(one))]:
         return _refused("Invalid", _some(invalid, "; "))
-    providers = list(zones)
-    outside = sorted({_name(one) for one in endpoints if not any(zone.admits(_name(one)) for zone in providers)})
-    if outside:
-        domains = sorted({domain for zone in providers for domain in zone.include})
-        rule = f"not within this cluster's zones ({', '.join(domains) or 'it has none'})"
-        return _refused("Filtered", f"{_some(outside)}: {rule}")
-    by = sorted({zone.provider for one in endpoints for zone in providers if zone.admits(_name(one))})
+    if filtered := _filtered(item, endpoints, list(zones)):
+        return _refused("Filtered", filtered)
+    providers = [zone for zone in zones if zone.selects(item)]
+    by = sorted({zone.provider for one in endpoints for zone in providers if zone.publishes(one)})
     accepted = ("True", "Accepted", f"In zones of {', '.join(by)}" if by else "It has no records")
     missing = [_name(one) for one in endpoints if not _answered(one, resolve)]
     failing = {
         zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
         for zone in providers
-        if zone.provider in refused and any(zone.admits(_name(one)) for one in endpoints)
+        if zone.provider in refused and any(map(zone.publishes, endpoints))
     }
     if missing and failing:
         # External-dns says only in its log why, and that is the control plane's.
@@ -77,6 +85,24 @@ def judge(
     if missing:
         return Verdict(accepted, ("False", "Pending", f"Not answered yet: {_some(sorted(set(missing)))}"))
     return Verdict(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))
+
+
+def _filtered(item: Object, endpoints: list[Object], zones: list[Zones]) -> str:
+    """Why an object is published by no provider, as a whole or in part; nothing if it is."""
+    if outside := sorted({_name(one) for one in endpoints if not any(zone.admits(_name(one)) for zone in zones)}):
+        domains = sorted({domain for zone in zones for domain in zone.include})
+        return f"{_some(outside)}: not within this cluster's zones ({', '.join(domains) or 'it has none'})"
+    for one in endpoints:
+        near = [zone for zone in zones if zone.admits(_name(one))]
+        if not (selecting := [zone for zone in near if zone.selects(item)]):
+            wanted = sorted({",".join(f"{key}={value}" for key, value in sorted(zone.labels.items())) for zone in near})
+            return f"{_name(one)}: its zone is published of objects with the labels {' or '.join(wanted)} alone"
+        if not any(zone.publishes(one) for zone in selecting):
+            types = sorted({kind for zone in selecting for kind in zone.types})
+            return (
+                f"{_name(one)}: a record of type {one.get('recordType')}; in its zone are published {', '.join(types)}"
+            )
+    return ""
 
 
 def problem(endpoint: Object) -> str:

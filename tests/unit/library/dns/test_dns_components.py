@@ -291,6 +291,22 @@ def test_one_of_several_publishers_keeps_the_conditions_of_own_records() -> None
     assert not [one for one in found if one.type.endswith(":Deployment") and "dnsPolicy" in pod(one)]
 
 
+def test_who_keeps_conditions_knows_what_each_provider_publishes() -> None:
+    """Its own records are published whatever their labels are: `recordSelector` is for what users write."""
+    selecting = {"recordSelector": {"view": "inner"}, "recordTypes": ["A", "TXT"]}
+    given = document(provider(controlPlaneZones=["mesh.example.com"], **selecting))
+    found = registered(given, records={"a.mesh.example.com": ["192.0.2.7"]}, credentials={"inner": {"password": "x"}})
+    read = {
+        one.inputs["metadata"]["name"]: json.loads(one.inputs["data"]["config.json"])["zones"]
+        for one in found
+        if one.type.endswith(":ConfigMap") and "config.json" in one.inputs["data"]
+    }
+    told = {name: [(one["types"], one["labels"]) for one in zones] for name, zones in read.items()}
+    assert told.pop("dns-records") == [(["A", "TXT"], {})]
+    assert told
+    assert set(map(str, told.values())) == {str([(["A", "TXT"], {"view": "inner"})])}
+
+
 def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account() -> None:
     there = [one for one in registered() if "control-plane" in one.provider]
     assert not [one for one in there if "CustomResource" in one.type or "dns-records" in json.dumps(one.inputs)]

@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name
 from pulumi_hosted_mesh.dns.edge_writer.resolver import Resolver
 from pulumi_hosted_mesh.dns.edge_writer.status import Refusals, StatusKeeper
 
-ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"])]
+ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"], types=["A", "AAAA", "CNAME"])]
 
 
 def record(name: str, *targets: str, kind: str = "A", **fields: Any) -> dict[str, Any]:
@@ -107,6 +107,36 @@ def test_the_verdict(name: str, answered: set[str], accepted: tuple[str, str], r
     verdict = judge(stored(record(name, "192.0.2.1")), ZONES, lambda _: answered)
     assert (verdict.accepted[:2], verdict.ready[:2]) == (accepted, ready)
     assert verdict.settled is (ready[1] != "Pending")
+
+
+VIEWS = [
+    Zones("inner", ["north.example.com"], types=["A"], labels={"view": "inner"}),
+    Zones("outer", ["north.example.com", "example.net"], types=["A", "TXT"], labels={"view": "outer"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "reason", "message"),
+    [
+        ("A", {"view": "inner"}, "Accepted", "In zones of inner"),
+        ("TXT", {"view": "outer", "app": "web"}, "Accepted", "In zones of outer"),
+        ("TXT", {"view": "inner"}, "Filtered", "a record of type TXT; in its zone are published A"),
+        ("A", {}, "Filtered", "its zone is published of objects with the labels view=inner or view=outer alone"),
+    ],
+)
+def test_what_no_provider_publishes_says_so(kind: str, labels: dict[str, str], reason: str, message: str) -> None:
+    """Else it would be waited for in vain, or, where nothing can be asked, be said to be there."""
+    item = stored(record("web.north.example.com", "192.0.2.1", kind=kind), labels=labels)
+    verdict = judge(item, VIEWS, lambda _: {"192.0.2.1"})
+    assert verdict.accepted[1] == reason
+    assert verdict.accepted[2].removeprefix("web.north.example.com: ") == message
+    assert (verdict.ready[0] == "True") is (reason == "Accepted")
+
+
+def test_who_does_not_publish_an_object_does_not_fail_it() -> None:
+    item = stored(record("web.north.example.com", "192.0.2.1"), labels={"view": "inner"})
+    refused = {"outer": "to take changes"}
+    assert judge(item, VIEWS, lambda _: set(), refused).ready[1] == "Pending"
 
 
 def test_a_message_names_the_first_of_many() -> None:
