@@ -43,6 +43,15 @@ _FOURTH = (
     "clean_platform_docs",
     "clean_platform_plumbing",
 )
+_FIFTH = (
+    "leaks_fleet",
+    "leaks_fleet_ways",
+    "clean_fleet_gitops",
+    "clean_fleet_identity",
+    "clean_fleet_own",
+    "clean_fleet_mesh",
+    "clean_fleet_wiring",
+)
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
@@ -56,11 +65,13 @@ FIELD = _themes(_THIRD)
 """Themes of the third set, whose shapes are those of public programs, charts and operators."""
 PLATFORM = _themes(_FOURTH)
 """Themes of the fourth set, of platform teams: most of it harmless."""
+FLEET = _themes(_FIFTH)
+"""Themes of the fifth set, of fleets of clusters: most of it harmless."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
-    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM}
+    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET}
     return next((name for name, themes in named.items() if stranger.theme in themes), "first")
 
 
