@@ -44,6 +44,7 @@ _FOURTH = (
     "clean_platform_plumbing",
 )
 _FIFTH = (
+    "fleetwork",
     "leaks_fleet",
     "leaks_fleet_ways",
     "clean_fleet_gitops",

@@ -25,6 +25,12 @@ NOT_RUN = frozenset(
         "field-merged-defaults",
         "field-metrics-store-of-another-stack",
         "field-patch-of-a-secret",
+        "fleet-answer-of-a-store-as-values",
+        "fleet-details-by-a-look-up",
+        "fleet-facts-at-the-update",
+        "fleet-keys-of-the-login-service",
+        "fleet-last-applied-of-the-hubs-secret",
+        "fleet-store-in-the-same-cluster",
         "key-as-openssh",
         "one-public-member-of-a-marked-output",
         "output-of-a-command-run",
@@ -58,11 +64,15 @@ OTHERWISE = frozenset(
         "random-uuid-as-a-token",
         "own-access-key-of-the-users-account",
         "unmarked-output-of-a-client",
+        "fleet-tokens-known-by-hash",
+        "fleet-cluster-of-a-stack",
+        "fleet-marked-output-on-the-network",
     }
 )
 """A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
-says so, which the oracle does not read; an output that nobody marks it takes for a fact; and what an operator carries
-to another cluster is no registration."""
+says so, which the oracle does not read; an output that nobody marks it takes for a fact; what an operator carries
+to another cluster is no registration; where a kubeconfig of another stack leads, that a marked output is a public name,
+and that of a tenant's password the control plane keeps only a hash, it does not know."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
