@@ -220,7 +220,8 @@ def _(scene: Scene) -> None:
     def added(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         if args.type_ != "kubernetes:core/v1:ConfigMap" and args.type_ != "kubernetes:core/v1:Secret":
             return None
-        props: dict[str, Any] = {**args.props, "metadata": {**args.props["metadata"], "labels": {"fleet": FLEET}}}
+        given: Any = args.props
+        props: dict[str, Any] = {**given, "metadata": {**given["metadata"], "labels": {"fleet": FLEET}}}
         if args.name.startswith("cp-"):
             both = pulumi.Output.all(props["stringData"], login)
             props["stringData"] = both.apply(lambda found: {**found[0], "sidecar": found[1]})

@@ -111,7 +111,8 @@ def _(scene: Scene) -> None:
     def added(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         if args.type_ != "kubernetes:core/v1:ConfigMap":
             return None
-        props: dict[str, Any] = {**args.props, "data": {**args.props["data"], "SIDECAR_LOGIN": login}}
+        given: Any = args.props
+        props: dict[str, Any] = {**given, "data": {**given["data"], "SIDECAR_LOGIN": login}}
         return pulumi.ResourceTransformationResult(props, args.opts)
 
     box = Box("both", opts=pulumi.ResourceOptions(transformations=[added]))
