@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from ..plan.tree import UNKNOWN
 from ..vocabulary import CONTROL_PLANE, DATA_PLANE
 
 PIPE = Path("-")
+ENDINGS = {".json", ".yaml", ".yml"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -52,13 +55,26 @@ def from_paths(paths: Sequence[Path], control_plane: Sequence[Path]) -> tuple[li
 
 
 def files(path: Path) -> Iterator[Path]:
-    """The file itself, `-` for a pipe, or every .json, .yaml and .yml file below a folder, in order."""
-    if path.is_dir():
-        yield from sorted(p for p in path.rglob("*") if p.suffix in {".json", ".yaml", ".yml"} and p.is_file())
-    elif path == PIPE or path.exists():
-        yield path
-    else:
-        raise UnreadableError(f"{path}: does not exist. Check the path")
+    """The file itself, `-` for a pipe, or every .json, .yaml and .yml file below a folder, in order.
+
+    Raises: UnreadableError, for a folder below it too: what is in there would pass unseen.
+    """
+    try:
+        if path != PIPE and stat.S_ISDIR(path.stat().st_mode):
+            yield from sorted(one for one in _below(path) if one.suffix in ENDINGS and one.is_file())
+        else:
+            yield path
+    except FileNotFoundError:
+        raise UnreadableError(f"{path}: does not exist. Check the path") from None
+    except OSError as problem:
+        raise UnreadableError(f"{problem.filename or path}: cannot be read: {why(problem)}") from None
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    def refuse(problem: OSError) -> None:
+        raise problem
+
+    return (Path(place) / name for place, _, names in os.walk(folder, onerror=refuse) for name in names)
 
 
 def _read(path: Path, role: Role) -> Stack | list[Resource]:

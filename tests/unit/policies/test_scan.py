@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,33 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     found = scan(tmp_path / "missing.json")
     assert found.exit_code == 2
     assert "does not exist" in found.stderr
+
+
+def test_a_path_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for path, why in ((tmp_path / ("x" * 300), "file name too long"), (tmp_path / "loop", "too many levels")):
+        found = scan(path)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert found.stderr.startswith(f"{path}: cannot be read: {why}")
+
+
+def test_a_folder_below_that_cannot_be_looked_at_does_not_pass_unseen(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    closed, listed = tmp_path / "closed", os.scandir
+    closed.mkdir()
+    assert scan(tmp_path).exit_code == 0
+
+    def refusing(place: Any) -> Any:  # as for anybody but root
+        if Path(place) == closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found = scan(tmp_path)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"{closed}: cannot be read: permission denied. Check the path and the file's mode\n"
 
 
 def test_a_cluster_that_nobody_classified_is_named(write: Any) -> None:
