@@ -119,15 +119,20 @@ def _parsed_file(path: Path, written: str, asked: Asked) -> object:
     except OSError as error:
         raise asked.refuse("kubeconfig", *why_unreadable(written, error)) from None
     except UnicodeDecodeError:
-        raise asked.refuse("kubeconfig", "is not YAML", "Give the path of a kubeconfig file") from None
+        rule, fix = "is not UTF-8 text", "Save it as UTF-8, or give the path of a kubeconfig file"
+        raise asked.refuse("kubeconfig", rule, fix) from None
+    except ValueError:
+        raise asked.refuse("kubeconfig", "is a path with a sign that none has", "Correct the path") from None
     return _parsed(text, asked)
 
 
 def _parsed(text: str, asked: Asked) -> object:
     try:
         parsed: object = yaml.safe_load(text)
-    except UNPARSABLE:
-        raise asked.refuse("kubeconfig", "is not YAML", "Give a kubeconfig, or a file of one by its path") from None
+    except UNPARSABLE as error:
+        mark = getattr(error, "problem_mark", None)
+        rule = f"is not YAML{f' in line {mark.line + 1}' if mark else ''}"
+        raise asked.refuse("kubeconfig", rule, "Give a kubeconfig, or a file of one by its path") from None
     return parsed
 
 
@@ -211,6 +216,7 @@ def _entries(kubeconfig: object, kind: str) -> list[Mapping[str, Any]]:
 
 def _decoded(data: object) -> str | None:
     try:
-        return base64.b64decode(str(data), validate=True).decode() if data else None
+        # As Go does, which takes base64 in several lines.
+        return base64.b64decode("".join(str(data).split()), validate=True).decode() if data else None
     except (binascii.Error, UnicodeDecodeError) as error:
         raise ValueError("not base64") from error

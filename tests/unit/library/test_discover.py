@@ -24,6 +24,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import image_version
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
 from pulumi_hosted_mesh.operations.discovery.observed import NO_NAMESPACE, READ, Observed, observe
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from pulumi_hosted_mesh.problems import InvalidInputError
 from typer.testing import CliRunner
 
 Manifest = dict[str, Any]
@@ -362,6 +363,14 @@ def test_a_list_of_which_no_file_exists_names_them(tmp_path: Path, monkeypatch: 
     done = CliRunner().invoke(app, ["discover"])
     rule = f"none of these files exists: {tmp_path}/a, {tmp_path}/b. Correct the paths, or give --kubeconfig."
     assert (done.exit_code, done.output) == (1, f"the environment cannot be used, $KUBECONFIG: {rule}\n")
+
+
+def test_a_file_without_a_context_is_named(tmp_path: Path) -> None:
+    empty, other = tmp_path / "empty", tmp_path / "other"
+    empty.touch()
+    other.write_text("- a")
+    with pytest.raises(InvalidInputError, match=f"^{empty}, {other} cannot be used, --kubeconfig: has no context"):
+        choose([str(empty), str(other)], [])
 
 
 def test_a_context_that_cannot_be_used_is_named_and_two_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def content(**changes: Any) -> dict[str, Any]:
 
 def write(directory: Path, parsed: object) -> str:
     path = directory / "kubeconfig"
-    path.write_text(parsed if isinstance(parsed, str) else yaml.safe_dump(parsed))
+    text = parsed if isinstance(parsed, str | bytes) else yaml.safe_dump(parsed)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
     return str(path)
 
 
@@ -78,7 +79,13 @@ def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[str, object, dict[str, str], str]] = [
-    ("no YAML", "{", {}, "is not YAML"),
+    ("no YAML", "{", {}, "is not YAML in line 1"),
+    (
+        "as an editor or a shell on Windows writes it",
+        yaml.safe_dump(content()).encode("utf-16"),
+        {},
+        "is not UTF-8 text",
+    ),
     ("a date that is none", "a: 2024-13-01", {}, "is not YAML"),
     ("nested too deep", "[" * 5000, {}, "is not YAML"),
     ("contexts that are no list", content(contexts=5), {}, "no context 'provider'"),
@@ -122,6 +129,29 @@ def test_refused(tmp_path: Path, parsed: object, rest: dict[str, str], words: st
     assert problem.field.startswith("memberships.0.cluster.")
     assert words in problem.rule
     assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["mark", "lines", "json", "wrapped", "name"])
+def test_however_it_is_written(tmp_path: Path, form: str) -> None:
+    wrapped = content()
+    wrapped["clusters"][0]["cluster"]["certificate-authority-data"] = f"{CA[:16]}\r\n{CA[16:]}\n"
+    text = yaml.safe_dump(content())
+    written: dict[str, str | bytes] = {
+        "mark": text.encode("utf-8-sig"),
+        "lines": text.replace("\n", "\r\n"),
+        "json": json.dumps(content()),
+        "wrapped": yaml.safe_dump(wrapped),
+        "name": text,
+    }
+    folder = tmp_path / ("für 日本" if form == "name" else "plain")
+    folder.mkdir()
+    found = kubeconfig.read(reference(write(folder, written[form])), "x")
+    assert (found.context, found.certificate_authority) == ("provider", base64.b64decode(CA).decode())
+
+
+def test_a_path_that_none_can_be_is_told() -> None:
+    with pytest.raises(InvalidInputError, match="a path with a sign that none has"):
+        kubeconfig.read(reference("a\0b"), "x")
 
 
 def test_contexts_that_are_no_list_are_none(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def choose(files: Sequence[str], contexts: Sequence[str]) -> Chosen:
     wanted = [(file, context) for file, context in known if not contexts or context in contexts]
     if not wanted:
         problem = Problem(FIELD, "has no context", "Give a kubeconfig, or set KUBECONFIG")
-        raise InvalidInputError([problem], "discover")
+        raise InvalidInputError([problem], ", ".join(files) or "discover")
     repeated = Counter(context for _, context in wanted)
     return [(context if repeated[context] == 1 else f"{context} of {file}", file, context) for file, context in wanted]
 
