@@ -18,7 +18,9 @@ from pulumi_hosted_mesh.clusters.kubeconfig_files import path_of, why_unreadable
 from pulumi_hosted_mesh.clusters.referenced_files import with_content
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.load import UNPARSABLE
+from pulumi_hosted_mesh.spec.load import LONGEST, UNPARSABLE
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,11 @@ def _parsed_file(path: Path, written: str, asked: Asked) -> object:
 
 
 def _parsed(text: str, asked: Asked) -> object:
+    if len(text) > LONGEST:
+        rule = f"is longer than {LONGEST // 2**20} MiB, which no kubeconfig is"
+        raise asked.refuse("kubeconfig", rule, "Give the path of a kubeconfig file")
     try:
-        parsed: object = yaml.safe_load(text)
+        parsed: object = yaml.load(text, Loader=LOADER)  # noqa: S506 (a safe loader)
     except UNPARSABLE as error:
         mark = getattr(error, "problem_mark", None)
         rule = f"is not YAML{f' in line {mark.line + 1}' if mark else ''}"

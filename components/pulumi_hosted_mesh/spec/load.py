@@ -21,6 +21,8 @@ Location = Sequence[str | int]
 
 # What PyYAML raises; the last two for a date or a number that is none (2024-13-01), and for what nests too deep.
 UNPARSABLE = (yaml.YAMLError, ValueError, RecursionError)
+# Characters: a kubeconfig of a thousand clusters has six million. Of more PyYAML would make gigabytes, for minutes.
+LONGEST = 8 * 2**20
 NOT_TEXT = Problem("(file)", "cannot be read: it is not UTF-8 text", "Save it as UTF-8, or name another file")
 # pydantic's error types that say no more than "of another type", in the words of a YAML document.
 TYPES = {
@@ -80,6 +82,9 @@ def read_text(model: type[M], text: str, source: str) -> M:
 
 def parsed(text: str, source: str) -> object:
     """What YAML or JSON text says, in which no key may be repeated. Raises: InvalidInputError."""
+    if len(text) > LONGEST:
+        rule = f"is longer than {LONGEST // 2**20} MiB, which no document is"
+        raise InvalidInputError([Problem("(file)", rule, "Name the document that is meant")], source)
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
     except UNPARSABLE as error:

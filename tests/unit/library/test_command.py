@@ -164,6 +164,13 @@ def test_every_command_says_what_is_wrong_with_what_it_is_given(command: tuple[s
         assert (code, said.startswith("- cannot be used, ("), "s3cr3t" in said) == (1, True, False), content
 
 
+def test_a_file_that_is_too_long_to_be_a_document_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    file.write_text("# " + "x" * 2**23)
+    rule = "is longer than 8 MiB, which no document is. Name the document that is meant."
+    assert run("validate", str(file)) == (1, f"{file} cannot be used, (file): {rule}\n")
+
+
 @pytest.mark.parametrize("command", ["status", "topology"])
 def test_an_export_is_known_by_its_resources(command: str) -> None:
     assert run(command, "-", given=b"[" * 5000)[0] == 1

@@ -79,13 +79,14 @@ def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[str, object, dict[str, str], str]] = [
-    ("no YAML", "{", {}, "is not YAML in line 1"),
+    ("no YAML", "a: }", {}, "is not YAML in line 1"),
     (
         "as an editor or a shell on Windows writes it",
         yaml.safe_dump(content()).encode("utf-16"),
         {},
         "is not UTF-8 text",
     ),
+    ("another file", "# " + "x" * 2**23, {}, "is longer than 8 MiB"),
     ("a date that is none", "a: 2024-13-01", {}, "is not YAML"),
     ("nested too deep", "[" * 5000, {}, "is not YAML"),
     ("contexts that are no list", content(contexts=5), {}, "no context 'provider'"),
