@@ -68,14 +68,17 @@ class Project:
 
 def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str]) -> Project:
     """A project in any language. Raises: UnusableProjectError."""
-    folder = folder.resolve()
+    try:
+        folder = folder.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        raise UnusableProjectError(f"{folder}: cannot be read. Give the folder of a Pulumi project") from None
     described = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
     name = str(described.get("name") or folder.name)
     told = (described.get(key) for key in ("stackConfigDir", "config"))
     stacks = folder / next((path for path in told if path and isinstance(path, str)), ".")
     given = config_file or stacks / f"Pulumi.{stack}.yaml"
     fix = "Name one with --config-file, or a stack with --stack"
-    settings = _yaml(given, fix) if config_file or given.is_file() else {}
+    settings = _yaml(given, fix) if config_file or _is_there(given, fix) else {}
     config, secret_keys, said = _configuration(name, described, settings, secrets, given)
     return Project(folder, name, described, stacks, given, settings, config, secret_keys, said)
 
@@ -105,6 +108,13 @@ def read(
         files=missing_kubeconfigs(project.documents(), environment),
         environment=environment,
     )
+
+
+def _is_there(path: Path, fix: str) -> bool:
+    try:
+        return path.is_file()
+    except OSError as problem:
+        raise UnusableProjectError(f"{path}: cannot be read ({problem.strerror}). {fix}") from None
 
 
 def _yaml(path: Path, fix: str) -> dict[str, Any]:

@@ -74,11 +74,12 @@ def perform(request: Request) -> int:
 
 def _check(output: Path) -> None:
     """That a report can be written there is seen before the program is run for minutes, and nothing is written yet."""
-    if (
-        output.is_dir()
-        or not output.parent.is_dir()
-        or not os.access(output if output.exists() else output.parent, os.W_OK)
-    ):
+    try:
+        place = output if output.exists() else output.parent
+        fits = not output.is_dir() and output.parent.is_dir() and os.access(place, os.W_OK)
+    except OSError:
+        fits = False
+    if not fits:
         raise UnusableProjectError(
             f"--output {output}: cannot be written. Name a file in a folder that you may write to"
         )
@@ -141,18 +142,25 @@ def _print(found: Verdict, request: Request, main: str, to: TextIO) -> None:
 def _text(path: Path, fix: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError):
-        raise UnusableProjectError(f"{path}: cannot be read. {fix}") from None
+    except (OSError, ValueError) as problem:
+        raise UnusableProjectError(f"{path}: cannot be read ({_why(problem)}). {fix}") from None
 
 
 def _json(path: Path, fix: str) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        raise UnusableProjectError(f"{path}: cannot be read as JSON. {fix}") from None
+    except (OSError, ValueError, RecursionError) as problem:
+        raise UnusableProjectError(f"{path}: cannot be read as JSON ({_why(problem)}). {fix}") from None
     if not isinstance(found, dict):
         raise UnusableProjectError(f"{path}: is not a mapping. {fix}")
     return found
+
+
+def _why(problem: Exception) -> str:
+    """Without the problem's own words, which repeat what stands there."""
+    if isinstance(problem, OSError):
+        return problem.strerror or "it could not be opened"
+    return "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else "its syntax is wrong"
 
 
 def _known(request: Request) -> Known:

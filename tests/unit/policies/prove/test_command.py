@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hosted_mesh_policies.prove.command import app
+from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 
@@ -176,10 +178,12 @@ def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
         (["--stack-outputs", "x"], "is not STACK=FILE"),
         (["--secret", "nothing"], "the configuration has no such key"),
         (["--config-file", "/nothing/x.yaml"], "/nothing/x.yaml: cannot be read"),
-        (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON"),
+        (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON (No such file or directory)"),
+        (["--stack", "x" * 300], "cannot be read (File name too long). Name one with --config-file"),
         (["--json", "--sarif"], "exclude each other"),
         (["--output", "."], "--output .: cannot be written"),
         (["--output", "/nothing/x.json"], "--output /nothing/x.json: cannot be written"),
+        (["--output", "x" * 300], "cannot be written. Name a file"),
     ],
 )
 def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str], said: str) -> None:
@@ -187,6 +191,13 @@ def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_leads_to_itself_is_told(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    done = CliRunner().invoke(app, [str(loop)])
+    assert (done.exit_code, "cannot be read" in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
 
 
 def test_what_a_file_says_wrongly_is_one_line_on_standard_error(folder: Path, tmp_path: Path) -> None:
