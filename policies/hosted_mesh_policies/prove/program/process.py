@@ -175,6 +175,9 @@ class Runner:
         except subprocess.TimeoutExpired:
             monitor.capture.problems.append(f"the program did not end within {MOST_SECONDS} seconds")
             return
+        except OSError as error:
+            monitor.capture.problems.append(f"its Python cannot be run ({error.strerror}). See --python")
+            return
         if done.returncode:
             monitor.capture.problems.append(self._problem(done.stderr))
 

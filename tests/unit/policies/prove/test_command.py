@@ -166,6 +166,13 @@ config_map("app", {
     assert prove(folder, program, "--stack-outputs", f"organization/mesh/trust={outputs}").returncode == 0
 
 
+@pytest.mark.parametrize(("python", "why"), [("/nothing", "No such file or directory"), ("/", "Permission denied")])
+def test_a_python_that_cannot_be_run_is_said(folder: Path, python: str, why: str) -> None:
+    done = prove(folder, LEAK, "--python", python)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert f"could not run: its Python cannot be run ({why}). See --python" in done.stdout
+
+
 def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
     done = prove(folder, "if pulumi.runtime.is_dry_run(): config_map('app', {'x': token}, data_plane)")
     assert done.returncode == 2
