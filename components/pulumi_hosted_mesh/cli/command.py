@@ -254,7 +254,13 @@ def draw(
     """
     with plain_errors():
         resources = [resource for state in states for resource in resources_of(state)]
-    print(federation_picture(resources) if federation else topology(resources), end="")
+        try:
+            picture = federation_picture(resources) if federation else topology(resources)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            rule = "has an object of another form than the program makes"
+            problem = Problem("(file)", rule, "Export the state anew")
+            raise InvalidInputError([problem], ", ".join(map(str, states))) from None
+    print(picture, end="")
 
 
 def _outputs_of(stack: str | None) -> Any:

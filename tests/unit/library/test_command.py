@@ -23,6 +23,7 @@ from pulumi_hosted_mesh.operations.renewals import renewals
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.vocabulary import FEDERATION_LABEL, MESH_LABEL
 from typer.testing import CliRunner
 
 from tests.unit.library.documents import CERTIFICATE
@@ -188,6 +189,32 @@ def test_an_export_is_known_by_its_resources(command: str) -> None:
             1,
             "- cannot be used, (file): is not what `pulumi stack export` prints. Pipe its output in.\n",
         )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options"),
+    [
+        ({"metadata": "s3cr3t"}, ()),
+        ({"metadata": {"annotations": {}}, "webhooks": ["s3cr3t"]}, ()),
+        (
+            {"metadata": {"name": "f", "labels": {FEDERATION_LABEL: "f", MESH_LABEL: "m"}}, "spec": {}},
+            ("--federation",),
+        ),
+    ],
+    ids=["metadata", "webhooks", "gateway"],
+)
+def test_an_object_that_somebody_broke_is_told(inputs: dict[str, Any], options: tuple[str, ...]) -> None:
+    provider = "urn:pulumi:s::p::pulumi:providers:kubernetes::data-plane-cluster"
+    broken = {
+        "urn": "urn:pulumi:s::p::kubernetes:networking.istio.io/v1:Gateway::g",
+        "type": "kubernetes:networking.istio.io/v1:Gateway",
+        "inputs": {"apiVersion": "networking.istio.io/v1", "kind": "Gateway", **inputs},
+        "provider": f"{provider}::id",
+    }
+    state = {"version": 3, "deployment": {"resources": [broken]}}
+    code, said = run("topology", "-", *options, given=json.dumps(state).encode())
+    rule = "has an object of another form than the program makes. Export the state anew."
+    assert (code, said) == (1, f"- cannot be used, (file): {rule}\n")
 
 
 def test_a_document_of_another_kind_is_told(tmp_path: Path) -> None:
