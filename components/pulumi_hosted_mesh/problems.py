@@ -26,6 +26,11 @@ class Problem:
         return f"{self.field}: {self.rule}. {self.fix}{end}"
 
 
+def visible(text: str) -> str:
+    """Text of others on one line, in which what a terminal would obey, or not show, is written as its number."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 class InvalidInputError(RunError):
     """What was given cannot be used; raised before anything is touched. One line per problem, no stack trace.
 

@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.clusters.objects import misshapen
+from pulumi_hosted_mesh.problems import visible
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT
 
 TIMEOUT_SECONDS = 2.0  # of silence
@@ -222,7 +223,7 @@ class ApiServer:
         if answer.status == UNAUTHORIZED:
             raise UnauthorizedError(f"{said}: this credential has ended, or is of another cluster. Log in anew")
         if answer.status == FORBIDDEN:  # and which right it is that lacks
-            raise RefusedError(f"{said}: {answer.message}" if answer.message else said)
+            raise RefusedError(f"{said}: {visible(answer.message)}" if answer.message else said)
         raise UnreachableError(said)
 
 

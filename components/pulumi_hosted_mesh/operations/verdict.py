@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pulumi_hosted_mesh.problems import visible
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -26,9 +28,10 @@ class Verdict:
         return self.cause is None
 
     def __str__(self) -> str:
+        check, seen = visible(self.check), visible(self.seen)
         if self.ok:
-            return f"ok      {self.check}: {self.seen}"
-        return f"FAILED  {self.check}: {self.cause}: {self.seen}\n        {self.fix}"
+            return f"ok      {check}: {seen}"
+        return f"FAILED  {check}: {self.cause}: {seen}\n        {visible(self.fix)}"
 
 
 def report(verdicts: Iterable[Verdict]) -> dict[str, Any]:

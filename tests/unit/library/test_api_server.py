@@ -196,12 +196,12 @@ def test_a_list_whose_pages_never_end_ends(tmp_path: Path) -> None:
     ("status", "kind", "words"),
     [
         (401, UnauthorizedError, "has ended, or is of another cluster. Log in anew"),
-        (403, RefusedError, "may not list"),
+        (403, RefusedError, r"may not list\\x1b\[2J$"),
         (500, UnreachableError, "answered 500$"),
     ],
 )
 def test_a_refusal_says_why(tmp_path: Path, status: int, kind: type[Exception], words: str) -> None:
-    with serving(tmp_path, "127.0.0.1", status=status, body='{"message": "may not list"}') as server:
+    with serving(tmp_path, "127.0.0.1", status=status, body='{"message": "may not list\\u001b[2J"}') as server:
         with pytest.raises(UnreachableError, match=words) as caught:
             ApiServer(config(server.address)).get(KUBE_SYSTEM)
         assert type(caught.value) is kind

@@ -24,6 +24,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import image_version
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
 from pulumi_hosted_mesh.operations.discovery.observed import NO_NAMESPACE, READ, Observed, observe
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.problems import InvalidInputError
 from typer.testing import CliRunner
 
@@ -277,6 +278,16 @@ def test_what_could_not_be_read_is_said() -> None:
         "gone: not looked at, the API server does not answer",
         "shy: this credential may not list Secret, so what these say is missing",
     ]
+
+
+def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
+    """A cluster's own users write names and domains into it, who need not be those of the others."""
+    strange = found(cluster(Deployment=[istiod()], ConfigMap=[config("a\x1b]0;b\x07", "für\u202ec\nd")]))
+    told = show.table(strange)
+    assert r"a\x1b]0;b\x07 (für\u202ec\nd)" in told
+    assert len(told.splitlines()) == 2
+    assert show.table(found(Observed("x", unreachable="\x1b[2J"))).splitlines()[1] == r"x: not looked at, \x1b[2J"
+    assert str(Verdict("a", "b", "\x1b[2J", "do")) == "FAILED  a: b: \\x1b[2J\n        do"
 
 
 def test_watching_tells_each_change_once() -> None:

@@ -7,20 +7,21 @@ import json
 from collections.abc import Iterator, Sequence
 
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery, FoundMesh, Installation
+from pulumi_hosted_mesh.problems import visible
 
 HEADINGS = ("MESH", "CLUSTER", "ROLE", "REVISION", "VERSION", "MANAGED BY", "STATUS", "COMPONENTS", "MEMBERS", "PEERS")
 
 
 def table(found: Discovery) -> str:
     """One line for each revision of a mesh in a cluster; then what could not be read."""
-    rows = [HEADINGS, *(row for mesh in found.meshes for row in _rows(mesh))]
+    rows = [HEADINGS, *([visible(cell) for cell in row] for mesh in found.meshes for row in _rows(mesh))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if not found.meshes:
         lines = ["No mesh was found"]
-    lines += [f"{cluster}: not looked at, {reason}" for cluster, reason in found.unreachable.items()]
+    lines += [f"{visible(cluster)}: not looked at, {visible(reason)}" for cluster, reason in found.unreachable.items()]
     lines += [
-        f"{cluster}: this credential may not list {', '.join(kinds)}, so what these say is missing"
+        f"{visible(cluster)}: this credential may not list {', '.join(kinds)}, so what these say is missing"
         for cluster, kinds in found.unreadable.items()
     ]
     return "\n".join(lines)
