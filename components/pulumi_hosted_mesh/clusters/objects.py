@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-NAMES: Final = ("name", "namespace")
 MARKS: Final = ("labels", "annotations")
 PARTS: Final = ("spec", "status", "data")
 
@@ -15,8 +14,8 @@ def misshapen(found: Mapping[str, Any]) -> str | None:
     metadata = found.get("metadata")
     if not isinstance(metadata, Mapping):
         return "metadata"
-    for name in NAMES:
-        if not isinstance(metadata.get(name, ""), str):
+    for name, without in (("name", None), ("namespace", "")):
+        if not isinstance(metadata.get(name, without), str):
             return f"metadata.{name}"
     for name in MARKS:
         marks = metadata.get(name) or {}

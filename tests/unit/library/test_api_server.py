@@ -42,7 +42,7 @@ class Server(HttpsServer):
         directory: Path,
         status: int = 200,
         headers: dict[str, str] | None = None,
-        body: str = '{"metadata": {"uid": "the-uid"}}',
+        body: str = '{"metadata": {"name": "kube-system", "uid": "the-uid"}}',
     ) -> None:
         super().__init__(pair, directory, Handler)
         self.received: list[tuple[str, str | None]] = []
@@ -142,10 +142,11 @@ def test_what_is_no_api_server_is_told(tmp_path: Path, body: str) -> None:
 MISSHAPEN = [
     ("metadata", {"metadata": "s3cr3t"}),
     ("metadata.name", {"metadata": {"name": {"s3cr3t": 1}}}),
-    ("metadata.labels", {"metadata": {"labels": ["s3cr3t"]}}),
-    ("metadata.annotations", {"metadata": {"annotations": {"a": 1}}}),
-    ("spec", {"metadata": {}, "spec": "s3cr3t"}),
-    ("status", {"metadata": {}, "status": [1]}),
+    ("metadata.name", {"metadata": {}}),
+    ("metadata.labels", {"metadata": {"name": "a", "labels": ["s3cr3t"]}}),
+    ("metadata.annotations", {"metadata": {"name": "a", "annotations": {"a": 1}}}),
+    ("spec", {"metadata": {"name": "a"}, "spec": "s3cr3t"}),
+    ("status", {"metadata": {"name": "a"}, "status": [1]}),
 ]
 
 
@@ -169,7 +170,7 @@ def test_an_object_that_cannot_be_read_is_told_by_where_it_is_from(
     assert "s3cr3t" not in str(caught.value)
 
 
-@pytest.mark.parametrize("body", ["{}", "[]", '{"metadata": {}}', '{"metadata": 5}'])
+@pytest.mark.parametrize("body", ["{}", "[]", '{"metadata": {"name": "a"}}', '{"metadata": 5}'])
 def test_a_cluster_that_does_not_say_its_uid_has_none(tmp_path: Path, body: str) -> None:
     with serving(tmp_path, "127.0.0.1", body=body) as server:
         assert kube_system_uid(config(server.address)) is None
