@@ -465,13 +465,13 @@ def test_names_of_virtual_services_and_routes(names: Names) -> None:
 def test_names_of_services(names: Names) -> None:
     """By external-dns' own annotations, and outside of the edge's zones as little as by any other object."""
     own, elsewhere = f"direct.{ONE}.mesh.test", f"direct.{TWO}.mesh.test"
-    names.apply(ONE, annotated(service("direct"), f"{own},{elsewhere}"))
+    names.apply(ONE, annotated(service("direct", app="direct"), f"{own},{elsewhere}"))
     address = address_of(names.edges[ONE], "direct")
     names.await_answer(own, address)
     eventually(lambda: names.conditions(ONE, own).get("Ready") == ("True", "Programmed"), "it says so")
     eventually(lambda: names.conditions(ONE, elsewhere).get("Accepted") == ("False", "Filtered"), "it is filtered")
     assert names.ask(elsewhere) == []
-    names.apply(ONE, annotated(service("direct"), f"other.{ONE}.mesh.test"))
+    names.apply(ONE, annotated(service("direct", app="direct"), f"other.{ONE}.mesh.test"))
     names.await_answer(f"other.{ONE}.mesh.test", address)
     names.await_answer(own)
     names.delete(ONE, "service", "direct", "-n", "default")

@@ -70,9 +70,13 @@ def judge(
     if filtered := _filtered(item, endpoints, list(zones)):
         return _refused("Filtered", filtered)
     providers = [zone for zone in zones if zone.selects(item)]
-    by = sorted({zone.provider for one in endpoints for zone in providers if zone.publishes(one)})
-    accepted = ("True", "Accepted", f"In zones of {', '.join(by)}" if by else "It has no records")
-    missing = [_name(one) for one in endpoints if not _answered(one, resolve)]
+    published = [one for one in endpoints if any(zone.publishes(one) for zone in providers)]
+    by = sorted({zone.provider for one in published for zone in providers if zone.publishes(one)})
+    said = f"In zones of {', '.join(by)}" if by else "It has no records"
+    if left_out := {f"{_name(one)} ({one.get('recordType')})" for one in endpoints if one not in published}:
+        said += f"; not published there: {_some(sorted(left_out))}"
+    accepted = ("True", "Accepted", said)
+    missing = [_name(one) for one in published if not _answered(one, resolve)]
     failing = {
         zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
         for zone in providers
@@ -88,21 +92,20 @@ def judge(
 
 
 def _filtered(item: Object, endpoints: list[Object], zones: list[Zones]) -> str:
-    """Why an object is published by no provider, as a whole or in part; nothing if it is."""
+    """Why an object is published by no provider: one of its names, or each of its records; nothing if it is."""
     if outside := sorted({_name(one) for one in endpoints if not any(zone.admits(_name(one)) for zone in zones)}):
         domains = sorted({domain for zone in zones for domain in zone.include})
         return f"{_some(outside)}: not within this cluster's zones ({', '.join(domains) or 'it has none'})"
-    for one in endpoints:
-        near = [zone for zone in zones if zone.admits(_name(one))]
-        if not (selecting := [zone for zone in near if zone.selects(item)]):
-            wanted = sorted({",".join(f"{key}={value}" for key, value in sorted(zone.labels.items())) for zone in near})
-            return f"{_name(one)}: its zone is published of objects with the labels {' or '.join(wanted)} alone"
-        if not any(zone.publishes(one) for zone in selecting):
-            types = sorted({kind for zone in selecting for kind in zone.types})
-            return (
-                f"{_name(one)}: a record of type {one.get('recordType')}; in its zone are published {', '.join(types)}"
-            )
-    return ""
+    if not endpoints or any(zone.selects(item) and zone.publishes(one) for one in endpoints for zone in zones):
+        return ""
+    near = [zone for zone in zones if zone.admits(_name(endpoints[0]))]
+    if selecting := [zone for zone in near if zone.selects(item)]:
+        types = sorted({kind for zone in selecting for kind in zone.types})
+        rule = f"a record of type {endpoints[0].get('recordType')}; in its zone are published {', '.join(types)}"
+    else:
+        wanted = sorted({",".join(f"{key}={value}" for key, value in sorted(zone.labels.items())) for zone in near})
+        rule = f"its zone is published of objects with the labels {' or '.join(wanted)} alone"
+    return f"{_name(endpoints[0])}: {rule}"
 
 
 def problem(endpoint: Object) -> str:

@@ -133,6 +133,16 @@ def test_what_no_provider_publishes_says_so(kind: str, labels: dict[str, str], r
     assert (verdict.ready[0] == "True") is (reason == "Accepted")
 
 
+def test_records_of_a_type_that_is_left_out_are_not_waited_for() -> None:
+    """As the IPv6 address of a load balancer where only IPv4 is published."""
+    six = record("web.north.example.com", "2001:db8::1", kind="AAAA")
+    item = stored(record("web.north.example.com", "192.0.2.1"), six, labels={"view": "inner"})
+    verdict = judge(item, VIEWS, lambda _: {"192.0.2.1"})
+    said = "In zones of inner; not published there: web.north.example.com (AAAA)"
+    assert verdict.accepted[1:] == ("Accepted", said)
+    assert verdict.ready[1] == "Programmed"
+
+
 def test_who_does_not_publish_an_object_does_not_fail_it() -> None:
     item = stored(record("web.north.example.com", "192.0.2.1"), labels={"view": "inner"})
     refused = {"outer": "to take changes"}
