@@ -14,6 +14,7 @@ from pulumi_kubernetes.helm.v4 import Chart
 
 from sandbox.toolchain import Tools
 from tests.engine.plugins.stack import Stack
+from tests.recorded import charts
 from tests.support.kubectl import Kubectl
 
 Provider = Callable[..., pulumi.ResourceOptions]
@@ -41,6 +42,11 @@ def no_definitions(kubectl: Kubectl) -> Iterator[None]:
     names = [one for one in kubectl.names("crd") if one.endswith((".istio.io", "tests.example"))]
     if names:
         kubectl("delete", "crd", *names)
+
+
+def test_charts_are_rendered_as_by_the_official_plug_ins_library(tools: Tools) -> None:
+    """Byte for byte, by another Helm. tests/recorded/README.md says how to record them anew."""
+    assert charts.rendered(tools["helm"], tools.charts) == charts.recorded()
 
 
 @pytest.mark.usefixtures("no_definitions")
