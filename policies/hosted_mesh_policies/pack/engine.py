@@ -62,11 +62,17 @@ def _roots(described: Path) -> list[Path]:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    for at, folders, files in os.walk(root):
+    """Behind links to folders too, each folder once."""
+    seen = set[Path]()
+    for at, folders, files in os.walk(root, followlinks=True):
         here = Path(at)
+        if here.resolve() in seen:
+            folders.clear()
+            continue
+        seen.add(here.resolve())
         folders[:] = [
             one
-            for one in folders
+            for one in sorted(folders)
             if not one.startswith(".") and one not in _PACKAGES and not (here / one / "pyvenv.cfg").exists()
         ]
         for name in files:

@@ -48,13 +48,19 @@ def project(tmp_path: Path) -> Path:
         "project/mesh.yaml": "name: demo",
         "program/__main__.py": "pass",
         "program/parts/wiring.py": "pass",
+        "shared/names.py": "pass",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+    (tmp_path / "program" / "shared").symlink_to(tmp_path / "shared")
+    (tmp_path / "shared" / "again").symlink_to(tmp_path / "program")
     return folder
 
 
-@pytest.mark.parametrize("name", ["mesh.yaml", "new.json", "../program/parts/wiring.py", "../program/parts/more.py"])
+PARTS = ["mesh.yaml", "new.json", "../program/parts/wiring.py", "../program/parts/more.py", "../shared/names.py"]
+
+
+@pytest.mark.parametrize("name", PARTS)
 def test_a_file_that_changes_or_comes_makes_another_program(name: str, project: Path) -> None:
     before = engine.program(project, project / "evidence")
     (project / name).write_text("changed")
