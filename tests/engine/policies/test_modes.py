@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -139,11 +138,9 @@ def test_the_users_own_passes_with_a_preview(corpus_engine: Engine) -> None:
     _passes(corpus_engine.run("preview", "mode:own", stack="own", prefix="own-"))
 
 
-def test_the_users_own_passes_with_the_preview_of_another_job(
-    corpus_engine: Engine, engine_sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_the_users_own_passes_with_the_preview_of_another_job(corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
     """As pipelines run it: the preview in a pull request, the update after its merge, and no preview there."""
-    jobs = {"HOSTED_MESH_EVIDENCE": str(tmp_path / "evidence")}
+    jobs = {"HOSTED_MESH_EVIDENCE": "evidence"}  # beside Pulumi.yaml, where pulumi runs
     skipped = ["--skip-preview"]
     _passes(corpus_engine.run("preview", "mode:own", stack="jobs", prefix="jobs-", environment=jobs))
     _passes(corpus_engine.run("up", "mode:own", stack="jobs", prefix="jobs-", more=skipped, environment=jobs))
