@@ -15,15 +15,17 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
+import contextlib
 import html
 import itertools
 import lzma
 import re
+import string
 import urllib.parse
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from .obscured import plain
@@ -41,6 +43,8 @@ BETWEEN: Final = b"\1\0\3\0\4\0"
 """Stands between pieces that were decoded apart. It does not end as it begins: after a piece that ends like its
 beginning it would be found too early."""
 LEAST_RAW: Final = 8
+SHORT: Final = 1024
+"""Pieces of at most so many bytes, of one decoder, are looked at together: a look costs more than such a piece."""
 
 
 class View(NamedTuple):
@@ -64,13 +68,18 @@ def views(data: bytes) -> Iterator[View]:
         yield view
         if len(view.layers) >= MOST_LAYERS:
             continue
+        short: dict[tuple[str, bool], list[bytes]] = {}
         for name, piece in _decoded(view):
             budget -= len(piece)
             if budget < 0:
                 raise TooMuchError
             if len(piece) >= 4 and (key := hash(piece)) not in seen:
                 seen.add(key)
-                todo.append(View(piece, (*view.layers, name)))
+                if len(piece) > SHORT:
+                    todo.append(View(piece, (*view.layers, name)))
+                else:
+                    short.setdefault((name, printable(piece) is piece), []).append(piece)
+        todo += [View(BETWEEN.join(pieces), (*view.layers, name)) for (name, _), pieces in short.items()]
 
 
 def _runs(members: bytes, shape: bytes) -> Callable[[bytes], bool]:
@@ -95,9 +104,14 @@ def printable(data: bytes) -> bytes:
     """The data itself when it is text; else only its printable stretches, end to end but for `BETWEEN`. A text in the
     wrong alignment has next to none, so that whoever looks for text is done with it at once."""
     odd = len(data.translate(None, _PRINTABLE))
-    if odd <= MOST_BINARY * len(data) or odd - len(GAP) * data.count(GAP) <= MOST_BINARY * len(data):
+    if odd <= MOST_BINARY * len(data) or odd - _marks(data) <= MOST_BINARY * len(data):
         return data
     return BETWEEN.join(_STRETCH.findall(data)) if _has_stretch(data) else b""
+
+
+def _marks(data: bytes) -> int:
+    """Bytes that stand between values and pieces."""
+    return len(GAP) * data.count(GAP) + len(BETWEEN) * data.count(BETWEEN)
 
 
 def _decoded(view: View) -> Iterator[tuple[str, bytes]]:
@@ -265,8 +279,11 @@ def _of_base58(run: bytes) -> int:
     return number
 
 
-_base58 = _whole_numbers(58, 512, re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}"))
-_base36 = _whole_numbers(36, 512, re.compile(rb"(?<![0-9A-Za-z])(?:[0-9a-z]{16,}|[0-9A-Z]{16,})(?![0-9A-Za-z])"))
+_has_letters = _runs(string.ascii_letters.encode() + string.digits.encode(), b"M" * 16)
+_base58 = _whole_numbers(58, 512, re.compile(rb"[1-9A-HJ-NP-Za-km-z]{16,}"), _has_letters)
+_base36 = _whole_numbers(
+    36, 512, re.compile(rb"(?<![0-9A-Za-z])(?:[0-9a-z]{16,}|[0-9A-Z]{16,})(?![0-9A-Za-z])"), _has_letters
+)
 _decimal = _whole_numbers(
     10, 2560, re.compile(rb"(?<![0-9A-Za-z])[0-9]{24,}(?![0-9A-Za-z])"), _runs(b"0123456789", b"M" * 24)
 )
@@ -278,11 +295,15 @@ _ESCAPED_NUMBERS = re.compile(rb"(?:\\\d{1,3}){8,}")
 _BITS = re.compile(rb"[01]{8}(?:[\s,]*[01]{8}){7,}")
 _BASES: Final = (10, 16, 8)
 _LEAST_NUMBERS: Final = 8
+_OF_NUMBERS: Final = _HEX_DIGITS + b"xo\\"
+_SEPARATED: Final = bytes(ord(" ") if byte in b" \t\n\r\v\f,;:" else 0 for byte in range(256))
 
 
 def _numbers(data: bytes) -> Iterator[bytes]:
     """Lists of bytes as numbers, and bytes as bits."""
-    runs = _NUMBERS.findall(data)
+    # Without the digits their separators are next to each other.
+    separators = data.translate(_SEPARATED, _OF_NUMBERS)
+    runs = _NUMBERS.findall(data) if b" " * (_LEAST_NUMBERS - 1) in separators else []
     if b"\\" in data:  # as Lua has them, in decimal
         runs += _ESCAPED_NUMBERS.findall(data)
     for run in runs:
@@ -395,20 +416,26 @@ def _mixed(data: bytes) -> bool:
     return not data.islower() and not data.isupper() and len(data) != len(data.translate(None, b"0123456789"))
 
 
-def _of_85(decode: Callable[[bytes], bytes], whole: bytes) -> Iterator[bytes]:
+@lru_cache(maxsize=16 * 1024)  # the readings of a text have most of their runs in common
+def _of_85(decode: Callable[[bytes], bytes], whole: bytes) -> tuple[bytes, ...]:
     for end in (len(whole), len(whole) - len(whole) % 5):
-        try:
-            yield decode(whole[:end])
-            return
-        except ValueError:  # not base85, or cut short
-            continue
+        with contextlib.suppress(ValueError):  # not base85, or cut short
+            return (decode(whole[:end]),)
+    return ()
 
 
 _UU = re.compile(rb"(?:^|(?<=[ :=\0\"']))(?=([!-M])([ -`]{4,60})[ \t]*\r?$)", re.MULTILINE)
 
 
+_ENDS_OF_LINES: Final = bytes(
+    ord("M") if byte in range(0x20, 0x61) else ord("\n") if byte in b"\t\r\n" else 0 for byte in range(256)
+)
+
+
 def _uu(data: bytes) -> Iterator[bytes]:
     """Lines that begin with the number of their bytes."""
+    if b"MMMMM\n" not in data.translate(_ENDS_OF_LINES) + b"\n":
+        return
     pieces: dict[int, bytes] = {}
     for found in _UU.finditer(data):
         length = found.group(1)[0] - 32
@@ -480,7 +507,10 @@ _ZIP_METHODS: Final[dict[int, Callable[[], _Step]]] = {
 MOST_STREAMS: Final = 1024
 """Most compressed streams to open in one value; more is refused."""
 MOST_RAW: Final = 16
-"""Pieces of a value that are tried as deflate without a header: nothing tells it but that it unpacks."""
+"""Pieces of a value that are tried as deflate without a header, whatever they begin with: nothing tells it but that it
+unpacks. Of further ones those that could be of one block are."""
+LEAST_PACKED: Final = 10
+_ONE_BLOCK: Final = frozenset(bytes([byte]) for byte in range(256) if byte & 0b111 in {0b011, 0b101})
 
 
 def _packed(data: bytes) -> Iterator[bytes]:
@@ -488,13 +518,28 @@ def _packed(data: bytes) -> Iterator[bytes]:
         if opened >= MOST_STREAMS:
             raise TooMuchError
         yield from _inflate(step, data, start)
+    unpacked = 0
     for number, start in enumerate(_starts(data, b"", anywhere=False)):
-        if number >= MOST_RAW:
-            break
+        if number >= MOST_RAW and data[start : start + 1] not in _ONE_BLOCK:
+            continue
+        rest = _piece_at(data, start)
+        if len(rest) < LEAST_PACKED or (len(rest) <= SHORT and not _may_be_deflate(rest)):
+            continue
         # Text is no deflate: its first bits are those of a block type that there is not, or of none that is useful.
-        for piece in _inflate(zlib.decompressobj(wbits=-15).decompress, data, start):
+        for piece in _inflate(zlib.decompressobj(wbits=-15).decompress, rest, 0):
+            unpacked += len(piece)
+            if unpacked > MOST_UNPACKED:
+                raise TooMuchError
             if len(piece) >= LEAST_RAW and len(piece.translate(None, _PRINTABLE)) <= MOST_BINARY * len(piece):
                 yield piece
+
+
+@lru_cache(maxsize=16 * 1024)
+def _may_be_deflate(piece: bytes) -> bool:
+    try:
+        return bool(zlib.decompressobj(wbits=-15).decompress(piece, LEAST_RAW))
+    except zlib.error:
+        return False
 
 
 def compressed(data: bytes) -> Iterator[bytes]:
@@ -566,6 +611,14 @@ def _of_entities(text: bytes) -> bytes:
     return html.unescape(text.decode("latin-1")).encode("utf-8", "surrogatepass")
 
 
+_QUOTED = re.compile(
+    rb"=\r?\n|=3D|(?:=[0-9A-F]{2}){2}|(?<=[\w])=(?:0[9A]|2[1-7]|3[C-F]|40|5[B-F]|60|7[B-E]|[89A-F][0-9A-F])(?=\w)"
+)
+"""A line's end, the sign itself, several bytes, a letter that is no digit nor letter: `timeout=12` is none of them."""
+_UTF_7 = re.compile(rb"\+A[A-H][A-Za-z0-9+/]")
+"""Letters of ASCII. A plus alone, `+-`, is left as it is: `[+-]` is in every other expression."""
+
+
 def _of_utf_7(text: bytes) -> bytes:
     return text.decode("utf-7", "ignore").encode("utf-8", "surrogatepass")
 
@@ -585,11 +638,11 @@ TEXT_DECODERS: Final[tuple[tuple[str, _Decoder], ...]] = (
     ("escapes", _in_place(_HEX_ESCAPE, partial(_HEX_ESCAPE.sub, lambda found: bytes([int(found[1], 16)])), b"\\")),
     ("escapes", _in_place(_DECIMAL_ESCAPE, partial(_DECIMAL_ESCAPE.sub, _decimal_escape), b"\\")),
     ("entities", _in_place(re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);"), _of_entities, b"&")),
-    ("quoted-printable", _in_place(re.compile(rb"=(?:[0-9A-F]{2}|\r?\n)"), binascii.a2b_qp, b"=")),
+    ("quoted-printable", _in_place(_QUOTED, binascii.a2b_qp, b"=")),
     ("numbers", _numbers),
     ("base85", _base85),
     ("uuencode", _uu),
-    ("UTF-7", _in_place(re.compile(rb"\+[A-Za-z0-9/]{2,}-?|\+-"), _of_utf_7, b"+A", b"+-")),
+    ("UTF-7", _in_place(_UTF_7, _of_utf_7, b"+A")),
     ("a cipher with a known key", plain),
     ("compression", _packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
     ("UTF-16", _wide),  # beside so much text that it is a small part

@@ -50,8 +50,8 @@ class Evidence:
 
     def _digest(self, resource: Resource, unknown: tuple[str, ...]) -> str:
         found = hashlib.sha256(self.salt.encode())
-        for leaf in sorted(_plain(resource, frozenset(unknown)), key=lambda leaf: show(leaf.path)):
-            found.update(f"{show(leaf.path)}\0{leaf.value!r}\0".encode("utf-8", "surrogatepass"))
+        for leaf in sorted(f"{leaf.path}\0{leaf.value!r}\0" for leaf in _plain(resource, frozenset(unknown))):
+            found.update(leaf.encode("utf-8", "surrogatepass"))
         return found.hexdigest()[:32]
 
 
