@@ -40,13 +40,14 @@ def bare(value: Any) -> Any:
 
 @dataclass
 class Sent:
-    """What the resources of a user's side were given, and their URNs with those of their parents."""
+    """What the resources of a user's side were given, by URN, and their URNs with those of their parents."""
 
     inputs: dict[str, Any] = field(default_factory=dict)
     urns: set[str] = field(default_factory=set)
 
     def leaves(self) -> dict[str, bytes]:
-        return {place: leaf for name, tree in self.inputs.items() for place, leaf in _leaves(tree, name)}
+        named = ((urn.rpartition("::")[2], tree) for urn, tree in self.inputs.items())
+        return {place: leaf for name, tree in named for place, leaf in _leaves(tree, name)}
 
 
 def _leaves(tree: Any, place: str, *, encoded: bool = False) -> Iterator[tuple[str, bytes]]:
@@ -79,7 +80,7 @@ class StageMonitor(Monitor):
         owned = {provider, request.name} & self.stage.provider_owned
         nowhere = request.type.startswith(NOWHERE) and not request.type.startswith("pulumi:providers:")
         if request.custom and not nowhere and (not owned or request.name in self.stage.delivered):
-            self.sent.inputs[request.name] = bare(json_format.MessageToDict(request.object))
+            self.sent.inputs[answer.urn] = bare(json_format.MessageToDict(request.object))
             self.sent.urns |= {answer.urn, request.parent} - {""}
         return answer
 

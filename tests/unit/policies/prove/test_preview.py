@@ -263,7 +263,7 @@ def test_a_preview_that_fails_is_said_in_a_line(folder: Path, program: str, said
         (["--state", "--state-file", "state.json"], "--state and --state-file exclude each other"),
         (
             ["--state-file", "no-such-file.json"],
-            "no-such-file.json: cannot be read. Write it with `pulumi stack export",
+            "no-such-file.json: cannot be read (No such file or directory). Write it with `pulumi stack export",
         ),
     ],
 )
