@@ -29,8 +29,9 @@ MOST_PARTS: Final = 20_000
 """Fingerprints of one value; a larger one is a file of data, whose first secrets do."""
 LEAST_PART: Final = 12
 """Shortest part of a text that is a fingerprint by itself, by its randomness."""
+LEAST_OF_ONE_CASE: Final = 24
 _DIGESTS: Final = ("sha256", "sha1", "md5")
-_FRAMED = re.compile(rb"://|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
+_FRAMED = re.compile(rb"://|</[A-Za-z]|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
 _IN_PAIRS = re.compile(rb"(?<=[\w.])=(?=\w)|[:@$]+")
 _IN_ADDRESS = re.compile(rb"[/=:@$.]+")
 
@@ -50,6 +51,7 @@ _ASSIGNMENT = re.compile(
 )
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
+_ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]{0,127})(?:\s[^<>]{0,512})?>([^<>]{8,4096})</\1>")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1)")  # the same in every such token
 _TEXT_HEAD = re.compile(rb"[\x20-\x7e]{32,}")
@@ -110,6 +112,9 @@ def fingerprints(
             return
         if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
             yield decoded
+    if b"</" in rest:
+        for tag, text in itertools.islice(_ELEMENT.findall(rest), MOST_PARTS):
+            yield from fingerprints(text, name=tag.decode(), names=names, depth=depth + 1)
     searched = rest
     if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest or b" " in rest:
         searched = yield from _of_settings(rest, names, depth)
@@ -246,12 +251,18 @@ def _decoded(value: bytes) -> bytes | None:
     try:
         if _HEX.fullmatch(value) and len(value) % 2 == 0:
             return binascii.unhexlify(value)
-        if len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1:
+        whole = len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1
+        if whole and not _is_of_one_case(value):
             standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
             return base64.b64decode(standard + b"=" * (-len(standard) % 4))
     except ValueError:
         pass
     return None
+
+
+def _is_of_one_case(value: bytes) -> bool:
+    """True for a text that is too long to be base64 without capitals or without small letters: an id in groups."""
+    return len(value) >= LEAST_OF_ONE_CASE and value in {value.lower(), value.upper()}
 
 
 def _is_text(value: bytes) -> bool:

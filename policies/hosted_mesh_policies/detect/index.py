@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from .fingerprints import Whole
-from .leaves import is_random, is_scrambled
+from .leaves import is_public, is_random, is_scrambled
 
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
@@ -25,6 +25,12 @@ LEAST_PIECE: Final = WIDTH + WIDTH // 2 - 1
 """Fewest bytes of a piece that is found although it is no such fragment, if it stands alone or others do too: 11."""
 LEAST_SHARE: Final = 0.3
 """Of a fingerprint, in such a piece."""
+MOST_SHARED: Final = 0.5
+"""Of a fingerprint, in pieces that are public by themselves, as words are and the middle of ids of one form: others of
+the same kind have them too, so less than that tells nothing."""
+LONGEST_SHARED: Final = 64
+LEAST_SIGNS: Final = 2
+"""In such a piece: a single word may be letters by chance."""
 LEAST_SHORT: Final = 8
 MOST_CANDIDATES: Final = 16
 """Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
@@ -47,6 +53,8 @@ class Index:
     origins: list[str] = field(default_factory=list)
     _fingerprints: list[tuple[bytes, int]] = field(default_factory=list)
     _known: dict[bytes, bool] = field(default_factory=dict)
+    _spelled: dict[int, bytes] = field(default_factory=dict)
+    """Of a fingerprint's letters and digits alone, by their place, the fingerprint."""
     _windows: dict[int, dict[int, list[tuple[int, int]]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
 
     def __len__(self) -> int:
@@ -73,6 +81,7 @@ class Index:
                 for alike in disguises(fingerprint):
                     self._insert(alike, number)
             if not whole and (alone := _letters_alone(fingerprint)):
+                self._spelled[len(self._fingerprints)] = fingerprint
                 self._insert(alone, number)
 
     def _insert(self, fingerprint: bytes, number: int) -> None:
@@ -100,8 +109,8 @@ class Index:
                     if hit := self._check(text, place, width, pieces):
                         found.append(hit)
                         yield hit
-            for several in pieces.values():
-                if sum(hit.length for hit in several.values()) >= LEAST_FRAGMENT:
+            for place, several in pieces.items():
+                if self._are_enough(place, several):
                     yield from several.values()
 
     def _check(self, text: bytes, position: int, width: int, pieces: dict[int, dict[int, Hit]]) -> Hit | None:
@@ -115,16 +124,37 @@ class Index:
             hit = Hit(origin, position - before, before + after)
             whole = isinstance(fingerprint, Whole)
             needed = LEAST_FRAGMENT if width == WIDTH and not whole else len(fingerprint)
-            piece = hit.length < needed
-            if piece and (whole or not _is_piece(fingerprint[offset - before : offset + after], fingerprint)):
+            piece, common = hit.length < needed, fingerprint[offset - before : offset + after]
+            if piece and (whole or not _is_piece(common, fingerprint)):
                 continue
-            if (piece or whole) and not _stands_alone(text, hit.start, hit.length):
-                if piece:
+            shared = not piece and self._is_shared(place, offset - before, hit.length)
+            if shared or ((piece or whole) and not _stands_alone(text, hit.start, hit.length)):
+                if shared or piece:
                     pieces.setdefault(place, {})[offset - before] = hit
                 continue
             if found is None or hit.length > found.length:
                 found = hit
         return found
+
+    def _are_enough(self, place: int, pieces: Mapping[int, Hit]) -> bool:
+        """Whether pieces of a fingerprint, by their places in it, are it together."""
+        odd = [hit.length for at, hit in pieces.items() if not self._is_shared(place, at, hit.length)]
+        together = sum(hit.length for hit in pieces.values())
+        return sum(odd) >= LEAST_FRAGMENT or together >= MOST_SHARED * len(self._fingerprints[place][0])
+
+    def _is_shared(self, place: int, start: int, length: int) -> bool:
+        """True for a small part of a fingerprint that others of the same kind have too: words, or short groups, with
+        signs between them."""
+        fingerprint, _ = self._fingerprints[place]
+        if length > LONGEST_SHARED or length >= MOST_SHARED * len(fingerprint):
+            return False
+        if spelled := self._spelled.get(place):
+            kept = [at for at, byte in enumerate(spelled) if chr(byte).isalnum()]
+            piece = spelled[kept[start] : kept[start + length - 1] + 1]
+        else:
+            piece = fingerprint[start : start + length]
+        signs = sum(not chr(byte).isalnum() for byte in piece)
+        return signs >= LEAST_SIGNS and is_public(piece)
 
 
 def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:

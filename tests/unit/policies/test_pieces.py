@@ -129,3 +129,52 @@ def test_a_third_of_a_secret_is_found_where_it_stands_alone() -> None:
     assert all(_matches(token, {"up": third}) for third in _cut(token, 12))
     assert not any(_matches(token, {"up": part}) for part in _cut(token, 9))
     assert not _matches(token + "x" * 8, {"up": token[:12]})  # too small a part of it
+
+
+ID = "sdk-3f9a2b7c-4c1e-4b7a-9f00-d41d8cd98f00"
+ELEMENTS = "<clickhouse><users><default><password>{}</password><profile>default</profile></default></users></clickhouse>"
+
+
+def _found(secret: str, given: str) -> tuple[Match, ...]:
+    """For a value of a Secret, of which only the key says that it is one."""
+    index = Index()
+    index.add(fingerprints(secret.encode(), name="password"), "the secret")
+    return inspect(text_of({"value": given}), index).matches
+
+
+@pytest.mark.parametrize(
+    ("secret", "other"),
+    [
+        (ID, "sdk-77ab01ce-4c1e-4b7a-9f00-0a1b2c3d4e5f"),
+        (ID, "other-4c1e-4b7a-9f00-other"),
+        ("live.eu-central-1.shop-" + SECRET, "live.eu-central-1.shop-vX3kPq9LmZ7tRw2NcB8sHd5JfY4g"),
+        (ELEMENTS.format(SECRET), ELEMENTS.format("vX3kPq9LmZ7tRw2NcB8s")),
+        (ELEMENTS.format(SECRET), "clickhouse-users"),
+    ],
+    ids=["ids of one form", "their middle", "a common beginning", "elements", "a name like elements"],
+)
+def test_what_others_of_the_same_form_have_too_is_no_piece(secret: str, other: str) -> None:
+    assert not _found(secret, other)
+    assert not _found(secret, base64.b64encode(other.encode()).decode())
+    assert _found(secret, secret)
+    assert _found(secret, base64.b64encode(secret.encode()).decode())
+
+
+@pytest.mark.parametrize(
+    ("secret", "piece"),
+    [
+        (ID, ID[:24]),
+        (ID, ID[4:]),
+        ("abcdefghijklmnopqrstuvwxyzabcdefgh", "mnopqrstuvwxyzab"),  # one word may be by chance
+        (ID, f"{ID[:17]} and {ID[17:32]}"),  # each less than half, both more
+        (ID, "xx " + ID.replace("-", "")),
+        ("live.eu-central-1.shop-" + SECRET, SECRET[:16]),
+        ("72940518364027591836402759183640", "729405183640275"),  # a number is no word
+        (ELEMENTS.format(SECRET), f"pw {SECRET}"),
+        (ELEMENTS.format("correct-horse-battery"), "pw correct-horse-battery"),  # by the element's name
+        (ELEMENTS.format(SECRET).replace("><", ">\n<"), f"pw {SECRET}"),
+    ],
+    ids=["half", "most", "one word", "two parts", "without signs", "the rest", "number", "in an element", "words in one", "lines"],
+)
+def test_what_is_a_secrets_alone_is_a_piece_of_it(secret: str, piece: str) -> None:
+    assert _found(secret, piece)
