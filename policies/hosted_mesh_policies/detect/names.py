@@ -53,7 +53,7 @@ _AFTER: Final = re.compile(
 _SHOWN: Final = re.compile(
     r"pub$|publishable|site|digest|encrypted|sealed|example|dummy|fake|next|page|continue|idempotency|csrf"
 )
-_SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "stakater"})
+_SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "hashed", "stakater"})
 """Words by which the same name is another thing's: a public key, a checksum of a Secret, a place in a list."""
 _SAYS_IT: Final = (
     "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization",

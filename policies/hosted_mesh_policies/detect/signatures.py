@@ -39,6 +39,8 @@ class Signature(NamedTuple):
     pattern: re.Pattern[bytes]
 
 
+_TEMPLATES = rb"(?:\{\{(?:[^{}\"]|\"[^{}\"]{0,100}\"){0,200}\}\}|\$\{[^}\"]{0,100}\}|\$\([^)\"]{0,100}\)){1,4}\""
+"""Nothing but what is filled in elsewhere, to the end of a text in quotes."""
 _VALUE = rb"[\"']?\s*[:=]\s*[\"']?"
 
 PEM: Final = re.compile(
@@ -126,7 +128,9 @@ _FORMS: Final = (
     (
         Kind.REGISTRY_LOGIN,
         (b'"auths"',),
-        rb"(?s)\"auths\"\s*:\s*\{.{0,400}?\"(?:auth|password|identitytoken)\"\s*:\s*\"[^\"]{6,}\"",
+        rb"(?s)\"auths\"\s*:\s*\{.{0,400}?\"(?:auth|password|identitytoken)\"\s*:\s*\"(?!"
+        + _TEMPLATES
+        + rb")[^\"]{6,}\"",
     ),
     (
         Kind.ARGUMENT,

@@ -31,6 +31,7 @@ SAY_NOTHING = """
 secretName tokenUrl token_ttl passwordPolicy secretKeyRef key access_key_id PublicKey RECAPTCHA_SITE_KEY
 checksum/secret clientToken encryptedPassword password_hash publishable_token nextPageToken bypass compass
 monkey NEXT_PUBLIC_API_KEY discovery-token-ca-cert-hash STAKATER_DB_SECRET credentialName PASSWORD_FILE
+hashed_secret hashedToken
 """
 
 
@@ -170,3 +171,30 @@ def test_folding_puts_no_name_beside_a_value_that_was_elsewhere() -> None:
 )
 def test_a_tree_has_names_above_before_and_beside_a_value(tree: dict[str, Any], found: bool) -> None:
     assert bool(list(named_in_tree(tree))) is found
+
+
+AUTHS = '{{"auths": {{"{{{{ .host }}}}": {}, "r.example.com": {}}}}}'
+FILLED = '{"username": "{{ .user }}", "password": "{{ .password }}"}'
+PRINTED = '{"auth": "{{ printf "%s:%s" .user .password | b64enc }}"}'
+
+
+@pytest.mark.parametrize(
+    ("login", "found"),
+    [
+        (FILLED, False),
+        (PRINTED, False),
+        ('{"password": "${REGISTRY_PASSWORD}"}', False),
+        ('{"auth": "$(LOGIN)"}', False),
+        ('{"password": "' + V + '"}', True),
+        ('{"username": "{{ .user }}", "password": "' + V + '"}', True),
+        ('{"password": "{{ .prefix }}' + V + '"}', True),
+        ('{"password": "' + V + '{{ .suffix }}"}', True),
+        ('{"password": "{{' + V + '"}', True),
+        ('{"password": "shop-registry-login"}', True),  # in this place any text is one
+    ],
+)
+@pytest.mark.parametrize("other", [FILLED, PRINTED])
+def test_a_login_to_a_registry_that_is_filled_in_elsewhere_is_none(login: str, other: str, found: bool) -> None:
+    """A template of an ExternalSecret's. One that is filled in beside another does not hide that."""
+    for data in (AUTHS.format(login, other).encode(), AUTHS.format(other, login).encode()):
+        assert (Kind.REGISTRY_LOGIN in {shape.kind for shape in shapes(data)}) is found

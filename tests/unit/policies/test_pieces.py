@@ -132,7 +132,9 @@ def test_a_third_of_a_secret_is_found_where_it_stands_alone() -> None:
 
 
 ID = "sdk-3f9a2b7c-4c1e-4b7a-9f00-d41d8cd98f00"
-ELEMENTS = "<clickhouse><users><default><password>{}</password><profile>default</profile></default></users></clickhouse>"
+ELEMENTS = (
+    "<clickhouse><users><default><password>{}</password><profile>default</profile></default></users></clickhouse>"
+)
 
 
 def _found(secret: str, given: str) -> tuple[Match, ...]:
@@ -174,7 +176,18 @@ def test_what_others_of_the_same_form_have_too_is_no_piece(secret: str, other: s
         (ELEMENTS.format("correct-horse-battery"), "pw correct-horse-battery"),  # by the element's name
         (ELEMENTS.format(SECRET).replace("><", ">\n<"), f"pw {SECRET}"),
     ],
-    ids=["half", "most", "one word", "two parts", "without signs", "the rest", "number", "in an element", "words in one", "lines"],
+    ids=[
+        "half",
+        "most",
+        "one word",
+        "two parts",
+        "without signs",
+        "the rest",
+        "number",
+        "in an element",
+        "words in one",
+        "lines",
+    ],
 )
 def test_what_is_a_secrets_alone_is_a_piece_of_it(secret: str, piece: str) -> None:
     assert _found(secret, piece)
