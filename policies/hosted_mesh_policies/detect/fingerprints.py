@@ -19,7 +19,7 @@ from typing import Any, Final
 import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
+from .der import is_keystore, is_public_der, is_sequence, openssh_numbers, private_numbers
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
 from .names import is_identifiers_name, names_credential
 from .unwrap import COMPRESSED, TooMuchError, compressed
@@ -41,6 +41,9 @@ class Whole(bytes):
 
 
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----).)*)-----END \1-----", re.DOTALL)
+_LABELLED_PUBLIC = re.compile(rb"CERTIFICATE|PUBLIC KEY|CRL$")
+_PGP_PUBLIC: Final = frozenset({b"\x98", b"\x99", b"\xb8", b"\xb9", b"\xc6", b"\xce"})
+"""How packets of public keys begin (RFC 4880, 4.2 and 4.3)."""
 _JWT = re.compile(rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
@@ -89,7 +92,7 @@ def fingerprints(
         return
     for found in _PEM.finditer(value):
         yield from _of_pem(found.group(1), found.group(2))
-    rest = without_public(_PEM.sub(lambda found: b"" if b"PRIVATE KEY" in found.group(1) else found.group(), value))
+    rest = without_public(_PEM.sub(lambda found: b"" if _is_done(found[1], found[2]) else found[0], value))
     for sign, pattern, secret in _PARTS:
         if sign in rest:
             yield from map(secret, pattern.finditer(rest))
@@ -156,13 +159,32 @@ def _random_parts(text: bytes) -> Iterator[bytes]:
 def _of_pem(label: bytes, body: bytes) -> Iterator[bytes]:
     if b"PRIVATE KEY" not in label:
         return
-    lines = [line for line in body.split(b"\n") if b":" not in line]
-    try:
-        blob = base64.b64decode(b"".join(lines))
-    except ValueError:
+    blob = _unarmoured(body)
+    if not blob:
         return
     numbers = private_numbers(blob) or openssh_numbers(blob)
     yield from numbers or [blob[32:]]  # an older encrypted key is ciphertext only
+
+
+def _unarmoured(body: bytes) -> bytes:
+    lines = [line for line in body.split(b"\n") if b":" not in line and not line.startswith(b"=")]
+    try:
+        return base64.b64decode(b"".join(lines))
+    except ValueError:
+        return b""
+
+
+def _is_done(label: bytes, body: bytes) -> bool:
+    """Whether a block of PEM has no more to look for: a private key, whose numbers are found by themselves, and what is
+    kept as public, a certificate or a key of a form that is not known here, if no private key is in it."""
+    if b"PRIVATE KEY" in label:
+        return True
+    if not _LABELLED_PUBLIC.search(label):
+        return False
+    blob = _unarmoured(body)
+    if b"PGP" in label:
+        return blob[:1] in _PGP_PUBLIC
+    return is_sequence(blob) and not private_numbers(blob) and not is_keystore(blob)
 
 
 def _password(found: re.Match[bytes]) -> bytes:

@@ -69,20 +69,20 @@ class Context:
 
     @cached_property
     def _own_configuration(self) -> tuple[Index, frozenset[bytes]]:
-        """Fingerprints and digests of the secret configuration that is not known to be the control plane's."""
+        """Fingerprints of the secret configuration that is not known to be the control plane's; it and its digests."""
         values = [self.stack.config.get(key, "").encode() for key in sorted(self.stack.secret_config_keys)]
         own = [value for value in values if not any(self.known.search(value))]
         index = Index()
         for value in own:
             index.add(fingerprints(value, certain=True), "")
-        return index, digests(own)
+        return index, digests(own) | frozenset(own)
 
     def tells_whose(self, data: bytes) -> bool:
         """True for a value that holds a known secret of the control plane's (of which the value detector tells), or
         configuration that the control plane does not have, and for the digest of such configuration."""
-        own, hashed = self._own_configuration
+        own, wholes = self._own_configuration
         try:
-            return data in hashed or any(any(i.search(view.data)) for view in views(data) for i in (own, self.known))
+            return data in wholes or any(any(i.search(view.data)) for view in views(data) for i in (own, self.known))
         except TooMuchError:  # the value detector refuses it
             return True
 

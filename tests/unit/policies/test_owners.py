@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stac
 from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
 from hosted_mesh_policies.plan.tree import Secret
 from hosted_mesh_policies.rules.context import Context
+from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 from hosted_mesh_policies.rules.outputs import OUTPUTS
 from hosted_mesh_policies.rules.rule import judge
 from hosted_mesh_policies.rules.settings import Settings
@@ -109,6 +111,52 @@ def test_a_binary_key_that_begins_like_der_has_a_fingerprint() -> None:
 @pytest.mark.parametrize("made", [literals.certificate("x"), literals.public_key("x")])
 def test_public_structure_has_none_in_whatever_coding(made: str) -> None:
     assert [*fingerprints(made.encode()), *fingerprints(base64.b64encode(made.encode()))] == []
+
+
+def _armoured(label: str, blob: bytes, *more: str) -> bytes:
+    return "\n".join(
+        [f"-----BEGIN {label}-----", *more, base64.encodebytes(blob).decode(), f"-----END {label}-----"]
+    ).encode()
+
+
+NEW_FORM = b"\x30\x82\x01\x4a" + hashlib.shake_256(b"a form").digest(330)
+PGP = hashlib.shake_256(b"a packet").digest(300)
+
+
+@pytest.mark.parametrize(
+    ("block", "looked_for"),
+    [
+        (_armoured("CERTIFICATE", NEW_FORM), False),
+        (_armoured("X509 CRL", NEW_FORM), False),
+        (_armoured("PGP PUBLIC KEY BLOCK", b"\x99" + PGP, "Version: GnuPG v2", ""), False),
+        (_armoured("PGP PRIVATE KEY BLOCK", b"\x95" + PGP, "Version: GnuPG v2", ""), True),
+        (_armoured("PGP PUBLIC KEY BLOCK", b"\x95" + PGP, "Version: GnuPG v2", ""), True),
+        (_armoured("CERTIFICATE", base64.b64decode(literals.private_key_der("x"))), True),
+        (_armoured("CERTIFICATE", literals.opaque("x", 60).encode()), True),
+        (_armoured("CERTIFICATE", NEW_FORM + b"more"), True),
+        (_armoured("SESSION", NEW_FORM), True),
+        (_armoured("CERTIFICATE", NEW_FORM) + b"\npassword: k2v9x4m7Q1w8z5n3B6c0\n", True),
+    ],
+    ids=["certificate", "list", "PGP", "PGP private", "PGP says so", "key", "text", "more", "session", "password"],
+)
+@pytest.mark.parametrize("name", ["ca-cert.pem", "password"])
+def test_what_is_kept_as_public_is_not_looked_for_unless_it_cannot_be(
+    block: bytes, looked_for: bool, name: str
+) -> None:
+    """Of a form that no reader here knows."""
+    assert bool(list(fingerprints(block, name=name))) is looked_for
+
+
+@pytest.mark.parametrize(("kept", "said"), [("certificate", 0), ("key", 1)])
+def test_of_a_configured_pair_a_data_plane_gets_the_certificate(kept: str, said: int) -> None:
+    pair = {"certificate": _armoured("CERTIFICATE", NEW_FORM).decode(), "key": literals.private_key("configured")}
+    config = {f"fleet:{name}": value for name, value in pair.items()}
+    held = {"stringData": Secret({f"{name}.pem": value for name, value in pair.items()})}
+    ours = _resource("kubernetes:core/v1:Secret", "ours", held)
+    given = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"root.pem": Secret(pair[kept])}})
+    stack = Stack("s", (ours, given), config=config, secret_config_keys=frozenset(config))
+    context = Context(stack, Settings(clusters=CONFIG))
+    assert len([*judge(FLOW, context), *judge(VALUE, context)]) == said
 
 
 def test_a_kubeconfig_for_the_clusters_other_address_is_the_users_own() -> None:

@@ -132,9 +132,7 @@ def test_a_third_of_a_secret_is_found_where_it_stands_alone() -> None:
 
 
 ID = "sdk-3f9a2b7c-4c1e-4b7a-9f00-d41d8cd98f00"
-ELEMENTS = (
-    "<clickhouse><users><default><password>{}</password><profile>default</profile></default></users></clickhouse>"
-)
+ELEMENTS = "<clickhouse><users><app><password>{}</password><profile>default</profile></app></users></clickhouse>"
 
 
 def _found(secret: str, given: str) -> tuple[Match, ...]:
