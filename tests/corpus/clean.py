@@ -109,7 +109,13 @@ def expected_public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
         keys = [{"keys": {"publicKeys": private.output("publicKeyPem")}}]
         world.object("dp", "example.com/v1:Widget", "signed", {"spec": {"attestors": [{"entries": keys}]}})
 
+    def pins(world: World) -> None:
+        private, _ = _with_secrets(world)
+        pin = private.output("publicKeyPem").apply(literals.pin_of)
+        world.config_map("dp", "pins", {"pins.json": world.concat('{"istiod.example.com": ["', pin, '"]}')})
+
     yield "a host's key in known_hosts", known_hosts
+    yield "a digest of a public key among pins", pins
     yield "the key that checks signatures", verifier
 
 

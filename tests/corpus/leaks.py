@@ -353,6 +353,9 @@ def nearest() -> Iterator[Case]:
         text = pulumi.Output.unsecret(_key(world)).apply(lambda found: wrap("exclusive-or", found))
         world.config_map("dp", "hosts", {"ssh_known_hosts": text})
 
+    def digest_of_private_half(world: World) -> None:
+        world.config_map("dp", "pins", {"pins.json": _key(world).apply(literals.pin_of)})
+
     def beside_a_half(world: World) -> None:
         private = key("signer")
         world.secret("cp", "signer", {"key": private.output("privateKeyPem")})
@@ -409,6 +412,8 @@ def nearest() -> Iterator[Case]:
 
     disguised = "a private key, disguised, where a public half is expected"
     yield Case(disguised, "nearest", private_half, frozenset({UNPROVEN}), "update")
+    digest = "a digest of a private key among pins"
+    yield Case(digest, "nearest", digest_of_private_half, frozenset({UNPROVEN}), "update")
     yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))
     yield Case(
         "a client's secret among ids",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import functools
+import hashlib
 import json
 import random
 import secrets
@@ -68,6 +69,11 @@ def public_key(name: str) -> str:
         .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         .decode()
     )
+
+
+def pin_of(pem: str) -> str:
+    """How clients write down which key they expect, as RFC 7469 does."""
+    return "sha256/" + base64.b64encode(hashlib.sha256(pem.encode()).digest()).decode()
 
 
 @functools.cache

@@ -28,7 +28,7 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import describes, is_own_login, is_secrets_name, names_credential, names_public_half
+from .names import describes, is_own_login, is_secrets_name, names_credential, names_digest_of_public, names_public_half
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64, held
 from .unwrap import TooMuchError, views
@@ -90,10 +90,13 @@ class Use:
         return not (self.marked or self.unknown or self.undecided or self.holds)
 
 
-def _expects_public_half(place: Path) -> bool:
-    """Whether nothing but a key's public half belongs in a place."""
+def _expects_public_half(resource: Resource, place: Path) -> bool:
+    """Whether nothing but a key's public half belongs in a place, or a digest of one where a mark would tell of what it
+    is: all data of a Secret are marked."""
     named = [key for key in place if isinstance(key, str)]
-    return len(named) > 1 and names_public_half(named[-1])
+    if len(named) < 2:
+        return False
+    return names_public_half(named[-1]) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
 
 
 def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
@@ -189,7 +192,7 @@ class Flow:
             return Level.SECRET
         if use.marked and not (source.type in PUBLIC_TOO and self._has_hidden_source(resource, name)):
             return Level.SECRET
-        if use.unknown and self._gives_unknown(source) and not self._are_facts(source, use.unknown):
+        if use.unknown and self._gives_unknown(source) and not self._are_facts(resource, source, use.unknown):
             return Level.SECRET if self.is_source(source) else Level.MAYBE
         if use.unknown and source.urn in self._opening and resource.kind == "Secret" and name in SECRET_DATA:
             return Level.SECRET
@@ -197,11 +200,11 @@ class Flow:
             return Level.MAYBE
         return Level.PUBLIC
 
-    def _are_facts(self, source: Resource, places: tuple[Path, ...]) -> bool:
+    def _are_facts(self, resource: Resource, source: Resource, places: tuple[Path, ...]) -> bool:
         """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is
         judged."""
         if source.type == KEY_TYPE:
-            return all(map(_expects_public_half, places))
+            return all(_expects_public_half(resource, place) for place in places)
         hidden = source.kind == "Secret" or source.type.startswith(("random:", "tls:")) or source.type in PUBLIC_TOO
         return not hidden and all(len(path) > 1 and describes(str(path[-1])) for path in places)
 
@@ -210,7 +213,7 @@ class Flow:
         for name in resource.sources:
             sources = self.stack.sources_of(resource, name)
             if any(source.type == KEY_TYPE and source.urn in self.tainted for source in sources):
-                yield from filter(_expects_public_half, self.use(resource, name).unknown)
+                yield from (one for one in self.use(resource, name).unknown if _expects_public_half(resource, one))
 
     def _gives_unknown(self, source: Resource) -> bool:
         """Whether a value that is not known yet is to be taken for a secret of a source."""

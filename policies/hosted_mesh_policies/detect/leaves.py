@@ -49,6 +49,7 @@ _STRUCTURE = re.compile(
     rb"(?i:\b(?:sha(?:1|224|256|384|512)|md5)[:-][0-9a-f]{32,128}\b|\bSHA256:[A-Za-z0-9+/]{43}=?)"
     rb"|(?<![0-9A-Fa-f-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Fa-f-])"
     rb"|\b(?:ami|eipalloc|eni|i|igw|lt|nat|rtb|sg|snap|subnet|tgw|vol|vpc|vpce)-[0-9a-f]{17}\b"
+    rb"|\bsha256/[A-Za-z0-9+/]{43}=|\bZ0\d{6,8}[A-Z0-9]{12,13}\b"  # a pin of a key; a zone of Route 53
     rb"|\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,86}={0,2}|\bage1[02-9ac-hj-np-z]{58}\b"
     rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{62,}={0,2}|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
     rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
@@ -163,7 +164,8 @@ _PLAIN = re.compile(
     r"""(
       [\w.*-]+(\.[\w-]+)*\.?(:\d+)?                             # words, a host name
     | [a-zA-Z][a-zA-Z0-9+.-]*:(//)?[^@\s?]*(\?[\w=&%.-]*)?      # a URL that carries no credential, an image
-    | [~.]{0,2}/[\w./*{}$-]*                                    # a path
+    | ([~.^#!-]{0,2}/[\w./*{}$-]*)?                             # a path
+      (%[A-Za-z]{1,3}(?![A-Za-z0-9])[\w./:*+-]*)*              # with what a server fills in: %u, %Y-%m-%d
     | [$%]?\{*[\w.]*\}*                                         # a placeholder
     | [\d.,:/+eExXTZ-]+[A-Za-z%]{0,3}                           # a number, date, address or quantity
     | [\w.+-]+@[\w-]+(\.[\w-]+)+                                # an e-mail address

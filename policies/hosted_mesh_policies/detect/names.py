@@ -124,6 +124,16 @@ def names_public_half(name: str) -> bool:
     return bool(_PUBLIC_HALF.search(name))
 
 
+_DIGEST_OF_PUBLIC: Final = re.compile(
+    r"(?:^|[_.-])(?:pins|pin[_.-]?sha256|fingerprints?)(?:\.[a-z]{3,4})?$|[a-z](?:Pins|Fingerprints?)$"
+)
+
+
+def names_digest_of_public(name: str) -> bool:
+    """True for a name under which everybody expects digests of public keys: `pins.json`, `hostKeyFingerprint`."""
+    return bool(_DIGEST_OF_PUBLIC.search(name))
+
+
 _OWN_LOGIN: Final = re.compile(r"^(?:p|[a-z]+[A-Za-z]*P)assword$|^authToken$")
 _LOGINS: Final = re.compile(r"^(?:[a-z]+Profile|users?|masterAuth|advancedSecurityOptions)$")
 

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.leaves import is_public
+from ..detect.names import names_digest_of_public
 from ..detect.places import as_bytes, held
 from ..plan.model import Resource
-from ..plan.tree import is_covered, leaves, show
+from ..plan.tree import Leaf, is_covered, leaves, show
 from .context import Context
 from .finding import Severity
 from .ownership import declassified, is_annotated
@@ -45,8 +46,15 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         if leaf.path and context.owners.is_deployers_login(resource, str(leaf.path[0])):
             continue
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
-        if data and not is_public(data, stack.names) and not is_covered(show(leaf.path), allowed):
+        public = is_public(data, stack.names) and not (what is NO_PUBLIC_HALF and _is_digest_of_secret(leaf))
+        if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
+
+
+def _is_digest_of_secret(leaf: Leaf) -> bool:
+    """True for a digest that is marked: it looks like that of a public key, which marks nothing."""
+    keys = [key for key in leaf.path if isinstance(key, str)]
+    return leaf.secret and any(map(names_digest_of_public, keys))
 
 
 SCHEMA: Final[dict[str, dict[str, Any]]] = {

@@ -91,6 +91,10 @@ def test_unknown_is_a_users_for_where_and_the_providers_for_from_whom(
         ("x7k2m9q4w8p3v6z1b5n0", "slackChannelToken", Level.SECRET),
         ("auth0|3f9a2b7c4d1e5a6b7c8d9e0f", "sub", Level.PUBLIC),
         ("1zul5j7e1vx9wh8fd4zq1jxg6nrx", "x", Level.SECRET),
+        ("Z08413772Q6WJX5M1K4TN", "x", Level.PUBLIC),  # a zone
+        ("Z0841X772Q6WJX5M1K4TN", "x", Level.SECRET),
+        ("sha256/" + "kq7vXw2mZx7LkW4nB9pYcR8tQ2vH5jF1dS6gT3hU0aE=", "x", Level.PUBLIC),  # a pin of a key
+        ("sha256/" + "kq7vXw2mZx7LkW4nB9pYcR8tQ2vH5jF1dS6gT3hU0aExK", "x", Level.SECRET),
     ],
 )
 def test_a_value_is_judged_by_its_name_and_structure(value: str, name: str, level: Level) -> None:

@@ -30,10 +30,30 @@ def test_hardly_a_generated_password_looks_public(length: int, most: float) -> N
         "outbound|15443|v2|reviews.bookshop.svc.cluster.local",
         "https://istiod.demo.example.com:15017/inject/cluster/demo/net/demo",
         "x-envoy-max-retries=3; x-request-id=on; mTLS/xDS over gRPC (IPv4, IPv6)",
+        "AuthorizedKeysCommand /usr/bin/keys %u %k\nAuthorizedPrincipalsFile /etc/ssh/%h/principals/%u",
+        'log-format "%ci:%cp [%tr] %b/%s %TR/%Tw/%Tc %ST"',
+        "Time_Format %Y-%m-%dT%H:%M:%S.%L%z",
+        "#!/bin/sh\nset -eu\n",
+        "EnvironmentFile=-/etc/default/%p\nExecStart=/usr/bin/agent --config=%E/agent.conf",
+        "if string.match(path, '^/api/v1/.*') then",
     ],
 )
 def test_what_people_write_stays_public(text: str) -> None:
     assert is_public(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AuthorizedPrincipalsFile /etc/ssh/%uK7vXw2mZx7Lk",
+        "/etc/ssh/%u/Kq7vXw2mZx7LkW4nB9pY",
+        "%4b%71%37%76%58%77%32%6d",
+        "%aF%bC%dE%fA%bB%cC%dD%eE",
+        "#!Kq7vXw2m/Zx7L#kW4nB9pY",
+    ],
+)
+def test_what_a_server_fills_in_hides_nothing(text: str) -> None:
+    assert not is_public(text.encode())
 
 
 @pytest.mark.parametrize(("length", "most"), [(20, 0.03), (28, 0.003), (40, 0.001)])
