@@ -36,6 +36,9 @@ _IN_PAIRS = re.compile(rb"(?<=[\w.])=(?=\w)|[:@$]+")
 _IN_ADDRESS = re.compile(rb"[/=:@$.]+")
 
 
+_FIELDS = re.compile(rb"[^:;,|&<>\"'=@$\s]+")
+
+
 class Whole(bytes):
     """A fingerprint that counts only where it stands alone: too much like a word to count inside another text."""
 
@@ -54,6 +57,7 @@ _ASSIGNMENT = re.compile(
 )
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
+_CODED_JSON = re.compile(rb"(?:(?<=[a-z\d]_)|(?<=[a-z\d]-))eyJ[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/.])")
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]{0,127})(?:\s[^<>]{0,512})?>([^<>]{8,4096})</\1>")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1)")  # the same in every such token
@@ -93,6 +97,10 @@ def fingerprints(
     for found in _PEM.finditer(value):
         yield from _of_pem(found.group(1), found.group(2))
     rest = without_public(_PEM.sub(lambda found: b"" if _is_done(found[1], found[2]) else found[0], value))
+    if b"=" in value or b":" in value:
+        yield from _of_named_uuids(value)
+    if b"eyJ" in rest:
+        rest = yield from _of_coded_json(rest, names, depth)
     for sign, pattern, secret in _PARTS:
         if sign in rest:
             yield from map(secret, pattern.finditer(rest))
@@ -137,14 +145,27 @@ def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: C
     shown = text.decode("utf-8", "replace")
     binary = is_binary(text)
     alone = binary or (b"\n" not in text and b" " not in text)
-    framed = not (certain or binary) and bool(_FRAMED.search(text))
+    core = _core(searched) if alone and not (certain or binary) else searched
+    framed = not (certain or binary) and (core != searched or bool(_FRAMED.search(text)))
     named = level is Level.SECRET and not is_public(text, names)
     strong = certain or binary or (alone and not framed and (is_random(shown) or named))
     if alone or certain or (level is Level.SECRET and b"\n" not in text):
         yield text if strong else Whole(text)
+    if core != searched:
+        yield core
     if not alone or framed:
         for part in itertools.islice(_random_parts(searched), MOST_PARTS):
             yield part if len(part) >= LEAST_PART else Whole(part)
+
+
+def _core(text: bytes) -> bytes:
+    """A line of fields without the names, hosts and words before and after what is random in it: other lines of the
+    same kind have them too. All of it where these are few."""
+    odd = [field for field in _FIELDS.finditer(text) if len(field[0]) >= LEAST_PART and is_random(field[0].decode())]
+    if not odd:
+        return text
+    core = text[odd[0].start() : odd[-1].end()]
+    return core if len(text) - len(core) >= LEAST_PART else text
 
 
 def _random_parts(text: bytes) -> Iterator[bytes]:
@@ -197,6 +218,26 @@ _PARTS: Final[tuple[tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], 
     (b":", _HTPASSWD, lambda found: found[1] or found[2]),
 )
 """Parts of a text that are there to open something: a sign of one, how it looks, and its secret."""
+
+
+def _of_named_uuids(text: bytes) -> Iterator[bytes]:
+    """The UUIDs that a file of settings calls a credential."""
+    for key, found in _ASSIGNMENT.findall(text) if _UUID.search(text) else ():
+        value = found.strip().strip(b"\"'")
+        if _UUID.fullmatch(value) and names_credential(key.decode()):
+            yield value
+
+
+def _of_coded_json(text: bytes, names: Collection[str], depth: int) -> Generator[bytes, None, bytes]:
+    """What some services' tokens say of themselves, and at times their secret too: JSON in base64 between signs.
+    Returns the text without it. A JWT is another thing."""
+    for found in _CODED_JSON.findall(text):
+        decoded = _decoded(found) or b""
+        tree = _structure(decoded) if decoded[:1] == b"{" else None
+        if isinstance(tree, dict):
+            yield from _of_structure(tree, names, depth)
+            text = text.replace(found, b"")
+    return text
 
 
 def _of_login(text: bytes) -> Iterator[bytes]:
@@ -283,8 +324,8 @@ def _decoded(value: bytes) -> bytes | None:
 
 
 def _is_of_one_case(value: bytes) -> bool:
-    """True for a text that is too long to be base64 without capitals or without small letters: an id in groups."""
-    return len(value) >= LEAST_OF_ONE_CASE and value in {value.lower(), value.upper()}
+    """True for an id in groups, which is too long to be base64 without capitals or without small letters."""
+    return len(value) >= LEAST_OF_ONE_CASE and b"-" in value and value in {value.lower(), value.upper()}
 
 
 def _is_text(value: bytes) -> bool:

@@ -476,6 +476,12 @@ def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
         "mesh:{}@tcp(db.example.com:3306)/mesh?parseTime=true",
         "Endpoint=sb://mesh.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}",
         "root:$6$rounds=4096$saltsalt${}:19000:0:99999:7:::",
+        "postgres.example.com:5432:orders:orders_rw:{}",
+        '{},system:node:bootstrapper,10001,"system:bootstrappers:default-node-token"',
+        '"orders" "SCRAM-SHA-256$4096:{}:"',
+        "client=fleet-platform&secret={}&grant=client_credentials",
+        "robot$builder:{}",
+        "<Server><Realm>a.realm.of.users</Realm><keystorePass>{}</keystorePass></Server>",
     ):
         index = Index()
         index.add(fingerprints(form.format(one).encode(), name="url"), "here")
@@ -553,3 +559,46 @@ def test_what_stands_around_a_secret_is_not_looked_for(name: str) -> None:
     index.add(fingerprints(one, name=name), "one")
     assert inspect(text_of({"value": one.decode()}), index).matches
     assert not inspect(text_of({"value": other.decode()}), index).matches
+
+
+@pytest.mark.parametrize("sign", ["_", "-"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_a_token_says_of_itself_is_not_looked_for(sign: str, inside: bool) -> None:
+    """The same organisation's other token says the same; its secret is in the JSON or after it."""
+
+    def token(secret: str) -> str:
+        said = {"iat": 1767225600, "url": "https://vendor.example.com", "org": "a-fleet-of-clusters"}
+        told = json.dumps({**said, "k": secret} if inside else said)
+        after = "" if inside else f"{sign}{secret}"
+        return f"vnd{sign}{base64.b64encode(told.encode()).decode()}{after}"
+
+    one, other = "aB3dEfGh1jKlMn0pQrSt9vWx", "Zz9yXw8vUt7sRq6pOn5mLk4j"
+    index = Index()
+    index.add(fingerprints(token(one).encode(), name="token"), "here")
+    assert inspect(text_of({"value": f"use {token(one)} there"}), index).matches
+    assert inspect(text_of({"value": f"use {one} there"}), index).matches
+    assert not inspect(text_of({"value": f"use {token(other)} there"}), index).matches
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_for"),
+    [
+        ("SPLUNK_TOKEN={}\nuri=https://splunk.example.com", True),
+        ("uri: https://splunk.example.com\napi-key: {}", True),
+        ("tenant={}\nclient_id={}", False),
+    ],
+)
+def test_a_uuid_in_a_file_of_settings_is_a_secret_by_its_name(text: str, looked_for: bool) -> None:
+    uuid = "4d5ee1f0-19c6-4f0a-8d4f-d3a5e6c7b8a9"
+    assert (uuid.encode() in set(fingerprints(text.format(uuid, uuid).encode(), name="settings"))) is looked_for
+
+
+@pytest.mark.parametrize(
+    "text", ["aB3$dE9f%Gh1:K2lMn0pQ,rSt9vW", "Summer24,Kq7vXw2mZx7LkW4n", "Kq7vXw2mZx7Lk:Summer24"]
+)
+def test_of_a_password_with_signs_all_is_looked_for(text: str) -> None:
+    """Where something opens with it, the little that is no letters by chance is its own."""
+    index = Index()
+    index.add(fingerprints(text.encode(), name="password"), "here")
+    assert any(hit.length >= len(text) - 9 for hit in index.search(text.encode()))
+    assert list(index.search(f"use {text[4:24]} there".encode()))
