@@ -145,8 +145,9 @@ def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: C
     shown = text.decode("utf-8", "replace")
     binary = is_binary(text)
     alone = binary or (b"\n" not in text and b" " not in text)
-    core = _core(searched) if alone and not (certain or binary) else searched
-    framed = not (certain or binary) and (core != searched or bool(_FRAMED.search(text)))
+    framed = not (certain or binary) and bool(_FRAMED.search(text))
+    core = searched if certain or binary or framed or not alone else _core(searched)
+    framed = framed or core != searched
     named = level is Level.SECRET and not is_public(text, names)
     strong = certain or binary or (alone and not framed and (is_random(shown) or named))
     if alone or certain or (level is Level.SECRET and b"\n" not in text):

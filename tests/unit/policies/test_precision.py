@@ -472,6 +472,7 @@ def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
     one, other = "aB3dEfGh1jKlMn0pQrSt9vWx", "Zz9yXw8vUt7sRq6pOn5mLk4j"
     for form in (
         "https://hooks.slack.com/services/T01234567/B01234567/{}",
+        "https://example.webhook.office.com/webhookb2/@/IncomingWebhook/{}/x",
         "jdbc:oracle:thin:mesh/{}@db.example.com:1521/mesh",
         "mesh:{}@tcp(db.example.com:3306)/mesh?parseTime=true",
         "Endpoint=sb://mesh.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}",
