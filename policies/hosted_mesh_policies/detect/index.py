@@ -9,6 +9,7 @@ byte, so chance collisions are never reported.
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ MOST_CANDIDATES: Final = 16
 """Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
 _PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
 """Where a text's blocks begin."""
+_ALPHANUMERIC: Final = re.compile(rb"[A-Za-z0-9]")
 
 
 class Hit(NamedTuple):
@@ -53,8 +55,8 @@ class Index:
     origins: list[str] = field(default_factory=list)
     _fingerprints: list[tuple[bytes, int]] = field(default_factory=list)
     _known: dict[bytes, bool] = field(default_factory=dict)
-    _spelled: dict[int, bytes] = field(default_factory=dict)
-    """Of a fingerprint's letters and digits alone, by their place, the fingerprint."""
+    _spelled: dict[int, tuple[bytes, list[int]]] = field(default_factory=dict)
+    """Of a fingerprint's letters and digits alone, by their place: the fingerprint, and where in it each of them is."""
     _windows: dict[int, dict[int, list[tuple[int, int]]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
 
     def __len__(self) -> int:
@@ -81,7 +83,8 @@ class Index:
                 for alike in disguises(fingerprint):
                     self._insert(alike, number)
             if not whole and (alone := _letters_alone(fingerprint)):
-                self._spelled[len(self._fingerprints)] = fingerprint
+                kept = [found.start() for found in _ALPHANUMERIC.finditer(fingerprint)]
+                self._spelled[len(self._fingerprints)] = fingerprint, kept
                 self._insert(alone, number)
 
     def _insert(self, fingerprint: bytes, number: int) -> None:
@@ -148,13 +151,12 @@ class Index:
         fingerprint, _ = self._fingerprints[place]
         if length > LONGEST_SHARED or length >= MOST_SHARED * len(fingerprint):
             return False
-        if spelled := self._spelled.get(place):
-            kept = [at for at, byte in enumerate(spelled) if chr(byte).isalnum()]
-            piece = spelled[kept[start] : kept[start + length - 1] + 1]
-        else:
-            piece = fingerprint[start : start + length]
-        signs = sum(not chr(byte).isalnum() for byte in piece)
-        return signs >= LEAST_SIGNS and is_public(piece)
+        end = start + length
+        if place in self._spelled:
+            fingerprint, kept = self._spelled[place]
+            start, end = kept[start], kept[end - 1] + 1
+        piece = fingerprint[start:end]
+        return len(_ALPHANUMERIC.sub(b"", piece)) >= LEAST_SIGNS and is_public(piece)
 
 
 def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:
@@ -172,7 +174,7 @@ def _letters_alone(fingerprint: bytes) -> bytes:
     """A password's letters and digits, for texts of which only these are looked at; empty where they are too few."""
     if not fingerprint.isascii() or fingerprint.isalnum():
         return b""
-    alone = bytes(byte for byte in fingerprint if chr(byte).isalnum())
+    alone = b"".join(_ALPHANUMERIC.findall(fingerprint))
     if len(alone) >= LEAST_FRAGMENT:
         return alone
     shown = alone.decode()
