@@ -26,7 +26,7 @@ from sandbox.clusters import Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof.deployed import PROGRAMS
 from sandbox.toolchain.catalogue import NAMES
-from tests.engine.library.engine import Api, Project
+from tests.engine.library.engine import Api, Project, Stack
 from tests.support.waiting import eventually
 
 HERE = Path(__file__).parent / "dns"
@@ -37,6 +37,8 @@ EASTWEST, EASTWEST_ADDRESS = "eastwest.centre.shop.test", "192.0.2.73"
 """What the program itself publishes, by one provider and by the other."""
 TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
 NAMESPACE = "hosted-mesh-dns"
+DOCUMENT_FILE = "dns.yaml"
+"""In the program's folder."""
 ESTABLISHED = "01"
 """In `/proc/net/tcp`."""
 CENTRE, ONE, TWO = "control-plane", "data-plane", "data-plane-2"
@@ -279,10 +281,10 @@ def deploy(
     directory: Path,
     document: Mapping[str, Any] = MappingProxyType(DOCUMENT),
     more: Mapping[str, Sequence[str]] | None = None,
-) -> None:
+) -> Stack:
     """The example's program, by the real engine; it returns when every Pod of the bridge is ready.
 
-    more: sources of an edge, beside Istio's gateways and Services.
+    more: sources of an edge, beside Istio's gateways and Services. The stack reads `DOCUMENT_FILE` anew each time.
     """
     program = directory / "example"
     shutil.copytree(EXAMPLE, program)
@@ -294,13 +296,15 @@ def deploy(
         }
         for name, edge in names.edges.items()
     ]
-    (program / "dns.yaml").write_text(yaml.safe_dump({**document, "edges": edges}))
+    (program / DOCUMENT_FILE).write_text(yaml.safe_dump({**document, "edges": edges}))
     settings: dict[str, Any] = {"records": {ISTIOD: [ISTIOD_ADDRESS]}}
     if any(one["id"] == "outer" for one in document["providers"]):
         settings["records"][EASTWEST] = [EASTWEST_ADDRESS]
         settings |= {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
     project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
-    project.stack("names", settings).up()
+    stack = project.stack("names", settings)
+    stack.up()
+    return stack
 
 
 def address_of(api: Api, name: str) -> str:

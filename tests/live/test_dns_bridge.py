@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
+from tests.engine.library.engine import Stack
 from tests.live.dns_names import (
     CENTRE,
+    DOCUMENT_FILE,
     EASTWEST,
     EASTWEST_ADDRESS,
     ISTIOD,
@@ -45,16 +48,21 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterator[Names]:
+def deployed(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterator[tuple[Names, Stack]]:
     directory = tmp_path_factory.mktemp("dns")
     try:
         found = start(directory, progress)
         ran = found.edges[TWO].kubectl("apply", "--server-side", "-f", str(found.centre.tools.gateway_api_crds))
         assert ran.code == 0, ran.text
-        deploy(found, directory, more={TWO: ["istio-virtualservice", "gateway-httproute", "gateway-grpcroute"]})
-        yield found
+        more = {TWO: ["istio-virtualservice", "gateway-httproute", "gateway-grpcroute"]}
+        yield found, deploy(found, directory, more=more)
     finally:
         clusters.down(directory / "state")
+
+
+@pytest.fixture(scope="module")
+def names(deployed: tuple[Names, Stack]) -> Names:
+    return deployed[0]
 
 
 def process(sandbox: Sandbox, name: str) -> int:
@@ -481,3 +489,44 @@ def test_names_of_services(names: Names) -> None:
 def annotated(service: dict[str, Any], hosts: str) -> dict[str, Any]:
     hostname = {"external-dns.alpha.kubernetes.io/hostname": hosts}
     return {**service, "metadata": {**service["metadata"], "annotations": hostname}}
+
+
+def test_an_edge_that_is_removed_takes_its_records_along_and_destroy_leaves_none(
+    deployed: tuple[Names, Stack],
+) -> None:
+    """The last test: nothing is left of the bridge after it."""
+    names, stack = deployed
+    both = "gone.both.mesh.test"
+    for edge, address in ((ONE, "192.0.2.91"), (TWO, "192.0.2.92")):
+        own = [f"gone.{edge}.mesh.test", f"gone.{edge}.shop.test"]
+        names.apply(edge, endpoint("gone", *(record(name, address) for name in (*own, both))))
+        names.await_answer(own[0], address)
+        names.await_answer(own[1], address, server=KNOT)
+    names.await_answer(both, "192.0.2.91", "192.0.2.92")
+
+    # Of an edge that is gone, by a publisher that never read it: as Pulumi does it, by its Lease.
+    publisher = f"dns-publisher-{ONE}-inner"
+    server = process(names.sandbox, f"{ONE}-apiserver")
+    names.sandbox.run("wan", ["kill", "-STOP", str(server)], check=True)
+    try:
+        names.restart(publisher)
+        done = names.centre.kubectl("delete", "lease", publisher, "-n", NAMESPACE, "--timeout=100s")
+        assert done.code == 0, done.text
+        assert names.keys(f"{ONE}.mesh.test") == []
+        assert names.ask(both) == ["192.0.2.92"]
+        assert names.ask(f"gone.{ONE}.shop.test", KNOT) == ["192.0.2.91"]
+    finally:
+        names.sandbox.run("wan", ["kill", "-CONT", str(server)], check=True)
+
+    file = stack.project.program / DOCUMENT_FILE
+    document = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**document, "edges": [one for one in document["edges"] if one["name"] != ONE]}))
+    stack.up()
+    assert names.ask(f"gone.{ONE}.shop.test", KNOT) == []
+    assert names.ask(f"gone.{TWO}.shop.test", KNOT) == ["192.0.2.92"]
+    assert names.ask(EASTWEST, KNOT) != []
+
+    stack.destroy()
+    assert names.keys("mesh.test") == []
+    assert [names.ask(name, KNOT) for name in (f"gone.{TWO}.shop.test", EASTWEST)] == [[], []]
+    assert "NotFound" in names.centre.kubectl("get", "namespace", NAMESPACE).text

@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.dns import manifests, records
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
 from pulumi_hosted_mesh.dns.credentials import problems
-from pulumi_hosted_mesh.dns.election import elections
+from pulumi_hosted_mesh.dns.election import election, rights
 from pulumi_hosted_mesh.dns.plan import SOURCE, Pair, own_pairs, pairs, warnings
 from pulumi_hosted_mesh.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -86,6 +86,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         )
         within = cluster.options(self, depends_on=[namespace])
         shared: list[pulumi.Resource] = [
+            *rights(name, bridge, metadata, within),
             networking.v1.NetworkPolicy(
                 f"{name}-network", metadata=metadata("dns-bridge"), spec=manifests.network_policy(), opts=within
             ),
@@ -109,12 +110,13 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             itself = metadata(f"dns-{of}", own)
             if not bridge.wait_until_ready:
                 itself.annotations = {SKIP_AWAIT_ANNOTATION: "true"}
-            apps.v1.Deployment(
+            runs = apps.v1.Deployment(
                 f"{name}-{of}",
                 metadata=itself,
                 spec=manifests.deployment(bridge, f"dns-{of}", pod, {**labels, **own}, annotations),
                 opts=cluster.options(self, depends_on=[*shared, *read, *after]),
             )
+            election(name, bridge, f"dns-{of}", metadata(f"dns-{of}", own), cluster.options(self, depends_on=[runs]))
 
         secrets, accounts = {}, {}
         for provider in {pair.provider.id: pair.provider for pair in (*found, *own_ones)}.values():
@@ -128,11 +130,6 @@ class ExternalDNSBridge(pulumi.ComponentResource):
                 accounts[provider.id] = core.v1.ServiceAccount(
                     f"{name}-account-{provider.id}", metadata=account, opts=within
                 )
-        names = {
-            **{manifests.publisher_name(pair): _pair_labels(pair) for pair in (*found, *own_ones)},
-            **{manifests.reader_name(edge): {DNS_EDGE_LABEL: edge} for edge in edges},
-        }
-        own_accounts = [f"dns-provider-{provider}" for provider in accounts]
         publishes_own: list[pulumi.Resource] = []
         conditions: list[pulumi.Resource] = []
         if own_ones:
@@ -149,8 +146,6 @@ class ExternalDNSBridge(pulumi.ComponentResource):
                 args.get("install_crd", True) is not False,
                 lambda after: cluster.options(self, depends_on=[namespace, *after]),
             )
-            own_accounts.append(manifests.RECORDS_ACCOUNT)
-        shared += elections(name, bridge, names, own_accounts, metadata, within)
         kubeconfigs = {
             (edge, holder): secret(
                 f"edge-{edge}-{holder}",

@@ -176,16 +176,9 @@ def disruption_budget(name: str) -> Spec:
     return {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}}
 
 
-def lease_rules(names: Collection[str]) -> list[Spec]:
-    """`rules` of the Role by which the bridge's Pods renew their Leases. names: of those, which the program makes."""
-    return [
-        {
-            "apiGroups": ["coordination.k8s.io"],
-            "resources": ["leases"],
-            "resourceNames": sorted(names),
-            "verbs": list(LEASE_VERBS),
-        }
-    ]
+def lease_rules() -> list[Spec]:
+    """`rules` of the Role by which the bridge's Pods renew their Leases, which the program makes."""
+    return [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": list(LEASE_VERBS)}]
 
 
 def network_policy() -> Spec:

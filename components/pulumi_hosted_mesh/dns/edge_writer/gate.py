@@ -7,6 +7,9 @@ change goes on in pieces, so that a Lease that is lost ends it soon.
 The first one begins a round each second, so that a change is published soon. The provider does not notice: what it said
 last is its answer until something is written, at most for an interval.
 
+When its Lease is deleted, all records of this publisher are to go: the first one is told that nothing is wanted, and
+the Lease is let go after a round that had nothing to take away any more.
+
 With `--conditions` it also keeps the conditions of the DNSEndpoints of its namespace: those that the program wrote.
 """
 
@@ -81,6 +84,8 @@ class Gate:
         self._reads = reads
         self._pace = Pace(interval, clock)
         self._refused_changes = False
+        self._wanted_nothing = False
+        """In this round, in which nothing was written either: no record is left."""
         self._known: bytes | None = None
         self._read_at = -READ_SECONDS
         self._written: dict[str, list[str]] = {}
@@ -89,7 +94,8 @@ class Gate:
         self.writing = threading.Lock()
 
     def negotiate(self) -> tuple[int, bytes]:
-        """Waits for the other, which is started at the same time."""
+        """Waits for the other, which is started at the same time. Who asks begins anew, even in mid-round."""
+        self._wanted_nothing = False
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -107,6 +113,9 @@ class Gate:
             return GONE, b""  # it ends, and is started anew
         if not held:
             return UNAVAILABLE, b""
+        if self._wanted_nothing and self._term == self._lease.term:
+            self._lease.withdrawn()
+        self._wanted_nothing = False
         status, body = self._read()
         if status >= ERROR:
             self._lease.note("its records cannot be read")
@@ -120,12 +129,17 @@ class Gate:
         return status, body
 
     def adjust(self, body: bytes) -> tuple[int, bytes]:
+        if self._lease.is_ending:
+            self._wanted_nothing = True
+            self._pace.planned()
+            return OK, b"[]"
         status, adjusted = self._tried("POST", "/adjustendpoints", body)
         (self._pace.failed if status >= ERROR else self._pace.planned)()
         return status, adjusted
 
     def apply(self, body: bytes) -> tuple[int, bytes]:
         changes = json.loads(body)
+        self._wanted_nothing = False
         with self.writing:
             self._known = None
             for piece in pieces(changes):
@@ -261,7 +275,7 @@ def main() -> None:
     parser.add_argument("--edge-pipe", type=Path)
     given = parser.parse_args()
     own = OwnApi(given.account)
-    lease = Lease(own, given.lease, socket.gethostname(), given.seconds)
+    lease = Lease(own, given.lease, socket.gethostname(), given.seconds, leaves_records=True)
     reads: Callable[[], bool] = lambda: True  # noqa: E731
     if given.edge:
         proxy = read_edge(EdgeApi(given.edge), lease, given.edge_port, given.edge_pipe)

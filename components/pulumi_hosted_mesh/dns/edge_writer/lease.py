@@ -16,18 +16,32 @@ from .api import Object, OwnApi
 
 NOTE_ANNOTATION = "hosted-mesh.io/dns-refused"
 """On a publisher's Lease while its provider refuses: what it refuses."""
+PUBLISHED_FINALIZER = "hosted-mesh.io/dns-published"
+"""On the Lease of a publisher that has acted: its records are taken away before the Lease goes."""
 
 
 class Lease:
-    """name: of a Lease that exists. identity: of this replica. seconds: after which others may take it."""
+    """name: of a Lease that exists, or will. identity: of this replica. seconds: after which others may take it.
+
+    leaves_records: whether who holds it writes records, which would be left when it is deleted.
+    """
 
     def __init__(
-        self, api: OwnApi, name: str, identity: str, seconds: float, now: Callable[[], float] = time.monotonic
+        self,
+        api: OwnApi,
+        name: str,
+        identity: str,
+        seconds: float,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        leaves_records: bool = False,
     ) -> None:
         self._api, self._name, self._identity, self._seconds, self._now = api, name, identity, seconds, now
         self._seen: tuple[Any, ...] = ()
         self._seen_at = self._until = 0.0
-        self._note = ""
+        self._note, self._leaves_records, self._is_withdrawn = "", leaves_records, False
+        self.is_ending = False
+        """Whether it is being deleted, and waits for its records to be taken away."""
         self.term = 0
         """How often it was taken: what was read in an earlier term may have been changed by another holder."""
         self._changed, self._wake = threading.Condition(), threading.Event()
@@ -47,6 +61,11 @@ class Lease:
             self._note = text
             self._wake.set()
 
+    def withdrawn(self) -> None:
+        """Lets it go: the records of whoever held it are taken away."""
+        self._is_withdrawn = True
+        self._wake.set()
+
     def run(self) -> None:
         """Takes it when nobody has it, and renews it; never returns."""
         while True:
@@ -61,6 +80,9 @@ class Lease:
         """Takes or renews it once, if it may. Raises OSError."""
         asked = self._now()
         lease = self._api.lease(self._name)
+        metadata = lease["metadata"]
+        self.is_ending = "deletionTimestamp" in metadata and PUBLISHED_FINALIZER in metadata.get("finalizers", ())
+        self._is_withdrawn = self._is_withdrawn and self.is_ending
         if self._may_take(lease.get("spec") or {}):
             was = self.held()
             self._api.replace_lease(self._taken(lease))
@@ -98,4 +120,9 @@ class Lease:
         metadata = lease["metadata"]
         notes = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != NOTE_ANNOTATION}
         notes |= {NOTE_ANNOTATION: self._note} if self._note else {}
-        return {**lease, "metadata": {**metadata, "annotations": notes}, "spec": {**spec, **mine}}
+        holds = {*metadata.get("finalizers", ())} - {PUBLISHED_FINALIZER}
+        # None can be added to an object that is being deleted.
+        if self._leaves_records and not self._is_withdrawn and (self.is_ending or "deletionTimestamp" not in metadata):
+            holds.add(PUBLISHED_FINALIZER)
+        kept = {**metadata, "annotations": notes, "finalizers": sorted(holds)}
+        return {**lease, "metadata": kept, "spec": {**spec, **mine}}

@@ -7,6 +7,8 @@ starts it anew, and it waits again.
 
 A watch lasts an hour here, for external-dns asks for five to ten minutes, which no flag of it changes. DNSEndpoints
 pass as if external-dns had noted which generation it saw: it would write that into each one, one after the other.
+
+When the publisher's Lease is deleted, the edge is not asked any more, for it may be gone: there are no DNSEndpoints.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from .api import WATCH_SECONDS, EdgeApi, Object
+from .api import GROUP, WATCH_SECONDS, EdgeApi, Object, path_of
 from .lease import Lease
 from .pace import Clock
 
@@ -34,6 +36,32 @@ LARGEST_PART = 64 * 2**10  # bytes
 OK, UNAVAILABLE = 200, 503
 PASSED = ("Accept", "Accept-Encoding", "User-Agent")
 RETURNED = ("Content-Type", "Content-Encoding", "Retry-After")
+
+_VERSION = GROUP.removeprefix("/apis/")
+EMPTY: dict[str, Object] = {
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/apis": {"apiVersion": "v1", "kind": "APIGroupList", "groups": []},
+    GROUP: {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": _VERSION,
+        "resources": [
+            {"name": "dnsendpoints", "kind": "DNSEndpoint", "namespaced": True, "verbs": ["get", "list", "watch"]}
+        ],
+    },
+    path_of(""): {
+        "apiVersion": _VERSION,
+        "kind": "DNSEndpointList",
+        "metadata": {"resourceVersion": "1"},
+        "items": [],
+    },
+}
+"""What an API server answers that has the kind, and no object of it, by path."""
+END_OF_LIST: Object = {
+    "apiVersion": _VERSION,
+    "kind": "DNSEndpoint",
+    "metadata": {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}},
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +88,8 @@ class EdgeProxy:
         """Waits for the Lease, and for the edge: external-dns ends when it cannot build its sources."""
         if not self._lease.wait(HOLD_SECONDS):
             return False
+        if self._lease.is_ending:
+            return True
         try:
             _, close = self._api.open("/version", {})
         except OSError as error:
@@ -97,6 +127,8 @@ class EdgeProxy:
     def ask(self, target: str, headers: Mapping[str, str]) -> Answer:
         """What the edge answers to a GET. Raises OSError."""
         self._require()
+        if self._lease.is_ending:
+            return Answer(OK, {"Content-Type": "application/json"}, self._of_an_empty_edge(target), lambda: None)
         records = urlsplit(target).path.endswith("/dnsendpoints")
         wanted = {name: headers[name] for name in PASSED if headers.get(name)}
         if records:
@@ -113,6 +145,13 @@ class EdgeProxy:
         else:
             parts = _list_seen(answer)
         return Answer(answer.status, returned, _whole(parts), close)
+
+    def _of_an_empty_edge(self, target: str) -> Iterator[bytes]:
+        if not is_watch(target):
+            yield json.dumps(EMPTY.get(urlsplit(target).path) or EMPTY[path_of("")]).encode()
+            return
+        yield json.dumps({"type": "BOOKMARK", "object": END_OF_LIST}).encode() + b"\n"
+        self._clock.sleep(HOLD_SECONDS)
 
     def _require(self) -> None:
         if not self.passing:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, OwnApi
 from pulumi_hosted_mesh.dns.edge_writer.gate import PARTS, Gate, pieces
-from pulumi_hosted_mesh.dns.edge_writer.lease import NOTE_ANNOTATION, Lease
+from pulumi_hosted_mesh.dns.edge_writer.lease import NOTE_ANNOTATION, PUBLISHED_FINALIZER, Lease
 
 
 class Leases:
@@ -21,9 +21,19 @@ class Leases:
         self.kept: dict[str, Any] = {"metadata": {"name": "one", "resourceVersion": "0"}}
         self.reachable, self.between = True, list[Any]()
 
+    def delete(self) -> None:
+        """As Kubernetes does: it stays as long as there are finalizers."""
+        self.kept["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    def is_gone(self) -> bool:
+        metadata = self.kept["metadata"]
+        return "deletionTimestamp" in metadata and not metadata.get("finalizers")
+
     def lease(self, name: str) -> dict[str, Any]:
         if not self.reachable:
             raise OSError("unreachable")
+        if self.is_gone():
+            raise ApiError(404, "GET", "/leases/one")
         found = copy.deepcopy(self.kept)
         for act in self.between:  # what somebody else does between the reading and the writing
             act()
@@ -34,6 +44,8 @@ class Leases:
             raise OSError("unreachable")
         if lease["metadata"]["resourceVersion"] != self.kept["metadata"]["resourceVersion"]:
             raise ApiError(409, "PUT", "/leases/one")
+        before, after = (set(one["metadata"].get("finalizers", ())) for one in (self.kept, lease))
+        assert "deletionTimestamp" not in self.kept["metadata"] or after <= before, "it is being deleted"
         self.kept = copy.deepcopy(dict(lease))
         self.kept["metadata"]["resourceVersion"] = str(int(lease["metadata"]["resourceVersion"]) + 1)
 
@@ -135,17 +147,20 @@ def gate(
     """Unless a clock is given, a minute passes at each look, so that it waits for nothing and forgets."""
     clock = clock or Pauses(look=60)
     api, asked, answers = Leases(), list[tuple[str, str]](), itertools.chain(statuses, itertools.repeat(200))
-    lease = Lease(cast(OwnApi, api), "one", "first", 15)
+    lease = Lease(cast(OwnApi, api), "one", "first", 15, leaves_records=True)
     if held:
         lease.step()
     made = Gate(lease, 0, 60, clock)
 
     def ask(method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         asked.append((method, path))
-        return next(answers), b"[]"
+        return next(answers), WANTED if path == "/adjustendpoints" else b"[]"
 
     made._ask = ask  # type: ignore[method-assign]
     return made, api, lease, asked
+
+
+WANTED = json.dumps([{"dnsName": "n.example.com"}]).encode()
 
 
 def changes(count: int) -> bytes:
@@ -304,3 +319,84 @@ def test_a_change_is_cut_between_names() -> None:
         assert name in holding
     assert all(piece["updateOld"] == piece["updateNew"] for piece in found)
     assert list(pieces({"create": None})) == []
+
+
+def test_a_publisher_whose_lease_is_deleted_takes_its_records_away_first() -> None:
+    made, api, lease, asked = gate()
+    assert api.kept["metadata"]["finalizers"] == [PUBLISHED_FINALIZER]
+    made.records()
+    assert made.adjust(WANTED) == (200, WANTED)
+    api.delete()
+    lease.step()
+    for status in (500, 204):  # what the provider refuses is tried again
+        made._ask = lambda *given: (asked.append(given[:2]), (status if given[0] == "POST" else 200, b"[]"))[-1]  # type: ignore[method-assign,func-returns-value]  # noqa: B023
+        made.records()
+        assert made.adjust(WANTED) == (200, b"[]")
+        assert made.apply(changes(1))[0] == status
+        lease.step()
+        assert not api.is_gone()
+    made.records()
+    assert made.adjust(WANTED) == (200, b"[]")
+    lease.step()
+    assert not api.is_gone()
+    made.records()  # the next round begins, and the one before had nothing to write
+    lease.step()
+    assert api.is_gone()
+    assert asked.count(("POST", "/adjustendpoints")) == 1
+
+
+def test_a_round_that_another_finished_tells_nothing() -> None:
+    """Neither one of an external-dns that ended before it wrote, nor one of an earlier term."""
+    made, api, lease, _ = gate()
+    api.delete()
+    lease.step()
+    made.records()
+    made.adjust(WANTED)
+    made.negotiate()  # another begins
+    made.records()
+    lease.step()
+    assert not api.is_gone()
+    made.adjust(WANTED)
+    lease._until = 0.0
+    api.kept["spec"]["holderIdentity"] = "second"
+    lease.step()
+    api.kept["spec"]["holderIdentity"] = ""
+    lease.step()
+    made.records()
+    lease.step()
+    assert not api.is_gone()
+    made.adjust(WANTED)
+    made.records()
+    lease.step()
+    assert api.is_gone()
+
+
+def test_a_lease_that_nobody_published_under_is_deleted_at_once() -> None:
+    api, clock = Leases(), Clock()
+    first, second = replicas(api, clock)  # of a reader, whose names go with its edge
+    first.step()
+    second.step()
+    assert api.kept["metadata"].get("finalizers", []) == []
+    api.kept["metadata"]["finalizers"] = ["foregroundDeletion"]
+    api.delete()
+    publisher = Lease(cast(OwnApi, api), "one", "first", 15, clock, leaves_records=True)
+    publisher.step()
+    assert api.kept["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert not publisher.is_ending
+
+
+def test_a_lease_that_is_made_anew_is_kept_anew() -> None:
+    made, api, lease, _ = gate()
+    api.delete()
+    lease.step()
+    made.records()
+    made.adjust(WANTED)
+    made.records()
+    lease.step()
+    with pytest.raises(ApiError):
+        lease.step()
+    assert made.adjust(WANTED) == (200, b"[]")  # as long as it is not known to be there again
+    api.kept = {"metadata": {"name": "one", "resourceVersion": "9"}}
+    lease.step()
+    assert api.kept["metadata"]["finalizers"] == [PUBLISHED_FINALIZER]
+    assert made.adjust(WANTED) == (200, WANTED)

@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.dns.edge_writer.gate import Gate
 from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
 from pulumi_hosted_mesh.dns.edge_writer.made import Made
 from pulumi_hosted_mesh.dns.edge_writer.pace import Pace
-from pulumi_hosted_mesh.dns.edge_writer.proxy import EdgeProxy, hand_over, kubeconfig, make_pipe, server
+from pulumi_hosted_mesh.dns.edge_writer.proxy import HOLD_SECONDS, EdgeProxy, hand_over, kubeconfig, make_pipe, server
 from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
 
 ENDPOINTS = "/apis/externaldns.k8s.io/v1alpha1/dnsendpoints"
@@ -36,6 +36,7 @@ class Held:
     def __init__(self) -> None:
         self.is_held, self.term, self.changed = True, 1, threading.Condition()
         self.patience = float(WAIT_SECONDS)
+        self.is_ending = False
 
     def held(self) -> bool:
         return self.is_held
@@ -286,3 +287,20 @@ def test_an_edge_that_is_away_is_waited_for() -> None:
     proxy = EdgeProxy(cast(EdgeApi, Plain(away.server.server_port)), cast(Lease, Held()), clock)
     assert [proxy.ready() for _ in range(6)] == [False] * 6
     assert clock.now == 1000 + 1 + 2 + 4 + 8 + 15 + 15
+
+
+def test_an_edge_whose_records_are_to_go_is_not_asked_any_more(world: World) -> None:
+    """It may be gone. External-dns finds the kind, and no object of it."""
+    world.lease.is_ending = True
+    assert world.proxy.ready()
+    world.proxy.begin()
+    group = ENDPOINTS.rpartition("/")[0]
+    assert [one["kind"] for one in json.loads(world.ask(group).read())["resources"]] == ["DNSEndpoint"]
+    assert [json.loads(world.ask(path).read())["kind"] for path in ("/api", "/apis")] == ["APIVersions", "APIGroupList"]
+    found = json.loads(world.ask(f"{ENDPOINTS}?limit=500").read())
+    assert (found["kind"], found["items"]) == ("DNSEndpointList", [])
+    watch = world.ask(f"{ENDPOINTS}?sendInitialEvents=true&watch=true")
+    (event,) = (json.loads(line) for line in watch.read().splitlines())
+    assert event["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert world.clock.now == Clock.now + HOLD_SECONDS  # a watch that ends at once would be asked for again and again
+    assert world.edge.asked == []
