@@ -64,8 +64,28 @@ DOCUMENT: dict[str, Any] = {
             "rfc2136": {"host": KNOT, "serverZones": ["shop.test"], "tsigKeyName": "hosted-mesh"},
             "ttl": 5,
         },
+        {
+            "id": "inside",
+            "type": "coredns",
+            "authentication": "none",
+            "selector": {"site": TWO},
+            "recordSelector": {"view": "inside"},
+            "zones": [{"name": "{edge}.views.test"}],
+            "coredns": {"endpoints": [f"http://{COREDNS}:2379"]},
+            "ttl": 5,
+        },
+        {
+            "id": "outside",
+            "type": "rfc2136",
+            "selector": {"site": TWO},
+            "recordSelector": {"view": "outside"},
+            "zones": [{"name": "{edge}.views.test"}],
+            "rfc2136": {"host": KNOT, "serverZones": ["views.test"], "tsigKeyName": "hosted-mesh"},
+            "ttl": 5,
+        },
     ],
 }
+"""The first two publish for both edges, the last two are views of one name, of one edge."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +311,7 @@ def deploy(
     edges = [
         {
             "name": name,
+            "labels": {"site": name},
             "apiServer": edge.cluster.wan_server,
             "sources": ["istio-gateway", "service", *(more or {}).get(name, ())],
         }
@@ -298,9 +319,11 @@ def deploy(
     ]
     (program / DOCUMENT_FILE).write_text(yaml.safe_dump({**document, "edges": edges}))
     settings: dict[str, Any] = {"records": {ISTIOD: [ISTIOD_ADDRESS]}}
-    if any(one["id"] == "outer" for one in document["providers"]):
+    signed = [one["id"] for one in document["providers"] if one["type"] == "rfc2136"]
+    if signed:
         settings["records"][EASTWEST] = [EASTWEST_ADDRESS]
-        settings |= {"credentials": {"outer": ["tsig-secret"]}, "outer.tsig-secret": TSIG}
+    settings["credentials"] = {one: ["tsig-secret"] for one in signed}
+    settings |= {f"{one}.tsig-secret": TSIG for one in signed}
     project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
     stack = project.stack("names", settings)
     stack.up()

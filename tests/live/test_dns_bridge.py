@@ -233,6 +233,26 @@ def test_a_shared_name_is_answered_by_both_and_each_takes_its_own(names: Names) 
     names.await_answer("api.both.mesh.test")
 
 
+def test_one_name_has_an_inside_and_an_outside_view(names: Names) -> None:
+    """Two providers publish the same zone of one edge, each the objects with its label; of another edge none does."""
+    name = f"web.{TWO}.views.test"
+    for view, address in (("inside", "192.0.2.15"), ("outside", "192.0.2.16")):
+        seen = endpoint(view, record(name, address))
+        names.apply(TWO, {**seen, "metadata": {**seen["metadata"], "labels": {"view": view}}})
+    names.await_answer(name, "192.0.2.15")
+    names.await_answer(name, "192.0.2.16", server=KNOT)
+    for edge in (ONE, TWO):  # of the second one without a label
+        none = f"none.{edge}.views.test"
+        names.apply(edge, endpoint("none", record(none, "192.0.2.17")))
+        eventually(lambda: names.conditions(edge, none).get("Accepted") == ("False", "Filtered"), f"{none} is filtered")  # noqa: B023
+    names.delete(TWO, "dnsendpoints", "inside", "-n", "default")
+    names.await_answer(name)
+    assert names.ask(name, KNOT) == ["192.0.2.16"]
+    for edge in (ONE, TWO):
+        names.delete(edge, "dnsendpoints", "--all", "-n", "default")
+    names.await_answer(name, server=KNOT)
+
+
 def test_an_edge_that_is_away_keeps_its_records(names: Names) -> None:
     kept = [f"kept.{ONE}.mesh.test", f"kept.{ONE}.shop.test"]
     names.apply(ONE, endpoint("kept", *(record(name, "192.0.2.21") for name in kept)))
