@@ -35,6 +35,8 @@ APP: Final = "ingress"
 ASIDE: Final = "inside"
 """Namespace of the external-dns inside an edge, and its names there."""
 LIMIT_SECONDS = 900.0
+UP_SECONDS: Final = 3600.0
+"""Of the `pulumi up` that makes the bridge: beside many API servers it takes long on few cores."""
 DOCUMENT: Final[dict[str, Any]] = {
     "intervalSeconds": INTERVAL_SECONDS,
     "nameservers": [COREDNS],
@@ -215,7 +217,7 @@ def prepare(directory: Path, progress: Progress, edges: int) -> World:
             counted = [flow_schema(NAMESPACE), flow_schema(ASIDE)]
             _fed(edge, [*inside(name, etcd), service(APP, APP), *counted], "apply", "--server-side", "-f", "-")
             addresses[name] = _address(edge, APP, "default")
-        deploy(names, directory, DOCUMENT)
+        deploy(names, directory, DOCUMENT, limit=UP_SECONDS)
         world = World(names, addresses)
         world.run_bridge(on=False)
     return world

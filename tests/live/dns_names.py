@@ -301,10 +301,12 @@ def deploy(
     directory: Path,
     document: Mapping[str, Any] = MappingProxyType(DOCUMENT),
     more: Mapping[str, Sequence[str]] | None = None,
+    limit: float = 600,
 ) -> Stack:
     """The example's program, by the real engine; it returns when every Pod of the bridge is ready.
 
-    more: sources of an edge, beside Istio's gateways and Services. The stack reads `DOCUMENT_FILE` anew each time.
+    more: sources of an edge, beside Istio's gateways and Services. limit: seconds of one command. The stack reads
+    `DOCUMENT_FILE` anew each time.
     """
     program = directory / "example"
     shutil.copytree(EXAMPLE, program)
@@ -324,7 +326,7 @@ def deploy(
         settings["records"][EASTWEST] = [EASTWEST_ADDRESS]
     settings["credentials"] = {one: ["tsig-secret"] for one in signed}
     settings |= {f"{one}.tsig-secret": TSIG for one in signed}
-    project = Project.make(directory / "project", names.sandbox, names.centre.tools, program)
+    project = Project.make(directory / "project", names.sandbox, names.centre.tools, program, limit)
     stack = project.stack("names", settings)
     stack.up()
     return stack

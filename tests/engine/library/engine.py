@@ -48,9 +48,13 @@ class Project:
     environment: Mapping[str, str]
     tools: Tools
     program: Path = CHECKOUT
+    limit: float = 600
+    """Seconds of one command."""
 
     @classmethod
-    def make(cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT) -> Project:
+    def make(
+        cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT, limit: float = 600
+    ) -> Project:
         directory.mkdir(parents=True, exist_ok=True)
         settings = quickened({}) | {
             "KUBECONFIG": str(sandbox.kubeconfig),
@@ -60,7 +64,7 @@ class Project:
         environment = PulumiCli.of(tools, settings).environment
         name = yaml.safe_load((program / "Pulumi.yaml").read_text())["name"]
         (directory / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
-        return cls(directory, environment, tools, program)
+        return cls(directory, environment, tools, program, limit)
 
     def stack(self, name: str, config: Mapping[str, Any]) -> Stack:
         """A stack with this configuration, `{"stack": "all-in-one", "mesh": {...}}`; made if it is not there."""
@@ -76,7 +80,7 @@ class Project:
         return Stack(self, name, file)
 
     def _call(self, arguments: list[str], cwd: Path) -> Run:
-        done = PulumiCli(self.tools["pulumi"], self.environment).run(*arguments, cwd=cwd, limit=600)
+        done = PulumiCli(self.tools["pulumi"], self.environment).run(*arguments, cwd=cwd, limit=self.limit)
         return Run(done.returncode, done.stdout + done.stderr, done.stdout)
 
 
