@@ -25,7 +25,10 @@ _TYPED = ("components", "stacks", "policies", "sandbox", "tests", "examples", "b
 _LINT_MEMORY = 6 * 2**30
 _NO_TESTS = 5  # pytest's exit code when it found none
 LINT = "lint"
-WORKERS = 2  # processes; each may have two API servers and an engine, which is some 3 GB
+WORKERS = {"tests/engine": 3}
+OTHERS = 2
+"""Processes. Each may have two API servers and an engine, some 3 GB. Those of tests/engine wait for these: with two of
+them two cores are idle for a third of the time."""
 
 
 def run_tests(arguments: Sequence[str]) -> int:
@@ -67,13 +70,14 @@ def run_tests(arguments: Sequence[str]) -> int:
 
 
 def side_by_side(paths: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Options for pytest: whole folders are shared by two processes, each with clusters of its own (tests/conftest.py).
+    """Options for pytest: whole folders are shared by processes, each with clusters of its own (tests/conftest.py).
 
     A chosen file or test is not worth a second pair of clusters; with options (-x, -k, --pdb) one may want to watch.
     """
+    workers = min(WORKERS.get(path, OTHERS) for path in paths)
     whole = not options and all((CHECKOUT / path).is_dir() for path in paths)
     # In the order in which tests/conftest.py puts the groups: xdist's own is by the number of their tests.
-    return [f"--numprocesses={WORKERS}", "--dist=loadgroup", "--no-loadscope-reorder"] if whole else []
+    return [f"--numprocesses={workers}", "--dist=loadgroup", "--no-loadscope-reorder"] if whole else []
 
 
 _VERDICTS: Mapping[int, str] = {0: "passed", _NO_TESTS: "no tests"}

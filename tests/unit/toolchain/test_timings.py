@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandbox.checks import WORKERS, side_by_side
+from sandbox.checks import side_by_side
 from sandbox.timings import SLOWEST, UNKNOWN, Timing, keep, kept, longest_first, read, table
 
 
@@ -63,7 +63,8 @@ def test_what_took_longest_begins_first_and_a_group_stays_in_its_order(tmp_path:
 
 def test_whole_folders_are_shared_by_processes_and_what_is_chosen_is_not() -> None:
     shared = ["--dist=loadgroup", "--no-loadscope-reorder"]
-    assert side_by_side(["tests/unit"], []) == [f"--numprocesses={WORKERS}", *shared]
+    assert side_by_side(["tests/unit"], []) == ["--numprocesses=2", *shared]
+    assert side_by_side(["tests/engine"], []) == ["--numprocesses=3", *shared]
     assert side_by_side(["tests/unit/test_lock.py"], []) == []
     assert side_by_side(["tests/unit"], ["-x"]) == []
     assert side_by_side(["tests/unit/test_lock.py::test_x"], []) == []
