@@ -187,7 +187,8 @@ def network_policy() -> Spec:
 
 
 def _external_dns(bridge: DnsBridge, name: str, arguments: list[str], metrics_port: int) -> Spec:
-    probe = {"httpGet": {"path": "/healthz", "port": metrics_port}}
+    # The default, a second, is too short on a node that starts many Pods at once: it kills them while they start.
+    probe = {"httpGet": {"path": "/healthz", "port": metrics_port}, "timeoutSeconds": 10}
     return {
         "name": name,
         "image": bridge.images.external_dns,
