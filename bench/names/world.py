@@ -34,6 +34,8 @@ INTERVAL_SECONDS = 60
 APP: Final = "ingress"
 ASIDE: Final = "inside"
 """Namespace of the external-dns inside an edge, and its names there."""
+EDGES_PER_NODE: Final = 15
+"""Of the control plane's cluster. An edge's Pods request 100m CPU, and a node has as many CPUs as the machine."""
 LIMIT_SECONDS = 900.0
 UP_SECONDS: Final = 3600.0
 """Of the `pulumi up` that makes the bridge: beside many API servers it takes long on few cores."""
@@ -205,7 +207,7 @@ def prepare(directory: Path, progress: Progress, edges: int) -> World:
     """Starts all of it in `directory`; whoever calls ends the clusters of `directory`/state. Nothing publishes yet."""
     tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
     charts = toolchain.ensure(progress=progress).charts
-    sandbox = clusters.up(directory / "state", tools, progress, topology=Topology.of(edges + 1))
+    sandbox = clusters.up(directory / "state", tools, progress, topology=_topology(edges))
     centre = Api(sandbox.control_plane, tools)
     names = Names(sandbox, centre, {one.name: Api(one, tools) for one in sandbox.data_planes})
     with progress.step("DNS server, bridge, and an external-dns inside each edge"):
@@ -221,6 +223,12 @@ def prepare(directory: Path, progress: Progress, edges: int) -> World:
         world = World(names, addresses)
         world.run_bridge(on=False)
     return world
+
+
+def _topology(edges: int) -> Topology:
+    control_plane, *others = Topology.of(edges + 1).clusters
+    nodes = ("a",) * (1 + edges // EDGES_PER_NODE)
+    return Topology(clusters=(control_plane.model_copy(update={"zones": nodes}), *others))
 
 
 def _address(api: Api, name: str, namespace: str) -> str:
