@@ -285,8 +285,11 @@ def _policy(rule: Rule, suffix: str, kind: Any) -> Any:
     return policy
 
 
+_LOOK_FOR_THE_ENGINE = 2.0  # seconds between two looks whether it still lives
+
+
 def serve() -> None:
-    """Serves one engine run; the port goes to standard output, as the engine expects. Ends when the engine ends it.
+    """Serves one engine run; the port goes to standard output, as the engine expects. Ends with the engine.
 
     There is no method `Remediate` on purpose: this pack changes no resource, and to the engine a pack without the
     method is one with nothing to change. It asks for each resource, and a refusal takes gRPC half as long as an answer.
@@ -327,5 +330,8 @@ def serve() -> None:
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    ended.wait()
+    # An engine that is killed (SIGKILL, out of memory) tells nobody, and its pack would stay for ever.
+    engine = os.getppid()
+    while not ended.wait(_LOOK_FOR_THE_ENGINE) and os.getppid() == engine:
+        pass
     server.stop(0)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -15,6 +16,7 @@ from google.protobuf import message_factory
 from pulumi.runtime.proto import analyzer_pb2
 
 from sandbox.bootstrap import CHECKOUT
+from tests.support.waiting import eventually
 
 SERVICE = analyzer_pb2.DESCRIPTOR.services_by_name["Analyzer"]
 
@@ -66,3 +68,13 @@ def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> 
         assert process.wait(timeout=20) == 0
         assert process.stderr is not None
         assert not process.stderr.read()
+
+
+def test_the_pack_ends_when_the_engine_is_killed() -> None:
+    """Seen before: packs of killed engines stayed, each with some hundred MB."""
+    command = f"{sys.executable} {CHECKOUT / 'policies' / 'hosted-mesh'} & echo $!; wait"
+    with subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdout is not None
+        pack, _port = (int(engine.stdout.readline()) for _ in range(2))
+        engine.kill()
+    eventually(lambda: not Path(f"/proc/{pack}").exists(), seconds=60)
