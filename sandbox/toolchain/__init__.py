@@ -31,7 +31,7 @@ from sandbox.toolchain.catalogue import (
 from sandbox.toolchain.go_compiler import Go, find_go, needed_version
 from sandbox.toolchain.go_sets import GoSet
 
-_MEMORY_FOR_TWO = 6 * 2**30  # bytes; two builds at once need 3.2 GB at their peak
+_MEMORY_FOR_TWO = 12 * 2**30  # bytes; each compiles two packages at once on two cores, of at most some 2 GB each
 _DISK_PER_SET = 2.4e9  # bytes of modules and compiled packages; all six together were seen to take 13 GB
 
 
@@ -126,7 +126,10 @@ def _entry(root: Path, source: Source) -> Path:
 
 
 def _make(missing: list[Source], root: Path, progress: Progress) -> None:
-    """Makes the missing sources, two at a time where the machine allows it, in the catalogue's order."""
+    """Makes the missing sources in the catalogue's order, two at a time where the memory allows it.
+
+    On two cores too: one is downloaded or linked, which keeps one core busy at most, while the other is compiled.
+    """
     logs = cache_dir() / "logs"
     logs.mkdir(exist_ok=True)
     sets = [source for source in missing if isinstance(source, GoSet)]
@@ -191,7 +194,7 @@ def _check_disk(builds: int) -> None:
 
 def _builders() -> int:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 2 if (os.cpu_count() or 1) >= 4 and memory >= _MEMORY_FOR_TWO else 1
+    return 2 if memory >= _MEMORY_FOR_TWO else 1
 
 
 def _bin_dir(root: Path, programs: Mapping[str, Path]) -> Path:

@@ -18,7 +18,7 @@ _DOWNLOAD_LIMIT, _BUILD_LIMIT = 1800.0, 7200.0  # seconds, for a slow line and f
 _STALL = 120.0  # seconds without a byte from the module proxy
 _NETWORK_FIX = "check the network and the Go module proxy (`go env GOPROXY`), then run the same command again."
 _BUILD_FIX = (
-    "read the log; `signal: killed` means too little memory (a build needs up to 4 GB), `no space left` too little "
+    "read the log; `signal: killed` means too little memory (a build needs up to 5 GB), `no space left` too little "
     "disk (12 GB). Then run the same command again: what is finished is kept."
 )
 

@@ -112,6 +112,12 @@ def test_go_s_caches_are_ours_unless_the_user_has_chosen(
     assert "GOARCH" not in environment
 
 
+def test_a_user_s_own_flags_of_go_are_kept_beside_ours(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOFLAGS", "-p=1")
+    assert go.environment(network=True)["GOFLAGS"] == "-p=1"
+    assert go.environment(network=False)["GOFLAGS"].startswith("-p=1 -gcflags=")
+
+
 def test_a_failed_download_shows_the_end_of_its_log_and_what_to_check(tmp_path: Path, tiny: GoSet, go: Go) -> None:
     (tmp_path / "broken").touch()
     with pytest.raises(SandboxError) as error:
