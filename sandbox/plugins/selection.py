@@ -84,7 +84,7 @@ def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Pa
         # Whatever is missing is an error at once, not a download that hangs where there is no way out.
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
-        "HOSTED_MESH_PYTHON": sys.executable,
+        "HOSTED_MESH_PYTHON": os.environ.get("HOSTED_MESH_PYTHON") or sys.executable,
         # Two checkouts may share pulumi_home; whosever link it is, each runs its own stand-ins.
         "HOSTED_MESH_CHECKOUT": str(CHECKOUT),
         "HOSTED_MESH_HELM": str(tools["helm"]),

@@ -19,7 +19,7 @@ import yaml
 from sandbox.clusters import Sandbox
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
-from tests.support.environment import quickened
+from tests.support.environment import quick_cli
 from tests.support.stacks import PASSPHRASE, new_stack
 
 Operation = Literal["preview", "up", "destroy", "refresh"]
@@ -76,7 +76,7 @@ class Engine:
         }
         control_plane, data_plane = sandbox.control_plane, sandbox.data_plane
         return cls(
-            PulumiCli.of(tools, quickened({}) | given),
+            quick_cli(tools, given),
             state,
             {"cp": Path(control_plane.kubeconfig), "dp": Path(data_plane.kubeconfig)},
             {"cp": control_plane.server, "dp": data_plane.server},

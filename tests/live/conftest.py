@@ -14,8 +14,7 @@ from tests.support.environment import quickened
 def quick() -> Iterator[None]:
     """For the CLI and its plug-ins as `make up` runs them too. An ordinary user's commands do not see it."""
     before = dict(os.environ)
-    # Not PYTHONPATH, which the sandbox's programs get too: some of them live for long, and have garbage to collect.
-    os.environ.update({name: value for name, value in quickened({}).items() if name != "PYTHONPATH"})
+    os.environ.update(quickened({}))
     yield
     os.environ.clear()
     os.environ.update(before)

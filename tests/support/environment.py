@@ -13,41 +13,65 @@ from functools import cache
 from pathlib import Path
 
 from sandbox.cache import cache_dir
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.toolchain import Tools
 
 LISTED = ("-m", "pip", "list", "-v", "--format", "json")
+_HERE = Path(__file__).resolve().parent
+_NAMESPACES = ("mnt", "net", "pid", "user")
 
 
 def quickened(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment with compiled Python kept in our cache, the list of packages made once, and collectors at ease.
+    """The environment with Pulumi's Python programs forked from one that has imported the SDKs, and compiled ones kept.
 
-    An operation starts six Python processes, and the language host has pip list all packages before each program.
+    The list of packages, which the language host has pip make before each program, is made once.
     """
-    paths = (str(_collecting_seldom()), environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH"))
+    python = str(quick_python())
     return dict(environment) | {
-        "PYTHONDONTWRITEBYTECODE": "",
-        "PYTHONPYCACHEPREFIX": str(cache_dir() / "pyc"),
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "PULUMI_PYTHON_CMD": str(_python_that_has_listed()),
+        **_COMPILED_IS_KEPT,
+        "PULUMI_PYTHON_CMD": python,
+        "HOSTED_MESH_PYTHON": python,  # the stand-in plug-ins'
         "GOGC": "400",  # the heap of a process that lives for seconds may grow
     }
 
 
-@cache
-def _collecting_seldom() -> Path:
-    """A folder for PYTHONPATH. By its usual limits Python looks for garbage for 6 of 100 CPU seconds of previews."""
-    folder = Path(tempfile.mkdtemp(prefix="hosted-mesh-python-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "sitecustomize.py").write_text("import gc\n\ngc.set_threshold(1_000_000)\n")
-    return folder
+def quick_cli(tools: Tools, settings: Mapping[str, str]) -> PulumiCli:
+    """The CLI in an environment that is quickened; what begins with `#!/usr/bin/env python3`, the policy pack, too."""
+    cli = PulumiCli.of(tools, settings)
+    path = f"{quick_python().parent}{os.pathsep}{cli.environment['PATH']}"
+    return PulumiCli(cli.program, quickened(cli.environment) | {"PATH": path})
+
+
+_COMPILED_IS_KEPT = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache_dir() / "pyc")}
 
 
 @cache
-def _python_that_has_listed() -> Path:
-    """This Python, which answers one command, the language host's, with what it answered before."""
+def quick_python() -> Path:
+    """This Python, as forks of a process that ends with this one; in a folder that has it under both of its names."""
     folder = Path(tempfile.mkdtemp(prefix="hosted-mesh-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    answer, program = folder / "packages.json", folder / "python"
+    place = folder / "socket"
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    server = subprocess.Popen(
+        [sys.executable, "-P", _HERE / "forking_python.py", place],
+        env=own | _COMPILED_IS_KEPT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout
+    assert server.stdout.readline() == "ready\n"
+    namespaces = (str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in _NAMESPACES)
+    surroundings = " ".join([str(os.getuid()), *namespaces])
+    facts = {"@PYTHON@": sys.executable, "@SERVER@": str(place), "@SURROUNDINGS@": surroundings}
+    client = (_HERE / "forking_client.py").read_text()
+    for name, fact in facts.items():
+        client = client.replace(name, fact)
+    forking, answer, program = folder / "forking", folder / "packages.json", folder / "python"
+    forking.write_text(f"#!{sys.executable} -IS\n{client}")
     answer.write_bytes(subprocess.run([sys.executable, *LISTED], check=True, capture_output=True).stdout)
-    program.write_text(f'#!/bin/sh\n[ "$*" = "{" ".join(LISTED)}" ] && exec cat {answer}\nexec {sys.executable} "$@"\n')
-    program.chmod(0o755)
+    program.write_text(f'#!/bin/sh\n[ "$*" = "{" ".join(LISTED)}" ] && exec cat {answer}\nexec {forking} "$@"\n')
+    for one in (forking, program):
+        one.chmod(0o755)
+    (folder / "python3").symlink_to(program)
     return program

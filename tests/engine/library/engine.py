@@ -16,7 +16,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
-from tests.support.environment import quickened
+from tests.support.environment import quick_cli
 from tests.support.stacks import PASSPHRASE, new_stack
 
 EXAMPLE = CHECKOUT / "examples/two_clusters"
@@ -56,12 +56,12 @@ class Project:
         cls, directory: Path, sandbox: Sandbox, tools: Tools, program: Path = CHECKOUT, limit: float = 600
     ) -> Project:
         directory.mkdir(parents=True, exist_ok=True)
-        settings = quickened({}) | {
+        settings = {
             "KUBECONFIG": str(sandbox.kubeconfig),
             "PULUMI_BACKEND_URL": f"file://{directory}",
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
         }
-        environment = PulumiCli.of(tools, settings).environment
+        environment = quick_cli(tools, settings).environment
         name = yaml.safe_load((program / "Pulumi.yaml").read_text())["name"]
         (directory / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
         return cls(directory, environment, tools, program, limit)

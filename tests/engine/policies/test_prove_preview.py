@@ -18,9 +18,8 @@ from sandbox import toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
-from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
-from tests.support.environment import quickened
+from tests.support.environment import quick_cli
 from tests.support.waiting import eventually
 
 PYTHON = """
@@ -106,7 +105,7 @@ TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 
 @pytest.fixture
 def environment(tools: Tools, engine_sandbox: Sandbox) -> Mapping[str, str]:
-    cli = PulumiCli.of(tools, quickened({}))
+    cli = quick_cli(tools, {})
     path = os.pathsep.join([str(CHECKOUT / "components"), str(CHECKOUT / "policies")])
     return {**cli.environment, "KUBECONFIG": str(engine_sandbox.kubeconfig), "PYTHONPATH": path}
 
