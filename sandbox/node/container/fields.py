@@ -1,5 +1,6 @@
 """What fieldRef and resourceFieldRef of a Pod mean; used by environments and by downwardAPI files alike."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +8,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Container, ResourceFieldSelector
 from lightkube.resources.core_v1 import Pod
-
-from sandbox.node.container import quantities
+from lightkube.utils.quantity import parse_quantity
 
 _KEYED = re.compile(r"^metadata\.(annotations|labels)\['(?P<key>.+)'\]$")
 
@@ -71,4 +71,5 @@ def resource(container: Container, facts: Facts, selector: ResourceFieldSelector
     amount = limits.get(name) or facts.allocatable.get(name, "0")
     if kind == "requests":
         amount = requests.get(name) or limits.get(name) or "0"
-    return str(quantities.divide(amount, selector.divisor or "1"))
+    unit = parse_quantity(selector.divisor or "1") or 1  # "0" means 1
+    return str(math.ceil((parse_quantity(amount) or 0) / unit))

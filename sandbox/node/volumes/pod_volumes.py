@@ -16,9 +16,10 @@ import httpx2
 from lightkube import AsyncClient
 from lightkube.models.core_v1 import Volume
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
+from lightkube.utils.quantity import parse_quantity
 
 from sandbox import kernel
-from sandbox.node.container import fields, quantities
+from sandbox.node.container import fields
 from sandbox.node.runtime.security import IdMap
 from sandbox.node.volumes import atomic_files, payload
 from sandbox.node.volumes.payload import NotMountableError
@@ -131,8 +132,8 @@ class PodVolumes:
             return
         target.mkdir(parents=True)
         if volume.emptyDir.medium == "Memory":
-            limit = volume.emptyDir.sizeLimit
-            self._mount_tmpfs(target, f"size={int(quantities.parse(limit))}" if limit else "size=256m")
+            limit = parse_quantity(volume.emptyDir.sizeLimit)
+            self._mount_tmpfs(target, f"size={int(limit)}" if limit else "size=256m")
         if self._group is not None:
             os.chown(target, -1, self._group)
         target.chmod(0o2777 if self._group is not None else 0o777)

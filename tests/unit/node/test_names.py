@@ -1,4 +1,4 @@
-"""Addresses and name files of Pods; quantities; log lines."""
+"""Addresses and name files of Pods; log lines."""
 
 from datetime import UTC, datetime
 
@@ -10,7 +10,6 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.node.addresses import AddressesExhaustedError, AddressPool
-from sandbox.node.container import quantities
 from sandbox.node.kubelet_api import log_stream
 from sandbox.node.pod import names
 from sandbox.node.runtime.rootfs import NameService
@@ -77,20 +76,6 @@ def test_an_exhausted_range_says_so() -> None:
     pool.take()
     with pytest.raises(AddressesExhaustedError, match=r"10\.1\.0\.0/30"):
         pool.take()
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1", 1), ("1500m", 1.5), ("1Gi", 2**30), ("1G", 10**9), ("1e3", 1000), ("0.5", 0.5), ("12E", 12 * 10**18)],
-)
-def test_quantities(text: str, value: float) -> None:
-    assert quantities.parse(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "x", "1Q", "Gi", "1GiB"])
-def test_what_is_no_quantity_is_named(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a quantity"):
-        quantities.parse(text)
 
 
 def test_log_lines_are_shown_as_asked() -> None:
