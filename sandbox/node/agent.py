@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from lightkube import AsyncClient, KubeConfig
-from lightkube.resources.core_v1 import Pod, Service
+from lightkube.resources.core_v1 import Pod
 
 from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
@@ -32,13 +32,12 @@ def _client(kubeconfig: Path) -> AsyncClient:
 
 
 def _node(config: NodeConfig) -> Node:
-    client, watcher = _client(config.kubeconfig), _client(config.kubeconfig)
+    client = _client(config.kubeconfig)
     resolv_conf = Path("/etc/resolv.conf")
     return Node(
         config=config,
         client=client,
-        objects=NamedObjects(watcher),
-        services=Mirror(watcher, Service),
+        objects=NamedObjects(_client(config.kubeconfig)),
         events=Events(client, config.node_name),
         addresses=AddressPool(str(config.pod_cidr), reserved=[str(config.gateway), str(config.node_ip)]),
         uplink=Uplink(config.bridge, str(config.gateway)),
@@ -75,11 +74,9 @@ class Agent:
         await registration.register()
         serving = Serving(self._config, self._node.client, self.find)
         await serving.start()
-        services = asyncio.create_task(self._node.services.run())
-        await self._node.services.synced.wait()
         reaping = asyncio.create_task(orphans.run())
         running = (registration.run(), self._node.policies.run(), self._pods.run())
-        tasks = [services, *(asyncio.create_task(one) for one in running)]
+        tasks = [asyncio.create_task(one) for one in running]
         _log.info("node %s takes Pods", self._config.node_name)
         stopped = asyncio.create_task(stop.wait())
         done, _ = await asyncio.wait({stopped, reaping, *tasks}, return_when=asyncio.FIRST_COMPLETED)

@@ -24,6 +24,7 @@ class NodeConfig(BaseModel):
     gateway: IPvAnyAddress = Field(description="the bridge's address: the Pods' default route")
     pod_cidr: IPvAnyNetwork
     cluster_dns: IPvAnyAddress
+    api_server: IPvAnyAddress = Field(description="the Service `kubernetes`")
     cluster_domain: str = "cluster.local"
     serving_cert: Path
     serving_key: Path

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lightkube import AsyncClient
-from lightkube.resources.core_v1 import Service
 
 from sandbox.node.addresses import AddressPool
 from sandbox.node.config import NodeConfig
@@ -13,7 +12,7 @@ from sandbox.node.pod.events import Events
 from sandbox.node.pod.names import ClusterDns
 from sandbox.node.pod.networking import Uplink
 from sandbox.node.runtime.security import IdMap
-from sandbox.node.watching import Mirror, NamedObjects
+from sandbox.node.watching import NamedObjects
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class Node:
     config: NodeConfig
     client: AsyncClient
     objects: NamedObjects
-    services: Mirror[Service]
     events: Events
     addresses: AddressPool
     uplink: Uplink

@@ -35,6 +35,7 @@ def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path, mode
             "gateway": cluster.gateway,
             "pod_cidr": node.pods,
             "cluster_dns": cluster.dns_address,
+            "api_server": cluster.first_service_address,
             "cluster_domain": CLUSTER_DOMAIN,
             "serving_cert": str(credentials.certificate(node.name)),
             "serving_key": str(credentials.key(node.name)),

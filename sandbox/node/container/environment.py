@@ -2,11 +2,11 @@
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lightkube.models.core_v1 import Container, EnvVar
-from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
 from sandbox.node.container import fields
 
@@ -110,42 +110,13 @@ def _referred(pod: Pod, container: Container, variable: EnvVar, facts: fields.Fa
     return value
 
 
-def service_variables(services: Iterable[Service], namespace: str, *, links: bool) -> dict[str, str]:
-    """The variables of the Pod's namespace's Services (if ``links``) and, always, of the API server's."""
-    variables: dict[str, str] = {}
-    ordered = sorted(services, key=lambda one: (one.metadata.namespace or "") == namespace if one.metadata else False)
-    for service in ordered:
-        metadata, spec = service.metadata, service.spec
-        if metadata is None or spec is None or not spec.clusterIP or spec.clusterIP == "None" or not spec.ports:
-            continue
-        master = metadata.namespace == "default" and metadata.name == "kubernetes"
-        if not master and not (links and metadata.namespace == namespace):
-            continue
-        prefix = str(metadata.name).upper().replace("-", "_")
-        variables[f"{prefix}_SERVICE_HOST"] = spec.clusterIP
-        variables[f"{prefix}_SERVICE_PORT"] = str(spec.ports[0].port)
-        variables[f"{prefix}_PORT"] = (
-            f"{(spec.ports[0].protocol or 'TCP').lower()}://{spec.clusterIP}:{spec.ports[0].port}"
-        )
-        for port in spec.ports:
-            protocol = port.protocol or "TCP"
-            if port.name:
-                variables[f"{prefix}_SERVICE_PORT_{port.name.upper().replace('-', '_')}"] = str(port.port)
-            one = f"{prefix}_PORT_{port.port}_{protocol.upper()}"
-            variables[one] = f"{protocol.lower()}://{spec.clusterIP}:{port.port}"
-            variables |= {
-                f"{one}_PROTO": protocol.lower(),
-                f"{one}_PORT": str(port.port),
-                f"{one}_ADDR": spec.clusterIP,
-            }
-    return variables
+def resolve(pod: Pod, container: Container, facts: fields.Facts, sources: Sources) -> dict[str, str]:
+    """All of it; later ones win: the API server's address, envFrom, env in order.
 
-
-def resolve(
-    pod: Pod, container: Container, facts: fields.Facts, sources: Sources, services: Mapping[str, str]
-) -> dict[str, str]:
-    """All of it; later ones win: services, envFrom, env in order. Raises MissingReferenceError, UnknownFieldError."""
-    variables = {**services, **_whole(container, sources)}
+    Raises MissingReferenceError, UnknownFieldError.
+    """
+    variables = {"KUBERNETES_SERVICE_HOST": facts.api_server, "KUBERNETES_SERVICE_PORT": "443"}
+    variables |= _whole(container, sources)
     for variable in container.env or []:
         if variable.valueFrom is not None:
             value = _referred(pod, container, variable, facts, sources)

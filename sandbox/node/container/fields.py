@@ -19,10 +19,14 @@ class UnknownFieldError(ValueError):
 
 @dataclass(frozen=True)
 class Facts:
-    """What the node knows beyond the Pod's own object. allocatable: of the node, "cpu" and "memory" as quantities."""
+    """What the node knows beyond the Pod's own object.
+
+    api_server: address of the Service `kubernetes`. allocatable: of the node, "cpu" and "memory" as quantities.
+    """
 
     pod_ip: str
     host_ip: str
+    api_server: str
     allocatable: Mapping[str, str]
 
 

@@ -78,7 +78,8 @@ class PodWorker:
         return self.state.address
 
     def facts(self) -> fields.Facts:
-        return fields.Facts(self.state.address, str(self._node.config.node_ip), self._node.allocatable)
+        config = self._node.config
+        return fields.Facts(self.state.address, str(config.node_ip), str(config.api_server), self._node.allocatable)
 
     async def runtime_spec(self, container: Container) -> RuntimeSpec:
         metadata, spec = self.pod.metadata, self.pod.spec
@@ -87,9 +88,7 @@ class PodWorker:
         namespace = metadata.namespace or ""
         images.find(container.image or "")
         sources = await reading.sources(self._node.client, container, namespace)
-        links = spec.enableServiceLinks is not False
-        services = environment.service_variables(self._node.services.objects.values(), namespace, links=links)
-        variables = environment.resolve(self.pod, container, self.facts(), sources, services)
+        variables = environment.resolve(self.pod, container, self.facts(), sources)
         return spec_of(
             self.pod,
             container,

@@ -16,15 +16,14 @@ from lightkube.models.core_v1 import (
     ResourceRequirements,
     SecretEnvSource,
     SecretKeySelector,
-    ServicePort,
-    ServiceSpec,
 )
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import ConfigMap, Pod, Secret, Service
+from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
 from sandbox.node.container import environment, fields
 
-FACTS = fields.Facts(pod_ip="10.1.0.7", host_ip="10.9.0.1", allocatable={"cpu": "4", "memory": "8Gi"})
+FACTS = fields.Facts("10.1.0.7", "10.9.0.1", "10.96.0.1", {"cpu": "4", "memory": "8Gi"})
+API_SERVER = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
 
 def pod() -> Pod:
@@ -35,7 +34,10 @@ def pod() -> Pod:
 
 
 def resolve(container: Container, sources: environment.Sources | None = None) -> dict[str, str]:
-    return environment.resolve(pod(), container, FACTS, sources or environment.Sources(), {})
+    """Without the API server's address, which every container gets."""
+    found = environment.resolve(pod(), container, FACTS, sources or environment.Sources())
+    assert found.items() >= API_SERVER.items()
+    return {name: value for name, value in found.items() if name not in API_SERVER}
 
 
 def from_field(path: str) -> EnvVar:
@@ -151,24 +153,3 @@ def test_optional_references_may_be_missing() -> None:
     assert resolve(key(optional), sources()) == {}
     whole = Container(name="c", envFrom=[EnvFromSource(secretRef=SecretEnvSource(name="gone", optional=True))])
     assert resolve(whole, sources()) == {}
-
-
-def service(name: str, namespace: str, ip: str | None, port: int) -> Service:
-    ports = [ServicePort(port=port, name="http-x", protocol="TCP")]
-    return Service(metadata=ObjectMeta(name=name, namespace=namespace), spec=ServiceSpec(clusterIP=ip, ports=ports))
-
-
-def test_services_of_the_namespace_and_the_api_server() -> None:
-    services = [
-        service("kubernetes", "default", "10.96.0.1", 443),
-        service("my-db", "shop", "10.96.0.9", 5432),
-        service("headless", "shop", "None", 80),
-        service("elsewhere", "other", "10.96.0.10", 80),
-    ]
-    linked = environment.service_variables(services, "shop", links=True)
-    assert linked["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
-    assert linked["MY_DB_SERVICE_PORT"] == linked["MY_DB_SERVICE_PORT_HTTP_X"] == "5432"
-    assert linked["MY_DB_PORT_5432_TCP"] == linked["MY_DB_PORT"] == "tcp://10.96.0.9:5432"
-    assert not [name for name in linked if name.startswith(("HEADLESS", "ELSEWHERE"))]
-    alone = environment.service_variables(services, "shop", links=False)
-    assert {name.split("_")[0] for name in alone} == {"KUBERNETES"}

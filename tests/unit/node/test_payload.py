@@ -34,7 +34,7 @@ def inputs(secrets: dict[str, Secret] | None = None, config_maps: dict[str, Conf
     pod = Pod(metadata=ObjectMeta(name="web", namespace="shop", labels={"a": "b"}), spec=PodSpec(containers=[]))
     return payload.Inputs(
         pod=pod,
-        facts=fields.Facts("10.1.0.7", "10.9.0.1", {}),
+        facts=fields.Facts("10.1.0.7", "10.9.0.1", "10.96.0.1", {}),
         token=lambda projection: f"token for {projection.audience}",
         secrets=secrets or {},
         config_maps=config_maps or {},
