@@ -33,7 +33,6 @@ def _client(kubeconfig: Path) -> AsyncClient:
 
 def _node(config: NodeConfig) -> Node:
     client = _client(config.kubeconfig)
-    resolv_conf = Path("/etc/resolv.conf")
     return Node(
         config=config,
         client=client,
@@ -42,11 +41,7 @@ def _node(config: NodeConfig) -> Node:
         addresses=AddressPool(str(config.pod_cidr), reserved=[str(config.gateway), str(config.node_ip)]),
         uplink=Uplink(config.bridge, str(config.gateway)),
         policies=Enforcer(config.node_name, _client(config.policies_kubeconfig), config.bin_dir / "nft"),
-        dns=ClusterDns(
-            server=str(config.cluster_dns),
-            domain=config.cluster_domain,
-            node_resolv_conf=resolv_conf.read_text() if resolv_conf.exists() else "",
-        ),
+        dns=ClusterDns(server=str(config.cluster_dns), domain=config.cluster_domain),
         ids=IdMap.of_this_process(),
         allocatable=capacity(),
     )

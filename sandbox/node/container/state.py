@@ -71,12 +71,11 @@ class ContainerState:
 
 @dataclass
 class PodState:
-    """ended: set when the node has stopped the whole Pod (reason, message), deadline exceeded for one."""
+    """What holds for the whole Pod, and its containers."""
 
     address: str = ""
     started_at: datetime | None = None
     volumes_ready: bool = False
-    ended: tuple[str, str] | None = None
     containers: list[ContainerState] = field(default_factory=list)
 
     def of(self, kind: Kind) -> list[ContainerState]:

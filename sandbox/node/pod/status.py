@@ -70,8 +70,6 @@ def initialized(pod: PodState) -> bool:
 
 def phase(pod: PodState, restart_policy: str) -> str:
     """Pending, Running, Succeeded or Failed."""
-    if pod.ended:
-        return "Failed"
     mains = pod.of("main")
     if any(one.done(restart_policy) and not one.succeeded for one in pod.of("init")):
         return "Failed"
@@ -131,8 +129,6 @@ def compute(pod: Pod, state: PodState, host_ip: str, at: datetime) -> PodStatus:
     mains = [_container(one) for one in state.containers if one.kind == "main"]
     return PodStatus(
         phase=now_in,
-        reason=state.ended[0] if state.ended else None,
-        message=state.ended[1] if state.ended else None,
         hostIP=host_ip,
         hostIPs=[HostIP(ip=host_ip)],
         podIP=state.address or None,

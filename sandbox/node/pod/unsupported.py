@@ -9,7 +9,10 @@ from typing import Any
 
 from lightkube.models.core_v1 import Container, PodSpec
 
-_POD = ("ephemeralContainers", "hostIPC", "hostPID", "runtimeClassName", "setHostnameAsFQDN", "shareProcessNamespace")
+_POD = (
+    *("activeDeadlineSeconds", "dnsConfig", "ephemeralContainers", "hostIPC", "hostPID"),
+    *("runtimeClassName", "setHostnameAsFQDN", "shareProcessNamespace"),
+)
 _CONTAINER = ("stdin", "tty", "volumeDevices")
 _SECURITY = ("appArmorProfile", "seLinuxOptions", "seccompProfile")
 
@@ -18,6 +21,7 @@ def fields(spec: PodSpec) -> list[str]:
     """The fields, as `kubectl explain` names them, in containers with the container's name."""
     return [
         *_given(spec, _POD, ""),
+        *(["dnsPolicy"] if spec.dnsPolicy not in (None, "ClusterFirst") else []),
         *_given(spec.securityContext, _SECURITY, "securityContext."),
         *(
             f"securityContext.sysctls[{one.name}]"

@@ -130,23 +130,17 @@ class PodWorker:
             await self._publisher.delete(lambda: not self._gone)
 
     async def _live(self) -> None:
-        spec = self.pod.spec
-        deadline, policy = (spec.activeDeadlineSeconds, spec.restartPolicy or "Always") if spec else (None, "Always")
-        fresh: asyncio.Task[None] | None = None
+        policy = (self.pod.spec and self.pod.spec.restartPolicy) or "Always"
+        mains = [runner for runner in self.runners if runner.state.kind == "main"]
+        if all(runner.state.done(policy) for runner in mains):  # of before the node's own restart
+            return
+        await self._set_up()
+        fresh = asyncio.create_task(self._volumes.keep_fresh())
         try:
-            async with asyncio.timeout(deadline):
-                mains = [runner for runner in self.runners if runner.state.kind == "main"]
-                if all(runner.state.done(policy) for runner in mains):  # of before the node's own restart
-                    return
-                await self._set_up()
-                fresh = asyncio.create_task(self._volumes.keep_fresh())
-                if await self._initialize():
-                    await asyncio.gather(*(runner.run() for runner in mains))
-        except TimeoutError:
-            self.state.ended = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+            if await self._initialize():
+                await asyncio.gather(*(runner.run() for runner in mains))
         finally:
-            if fresh:
-                fresh.cancel()
+            fresh.cancel()
 
     async def _set_up(self) -> None:
         """Says what the Pod goes without; network, then volumes; tries again until it works."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lightkube.models.core_v1 import HostAlias, PodDNSConfig, PodDNSConfigOption, PodSpec
+from lightkube.models.core_v1 import HostAlias, PodSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
@@ -14,7 +14,7 @@ from sandbox.node.kubelet_api import log_stream
 from sandbox.node.pod import names
 from sandbox.node.runtime.rootfs import NameService
 
-DNS = names.ClusterDns("10.96.0.10", "cluster.local", "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n")
+DNS = names.ClusterDns("10.96.0.10", "cluster.local")
 
 
 def name_service(**spec: object) -> NameService:
@@ -24,20 +24,8 @@ def name_service(**spec: object) -> NameService:
 
 def test_cluster_first() -> None:
     assert name_service().resolv_conf == (
-        "nameserver 10.96.0.10\nsearch shop.svc.cluster.local svc.cluster.local cluster.local corp\noptions ndots:5\n"
+        "nameserver 10.96.0.10\nsearch shop.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n"
     )
-
-
-def test_default_is_the_nodes_own() -> None:
-    assert name_service(dnsPolicy="Default").resolv_conf == "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n"
-
-
-def test_dns_config_is_merged() -> None:
-    config = PodDNSConfig(nameservers=["1.1.1.1"], searches=["x"], options=[PodDNSConfigOption("ndots", "2")])
-    assert name_service(dnsPolicy="None", dnsConfig=config).resolv_conf == (
-        "nameserver 1.1.1.1\nsearch x\noptions ndots:2\n"
-    )
-    assert "options ndots:2\n" in name_service(dnsConfig=config).resolv_conf
 
 
 def test_hosts() -> None:

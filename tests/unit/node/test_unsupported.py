@@ -22,6 +22,11 @@ def spec(container: dict[str, Any] | None = None, **more: Any) -> PodSpec:
         (spec(), []),
         (spec(shareProcessNamespace=False, securityContext={"runAsUser": 5}), []),
         (spec(shareProcessNamespace=True, hostPID=True), ["hostPID", "shareProcessNamespace"]),
+        (spec(dnsPolicy="ClusterFirst"), []),
+        (
+            spec(activeDeadlineSeconds=9, dnsPolicy="None", dnsConfig={"nameservers": ["9.9.9.9"]}),
+            ["activeDeadlineSeconds", "dnsConfig", "dnsPolicy"],
+        ),
         (
             spec(securityContext={"sysctls": [{"name": "net.a", "value": "1"}, {"name": "kernel.b", "value": "1"}]}),
             ["securityContext.sysctls[kernel.b]"],
