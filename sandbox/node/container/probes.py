@@ -2,16 +2,15 @@
 
 Network probes go out from the node, as kubelet's do, to the Pod's address.
 
-httpx2: the HTTP library that lightkube already brings. grpcio: already there for Pulumi; only for grpc probes.
+httpx2: the HTTP library that lightkube already brings.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
-from lightkube.models.core_v1 import Container, GRPCAction, HTTPGetAction, Probe
+from lightkube.models.core_v1 import Container, HTTPGetAction, Probe
 
 Exec = Callable[[list[str], float], Awaitable[tuple[int, str]]]
 _BODY_SHOWN = 120
@@ -48,13 +47,10 @@ async def http_get(target: Target, action: HTTPGetAction, timeout: float) -> Out
     host = action.host or target.address
     path = action.path or "/"
     try:
-        url = (
-            f"{scheme}://{host}:{port_number(target.container, action.port)}{'' if path.startswith('/') else '/'}{path}"
-        )
-        headers = [("User-Agent", "kube-probe/sandbox"), ("Accept", "*/*")]
-        headers += [(header.name, header.value) for header in action.httpHeaders or []]
-        names = {name.lower() for name, _ in headers[2:]}
-        headers = [pair for index, pair in enumerate(headers) if index > 1 or pair[0].lower() not in names]
+        port = port_number(target.container, action.port)
+        url = f"{scheme}://{host}:{port}{'' if path.startswith('/') else '/'}{path}"
+        headers = httpx2.Headers({"User-Agent": "kube-probe/sandbox", "Accept": "*/*"})
+        headers.update([(header.name, header.value) for header in action.httpHeaders or []])
         async with httpx2.AsyncClient(verify=False, timeout=timeout, trust_env=False) as client:
             answer = await client.get(url, headers=headers)
     except (httpx2.HTTPError, OSError, ValueError) as error:
@@ -73,20 +69,6 @@ async def _tcp(target: Target, host: str | None, port: int | str) -> Outcome:
     return Outcome(True)
 
 
-async def _grpc(target: Target, action: GRPCAction, timeout: float) -> Outcome:
-    import grpc.aio  # noqa: PLC0415 (only a Pod with a grpc probe pays for it)
-
-    service = (action.service or "").encode()
-    request = b"\x0a" + bytes([len(service)]) + service if service else b""  # HealthCheckRequest.service = 1
-    try:
-        async with grpc.aio.insecure_channel(f"{target.address}:{action.port}") as channel:
-            check: Any = channel.unary_unary("/grpc.health.v1.Health/Check")
-            answer: bytes = await check(request, timeout=timeout)
-    except grpc.aio.AioRpcError as error:
-        return Outcome(False, f"grpc: {error.code().name}: {error.details()}")
-    return Outcome(answer == b"\x08\x01", f"grpc health answer is {answer.hex()}, not SERVING")
-
-
 async def attempt(target: Target, probe: Probe) -> Outcome:
     """One try, never longer than the probe's timeoutSeconds (default 1)."""
     timeout = float(probe.timeoutSeconds or 1)
@@ -96,8 +78,6 @@ async def attempt(target: Target, probe: Probe) -> Outcome:
                 return await http_get(target, probe.httpGet, timeout)
             if probe.tcpSocket:
                 return await _tcp(target, probe.tcpSocket.host, probe.tcpSocket.port)
-            if probe.grpc:
-                return await _grpc(target, probe.grpc, timeout)
             if probe.exec:
                 code, output = await target.run(list(probe.exec.command or []), timeout)
                 return Outcome(code == 0, f"command ended with {code}: {output[:_BODY_SHOWN]}")
@@ -105,7 +85,7 @@ async def attempt(target: Target, probe: Probe) -> Outcome:
         return Outcome(False, f"no answer within {timeout:g} s")
     except RuntimeError as error:  # the container has just ended
         return Outcome(False, str(error))
-    return Outcome(False, "a probe without an action")
+    return Outcome(False, "this node makes httpGet, tcpSocket and exec probes, and no grpc ones")
 
 
 async def watch(target: Target, probe: Probe, changed: Callable[[bool, str], Awaitable[None]]) -> None:

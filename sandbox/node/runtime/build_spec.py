@@ -26,23 +26,14 @@ def argv_of(container: Container, image: Image, variables: Mapping[str, str]) ->
     return (*interpreter, *image.entrypoint, *arguments)
 
 
-def volume_mounts(
-    container: Container, variables: Mapping[str, str], volume: Callable[[str], Path]
-) -> list[VolumeMount]:
-    mounts = []
+def volume_mounts(container: Container, volume: Callable[[str], Path]) -> list[VolumeMount]:
     for mount in container.volumeMounts or []:
-        source = volume(mount.name)
-        inner = environment.expand(mount.subPathExpr, variables) if mount.subPathExpr else mount.subPath or ""
-        if inner:
-            chosen = (source / inner).resolve()
-            if not chosen.is_relative_to(source.resolve()):
-                raise NotMountableError(f'subPath "{inner}" leads out of volume "{mount.name}"')
-            if not chosen.exists():
-                chosen.mkdir(parents=True)
-                chosen.chmod(0o777)
-            source = chosen
-        mounts.append(VolumeMount(str(source), mount.mountPath, bool(mount.readOnly)))
-    return mounts
+        if mount.subPath or mount.subPathExpr:
+            raise NotMountableError(f'volume "{mount.name}": this node mounts whole volumes and no subPath of one')
+    return [
+        VolumeMount(str(volume(mount.name)), mount.mountPath, bool(mount.readOnly))
+        for mount in container.volumeMounts or []
+    ]
 
 
 def spec_of(
@@ -77,7 +68,7 @@ def spec_of(
         identity=identity,
         hostname=names.hostname,
         staging=str(config.state / "rootfs"),
-        mounts=rootfs.layout(bound, files.linked, names, volume_mounts(container, variables, volume)),
+        mounts=rootfs.layout(bound, files.linked, names, volume_mounts(container, volume)),
         read_only_root=bool(own and own.readOnlyRootFilesystem),
         network_fd=network_fd,
     )
