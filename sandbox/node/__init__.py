@@ -7,8 +7,8 @@ environments, nothing enforces them; each container has host name and IPC of its
 there; no attach and no port-forward; termination messages are not read; of Services only the API server's has
 environment variables (enableServiceLinks), names are for the others.
 
-A container that asks for an unknown image, privileges, a hostPath, a persistent volume or a part of a volume does not
-start, and its Pod says why. A grpc probe fails and says why. A Pod that asks for what unsupported.py lists
+A container that asks for an unknown image, privileges, a hostPath, a persistent volume, a part of a volume or envFrom
+does not start, and its Pod says why. A grpc probe fails and says why. A Pod that asks for what unsupported.py lists
 (shareProcessNamespace, postStart hooks, host ports, profiles of seccomp and SELinux, ephemeral containers and the like)
 runs without it, and an event says so.
 """

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from lightkube import AsyncClient
 from lightkube.core.client import FieldSelector
@@ -94,52 +94,46 @@ def _version(thing: Resource) -> str:
     return str(_metadata(thing).resourceVersion)
 
 
-class NamedObjects:
-    """Copies of single objects, watched only while somebody needs them: a node may read what its Pods refer to."""
+class Watched(Mirror[T]):
+    """A copy of one object. listeners: are set at each change."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self._client = client
-        self._watches: dict[tuple[type[Resource], Key], _Watch] = {}
-
-    def hold(self, kind: type[T], key: Key, listener: asyncio.Event) -> "Held[T]":
-        """Starts watching (or shares the watch of) one object; ``listener`` is set at each change."""
-        watch = self._watches.get((kind, key))
-        if watch is None:
-            watch = self._watches[(kind, key)] = _Watch(self._client, kind, key)
-        watch.listeners.append(listener)
-        return Held(self, kind, key, watch, listener)
-
-    def drop(self, held: "Held[T]") -> None:
-        held.watch.listeners.remove(held.listener)
-        if not held.watch.listeners:
-            held.watch.task.cancel()
-            del self._watches[(held.kind, held.key)]
-
-
-class _Watch:
-    def __init__(self, client: AsyncClient, kind: type[Resource], key: Key) -> None:
-        self.listeners: list[asyncio.Event] = []
+    def __init__(self, client: AsyncClient, kind: type[T], key: Key) -> None:
         namespace, name = key
-        self.mirror = Mirror(client, kind, self._changed, namespace=namespace, fields={"metadata.name": name})
-        self.task = asyncio.create_task(self.mirror.run())
-
-    def _changed(self, _key: Key, _thing: Resource | None) -> None:
-        for listener in self.listeners:
-            listener.set()
-
-
-class Held(Generic[T]):
-    """One object that is being watched. Release it when done."""
-
-    def __init__(self, owner: NamedObjects, kind: type[T], key: Key, watch: _Watch, listener: asyncio.Event) -> None:
-        self._owner, self.kind, self.key, self.watch, self.listener = owner, kind, key, watch, listener
+        super().__init__(client, kind, self._tell, namespace=namespace, fields={"metadata.name": name})
+        self.listeners: list[asyncio.Event] = []
+        self._key = key
+        self.task = asyncio.create_task(self.run())
 
     async def get(self, timeout: float = 10) -> T | None:
         """The object, None if it does not exist or could not be read within ``timeout`` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                await self.watch.mirror.synced.wait()
-        return self.watch.mirror.objects.get(self.key)  # type: ignore[return-value]
+                await self.synced.wait()
+        return self.objects.get(self._key)
 
-    def release(self) -> None:
-        self._owner.drop(self)
+    def _tell(self, _key: Key, _thing: T | None) -> None:
+        for listener in self.listeners:
+            listener.set()
+
+
+class NamedObjects:
+    """Copies of single objects, watched only while somebody needs them: a node may read what its Pods refer to."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._watched: dict[tuple[type[Resource], Key], Watched[Any]] = {}
+
+    def hold(self, kind: type[T], key: Key, listener: asyncio.Event) -> Watched[T]:
+        """Starts watching (or shares the watch of) one object; ``listener`` is set at each change."""
+        found = self._watched.get((kind, key)) or Watched(self._client, kind, key)
+        self._watched[(kind, key)] = found
+        found.listeners.append(listener)
+        return found
+
+    def drop(self, kind: type[T], key: Key, listener: asyncio.Event) -> None:
+        """The listener needs it no more."""
+        held = self._watched[(kind, key)]
+        held.listeners.remove(listener)
+        if not held.listeners:
+            held.task.cancel()
+            del self._watched[(kind, key)]

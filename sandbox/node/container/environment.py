@@ -1,28 +1,18 @@
-"""A container's environment variables, as kubelet computes them: pure, from objects that the caller has read."""
+"""A container's environment variables, as kubelet computes them from objects that are read at its start."""
 
-import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from lightkube.models.core_v1 import Container, EnvVar
+from lightkube import ApiError, AsyncClient
+from lightkube.models.core_v1 import Container, EnvVar, EnvVarSource
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
+from sandbox.node import keyed_data
 from sandbox.node.container import fields
+from sandbox.node.keyed_data import MissingReferenceError, Objects, Reference
 
 _REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^()$]+)\)")
-
-
-class MissingReferenceError(LookupError):
-    """A Secret, ConfigMap or key that is not optional does not exist; the text is kubelet's."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The objects a container may refer to, by name, all of the Pod's namespace; absent ones are left out."""
-
-    secrets: Mapping[str, Secret] = field(default_factory=dict)
-    config_maps: Mapping[str, ConfigMap] = field(default_factory=dict)
+_NOT_FOUND = 404
 
 
 def expand(text: str, known: Mapping[str, str]) -> str:
@@ -36,51 +26,26 @@ def expand(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
-def references(container: Container) -> tuple[set[str], set[str]]:
-    """Names of the Secrets and of the ConfigMaps that the container's environment refers to."""
-    secrets: set[str] = set()
-    config_maps: set[str] = set()
-    for variable in container.env or []:
-        source = variable.valueFrom
-        if source and source.secretKeyRef:
-            secrets.add(source.secretKeyRef.name or "")
-        if source and source.configMapKeyRef:
-            config_maps.add(source.configMapKeyRef.name or "")
-    for whole in container.envFrom or []:
-        if whole.secretRef:
-            secrets.add(whole.secretRef.name or "")
-        if whole.configMapRef:
-            config_maps.add(whole.configMapRef.name or "")
-    return secrets, config_maps
+def _reference(source: EnvVarSource) -> Reference | None:
+    if source.secretKeyRef:
+        return (Secret, source.secretKeyRef.name or "")
+    return (ConfigMap, source.configMapKeyRef.name or "") if source.configMapKeyRef else None
 
 
-def secret_data(secret: Secret) -> dict[str, bytes]:
-    """A Secret's values, decoded."""
-    return {key: base64.b64decode(value) for key, value in (secret.data or {}).items()}
+async def read(client: AsyncClient, container: Container, namespace: str) -> Objects:
+    """The objects that the container's environment refers to. Raises httpx2.HTTPError."""
+    sources = [variable.valueFrom for variable in container.env or [] if variable.valueFrom]
+    found: dict[Reference, Secret | ConfigMap | None] = {}
+    for kind, name in {reference for source in sources if (reference := _reference(source))}:
+        try:
+            found[(kind, name)] = await client.get(kind, name, namespace=namespace)
+        except ApiError as error:
+            if error.status.code != _NOT_FOUND:
+                raise
+    return found
 
 
-def _whole(container: Container, sources: Sources) -> dict[str, str]:
-    variables: dict[str, str] = {}
-    for whole in container.envFrom or []:
-        values: dict[str, str] = {}
-        if whole.configMapRef:
-            name, optional = whole.configMapRef.name or "", whole.configMapRef.optional
-            config_map = sources.config_maps.get(name)
-            if config_map is None and not optional:
-                raise MissingReferenceError(f'configmap "{name}" not found')
-            values = dict((config_map.data if config_map else None) or {})
-        elif whole.secretRef:
-            name, optional = whole.secretRef.name or "", whole.secretRef.optional
-            secret = sources.secrets.get(name)
-            if secret is None and not optional:
-                raise MissingReferenceError(f'secret "{name}" not found')
-            data = secret_data(secret) if secret else {}
-            values = {key: value.decode(errors="surrogateescape") for key, value in data.items()}
-        variables |= {f"{whole.prefix or ''}{key}": value for key, value in values.items()}
-    return variables
-
-
-def _referred(pod: Pod, container: Container, variable: EnvVar, facts: fields.Facts, sources: Sources) -> str | None:
+def _referred(pod: Pod, container: Container, variable: EnvVar, facts: fields.Facts, objects: Objects) -> str | None:
     """The value of a valueFrom; None if it is optional and absent."""
     source = variable.valueFrom
     assert source is not None
@@ -88,38 +53,26 @@ def _referred(pod: Pod, container: Container, variable: EnvVar, facts: fields.Fa
         return fields.field(pod, facts, source.fieldRef.fieldPath)
     if source.resourceFieldRef:
         return fields.resource(container, facts, source.resourceFieldRef)
-    if source.configMapKeyRef:
-        kind, key, name = "configmap", source.configMapKeyRef.key, source.configMapKeyRef.name or ""
-        optional = source.configMapKeyRef.optional
-        config_map = sources.config_maps.get(name)
-        found = config_map is not None
-        value = ((config_map.data if config_map else None) or {}).get(key)
-    elif source.secretKeyRef:
-        kind, key, name = "secret", source.secretKeyRef.key, source.secretKeyRef.name or ""
-        optional = source.secretKeyRef.optional
-        secret = sources.secrets.get(name)
-        found = secret is not None
-        data = secret_data(secret).get(key) if secret else None
-        value = data.decode(errors="surrogateescape") if data is not None else None
-    else:
+    selector, reference = source.secretKeyRef or source.configMapKeyRef, _reference(source)
+    if selector is None or reference is None:
         raise fields.UnknownFieldError(f"variable {variable.name} has a valueFrom that this node does not know")
-    if value is None and not optional:
-        raise MissingReferenceError(
-            f'couldn\'t find key {key} in {kind} "{name}"' if found else f'{kind} "{name}" not found'
-        )
-    return value
+    value = keyed_data.values(objects, reference, optional=selector.optional).get(selector.key)
+    if value is None and not selector.optional:
+        raise MissingReferenceError(f"couldn't find key {selector.key} in {keyed_data.described(reference)}")
+    return None if value is None else value.decode(errors="surrogateescape")
 
 
-def resolve(pod: Pod, container: Container, facts: fields.Facts, sources: Sources) -> dict[str, str]:
-    """All of it; later ones win: the API server's address, envFrom, env in order.
+def resolve(pod: Pod, container: Container, facts: fields.Facts, objects: Objects) -> dict[str, str]:
+    """The API server's address, then those of the container in order. Pure.
 
     Raises MissingReferenceError, UnknownFieldError.
     """
     variables = {"KUBERNETES_SERVICE_HOST": facts.api_server, "KUBERNETES_SERVICE_PORT": "443"}
-    variables |= _whole(container, sources)
+    if container.envFrom:
+        raise fields.UnknownFieldError("envFrom is not offered by this node: name each variable in env")
     for variable in container.env or []:
         if variable.valueFrom is not None:
-            value = _referred(pod, container, variable, facts, sources)
+            value = _referred(pod, container, variable, facts, objects)
             if value is not None:
                 variables[variable.name] = value
         else:

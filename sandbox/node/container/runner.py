@@ -12,10 +12,10 @@ from lightkube.models.core_v1 import Container
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.node.container import logs, probes, processes, stopping
-from sandbox.node.container.environment import MissingReferenceError
 from sandbox.node.container.fields import UnknownFieldError
 from sandbox.node.container.health import Health
 from sandbox.node.container.state import BackOff, ContainerState, Running, Terminated, Waiting, now
+from sandbox.node.keyed_data import MissingReferenceError
 from sandbox.node.runtime.images import UnknownImageError
 from sandbox.node.runtime.security import RefusedError
 from sandbox.node.runtime.spec import RuntimeSpec

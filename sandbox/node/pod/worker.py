@@ -11,7 +11,7 @@ from lightkube.resources.core_v1 import Pod
 from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-untyped]
 
 from sandbox.node.addresses import AddressesExhaustedError
-from sandbox.node.container import environment, fields, logs, reading
+from sandbox.node.container import environment, fields, logs
 from sandbox.node.container.runner import ContainerRunner
 from sandbox.node.container.state import PodState, initial_states, now
 from sandbox.node.node import Node
@@ -82,13 +82,11 @@ class PodWorker:
         return fields.Facts(self.state.address, str(config.node_ip), str(config.api_server), self._node.allocatable)
 
     async def runtime_spec(self, container: Container) -> RuntimeSpec:
-        metadata, spec = self.pod.metadata, self.pod.spec
+        metadata = self.pod.metadata
         assert metadata is not None
-        assert spec is not None
-        namespace = metadata.namespace or ""
         images.find(container.image or "")
-        sources = await reading.sources(self._node.client, container, namespace)
-        variables = environment.resolve(self.pod, container, self.facts(), sources)
+        objects = await environment.read(self._node.client, container, metadata.namespace or "")
+        variables = environment.resolve(self.pod, container, self.facts(), objects)
         return spec_of(
             self.pod,
             container,

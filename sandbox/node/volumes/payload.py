@@ -1,8 +1,7 @@
 """The files of a Secret, ConfigMap, downwardAPI or projected volume: pure, from objects that the caller has read."""
 
-import base64
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from lightkube.models.core_v1 import (
@@ -14,9 +13,9 @@ from lightkube.models.core_v1 import (
 )
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
+from sandbox.node import keyed_data
 from sandbox.node.container import fields
-
-Key = tuple[type[Secret] | type[ConfigMap], str]
+from sandbox.node.keyed_data import MissingReferenceError, Objects, Reference
 
 
 class NotMountableError(Exception):
@@ -33,13 +32,12 @@ class File:
 
 @dataclass(frozen=True)
 class Inputs:
-    """objects: those that exist, of the Pod's namespace. token: the current token of a projection."""
+    """token: the current token of a projection."""
 
     pod: Pod
     facts: fields.Facts
     token: Callable[[ServiceAccountTokenProjection], str]
-    secrets: Mapping[str, Secret] = field(default_factory=dict)
-    config_maps: Mapping[str, ConfigMap] = field(default_factory=dict)
+    objects: Objects
 
 
 Files = dict[str, File]
@@ -53,9 +51,13 @@ def _safe(path: str) -> str:
     return str(pure)
 
 
-def _select(
-    data: Mapping[str, bytes], items: Iterable[KeyToPath] | None, mode: int, what: str, optional: bool
+def _of_object(
+    inputs: Inputs, reference: Reference, items: Iterable[KeyToPath] | None, mode: int, optional: bool | None
 ) -> Files:
+    try:
+        data = keyed_data.values(inputs.objects, reference, optional=optional)
+    except MissingReferenceError as error:
+        raise NotMountableError(str(error)) from None
     if items is None:
         return {_safe(key): File(value, mode) for key, value in data.items()}
     files: Files = {}
@@ -63,29 +65,8 @@ def _select(
         if item.key in data:
             files[_safe(item.path)] = File(data[item.key], item.mode if item.mode is not None else mode)
         elif not optional:
-            raise NotMountableError(f"{what} references non-existent key: {item.key}")
+            raise NotMountableError(f"{keyed_data.described(reference)} references non-existent key: {item.key}")
     return files
-
-
-def _of_secret(inputs: Inputs, name: str, items: Iterable[KeyToPath] | None, mode: int, optional: bool) -> Files:
-    secret = inputs.secrets.get(name)
-    if secret is None:
-        if optional:
-            return {}
-        raise NotMountableError(f'secret "{name}" not found')
-    data = {key: base64.b64decode(value) for key, value in (secret.data or {}).items()}
-    return _select(data, items, mode, f'secret "{name}"', optional)
-
-
-def _of_config_map(inputs: Inputs, name: str, items: Iterable[KeyToPath] | None, mode: int, optional: bool) -> Files:
-    config_map = inputs.config_maps.get(name)
-    if config_map is None:
-        if optional:
-            return {}
-        raise NotMountableError(f'configmap "{name}" not found')
-    data = {key: value.encode() for key, value in (config_map.data or {}).items()}
-    data |= {key: base64.b64decode(value) for key, value in (config_map.binaryData or {}).items()}
-    return _select(data, items, mode, f'configmap "{name}"', optional)
 
 
 def _of_pod(inputs: Inputs, items: Iterable[DownwardAPIVolumeFile], mode: int) -> Files:
@@ -112,10 +93,10 @@ def _of_projection(inputs: Inputs, source: VolumeProjection, mode: int) -> Files
         return {_safe(source.serviceAccountToken.path): File(token.encode(), mode)}
     if source.configMap:
         chosen = source.configMap
-        return _of_config_map(inputs, chosen.name or "", chosen.items, mode, bool(chosen.optional))
+        return _of_object(inputs, (ConfigMap, chosen.name or ""), chosen.items, mode, chosen.optional)
     if source.secret:
         asked = source.secret
-        return _of_secret(inputs, asked.name or "", asked.items, mode, bool(asked.optional))
+        return _of_object(inputs, (Secret, asked.name or ""), asked.items, mode, asked.optional)
     if source.downwardAPI:
         return _of_pod(inputs, source.downwardAPI.items or [], mode)
     if source.clusterTrustBundle and source.clusterTrustBundle.optional:
@@ -125,30 +106,27 @@ def _of_projection(inputs: Inputs, source: VolumeProjection, mode: int) -> Files
 
 def files(volume: Volume, inputs: Inputs) -> Files | None:
     """The volume's files by relative path; None if it is not a volume of files. Raises NotMountableError."""
+    source = volume.secret or volume.configMap or volume.downwardAPI or volume.projected
+    if source is None:
+        return None
+    mode = source.defaultMode if source.defaultMode is not None else _DEFAULT_MODE
     if volume.secret:
         secret = volume.secret
-        mode = secret.defaultMode if secret.defaultMode is not None else _DEFAULT_MODE
-        return _of_secret(inputs, secret.secretName or "", secret.items, mode, bool(secret.optional))
+        return _of_object(inputs, (Secret, secret.secretName or ""), secret.items, mode, secret.optional)
     if volume.configMap:
         chosen = volume.configMap
-        mode = chosen.defaultMode if chosen.defaultMode is not None else _DEFAULT_MODE
-        return _of_config_map(inputs, chosen.name or "", chosen.items, mode, bool(chosen.optional))
+        return _of_object(inputs, (ConfigMap, chosen.name or ""), chosen.items, mode, chosen.optional)
     if volume.downwardAPI:
-        downward = volume.downwardAPI
-        return _of_pod(inputs, downward.items or [], downward.defaultMode or _DEFAULT_MODE)
-    if volume.projected:
-        projected = volume.projected
-        mode = projected.defaultMode if projected.defaultMode is not None else _DEFAULT_MODE
-        found: Files = {}
-        for source in projected.sources or []:
-            found |= _of_projection(inputs, source, mode)
-        return found
-    return None
+        return _of_pod(inputs, volume.downwardAPI.items or [], mode)
+    found: Files = {}
+    for projection in (volume.projected.sources if volume.projected else None) or []:
+        found |= _of_projection(inputs, projection, mode)
+    return found
 
 
-def references(volumes: Iterable[Volume]) -> set[Key]:
+def references(volumes: Iterable[Volume]) -> set[Reference]:
     """The Secrets and ConfigMaps that the volumes are made of."""
-    found: set[Key] = set()
+    found: set[Reference] = set()
     for volume in volumes:
         if volume.secret:
             found.add((Secret, volume.secret.secretName or ""))

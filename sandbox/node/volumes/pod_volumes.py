@@ -20,11 +20,12 @@ from lightkube.utils.quantity import parse_quantity
 
 from sandbox import kernel
 from sandbox.node.container import fields
+from sandbox.node.keyed_data import Reference
 from sandbox.node.runtime.security import IdMap
 from sandbox.node.volumes import atomic_files, payload
 from sandbox.node.volumes.payload import NotMountableError
 from sandbox.node.volumes.tokens import PodTokens
-from sandbox.node.watching import Held, NamedObjects
+from sandbox.node.watching import NamedObjects, Watched
 
 _log = logging.getLogger(__name__)
 _RETRY = 1.0
@@ -44,10 +45,10 @@ class PodVolumes:
         self._tokens = PodTokens(client, pod)
         self._wanted_tokens = payload.tokens(self._volumes.values())
         self.changed = asyncio.Event()
-        namespace = pod.metadata.namespace or ""
-        self._held: dict[payload.Key, Held[Secret | ConfigMap]] = {}
+        self._objects, self._namespace = objects, pod.metadata.namespace or ""
+        self._held: dict[Reference, Watched[Secret | ConfigMap]] = {}
         for kind, name in payload.references(self._volumes.values()):
-            self._held[(kind, name)] = objects.hold(kind, (namespace, name), self.changed)
+            self._held[(kind, name)] = objects.hold(kind, (self._namespace, name), self.changed)
         ids = IdMap.of_this_process()
         group = pod.spec.securityContext.fsGroup if pod.spec.securityContext else None
         self._group = group if group is not None and ids.has(group) else None
@@ -92,8 +93,8 @@ class PodVolumes:
 
     def close(self) -> None:
         """Secrets and tokens go at once; what lies in emptyDirs on disk goes with the Pod's directory."""
-        for held in self._held.values():
-            held.release()
+        for kind, name in self._held:
+            self._objects.drop(kind, (self._namespace, name), self.changed)
         self._held.clear()
         for path in reversed(self._mounted):
             kernel.unmount(str(path))
@@ -101,8 +102,8 @@ class PodVolumes:
 
     async def _write_files(self) -> None:
         self._renew_at = await self._tokens.renew(self._wanted_tokens)
-        inputs = payload.Inputs(pod=self.pod, facts=self._facts(), token=self._tokens.text,
-                                secrets=await self._secrets(), config_maps=await self._config_maps())  # fmt: skip
+        objects = {reference: await held.get() for reference, held in self._held.items()}
+        inputs = payload.Inputs(self.pod, self._facts(), self._tokens.text, objects)
         for volume in self._volumes.values():
             try:
                 files = payload.files(volume, inputs)
@@ -112,14 +113,6 @@ class PodVolumes:
                 target = self.source(volume.name)
                 target.mkdir(exist_ok=True)
                 atomic_files.write(target, files, group=self._group)
-
-    async def _secrets(self) -> dict[str, Secret]:
-        found = {name: await held.get() for (kind, name), held in self._held.items() if kind is Secret}
-        return {name: one for name, one in found.items() if isinstance(one, Secret)}
-
-    async def _config_maps(self) -> dict[str, ConfigMap]:
-        found = {name: await held.get() for (kind, name), held in self._held.items() if kind is ConfigMap}
-        return {name: one for name, one in found.items() if isinstance(one, ConfigMap)}
 
     def _make_directory(self, volume: Volume) -> None:
         target = self.source(volume.name)

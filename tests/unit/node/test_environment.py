@@ -14,13 +14,13 @@ from lightkube.models.core_v1 import (
     PodSpec,
     ResourceFieldSelector,
     ResourceRequirements,
-    SecretEnvSource,
     SecretKeySelector,
 )
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
 from sandbox.node.container import environment, fields
+from sandbox.node.keyed_data import MissingReferenceError, Objects
 
 FACTS = fields.Facts("10.1.0.7", "10.9.0.1", "10.96.0.1", {"cpu": "4", "memory": "8Gi"})
 API_SERVER = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -33,9 +33,9 @@ def pod() -> Pod:
     return Pod(metadata=metadata, spec=PodSpec(containers=[], nodeName="n1", serviceAccountName="robot"))
 
 
-def resolve(container: Container, sources: environment.Sources | None = None) -> dict[str, str]:
+def resolve(container: Container, objects: Objects | None = None) -> dict[str, str]:
     """Without the API server's address, which every container gets."""
-    found = environment.resolve(pod(), container, FACTS, sources or environment.Sources())
+    found = environment.resolve(pod(), container, FACTS, objects or {})
     assert found.items() >= API_SERVER.items()
     return {name: value for name, value in found.items() if name not in API_SERVER}
 
@@ -107,21 +107,14 @@ def test_resource_references(resource: str, divisor: str, expected: str) -> None
     assert resolve(container) == {"V": expected}
 
 
-def sources() -> environment.Sources:
+def objects() -> Objects:
     secret = Secret(data={"password": base64.b64encode(b"p\xc3\xa9").decode()})
-    return environment.Sources({"creds": secret}, {"conf": ConfigMap(data={"LEVEL": "info", "mode": "fast"})})
+    return {(Secret, "creds"): secret, (ConfigMap, "conf"): ConfigMap(data={"LEVEL": "info", "mode": "fast"})}
 
 
-def test_whole_objects_come_first_with_their_prefix_and_env_wins() -> None:
-    container = Container(
-        name="c",
-        envFrom=[
-            EnvFromSource(configMapRef=ConfigMapEnvSource(name="conf"), prefix="C_"),
-            EnvFromSource(secretRef=SecretEnvSource(name="creds")),
-        ],
-        env=[EnvVar(name="C_LEVEL", value="debug"), EnvVar(name="P", value="$(password)!")],
-    )
-    assert resolve(container, sources()) == {"C_LEVEL": "debug", "C_mode": "fast", "password": "pé", "P": "pé!"}
+def test_whole_objects_are_refused_and_not_left_out() -> None:
+    with pytest.raises(fields.UnknownFieldError, match="envFrom"):
+        resolve(Container(name="c", envFrom=[EnvFromSource(configMapRef=ConfigMapEnvSource(name="conf"))]))
 
 
 def key(source: EnvVarSource) -> Container:
@@ -131,8 +124,8 @@ def key(source: EnvVarSource) -> Container:
 def test_single_keys() -> None:
     secret = EnvVarSource(secretKeyRef=SecretKeySelector(name="creds", key="password"))
     config_map = EnvVarSource(configMapKeyRef=ConfigMapKeySelector(name="conf", key="mode"))
-    assert resolve(key(secret), sources()) == {"V": "pé"}
-    assert resolve(key(config_map), sources()) == {"V": "fast"}
+    assert resolve(key(secret), objects()) == {"V": "pé"}
+    assert resolve(key(config_map), objects()) == {"V": "fast"}
 
 
 @pytest.mark.parametrize(
@@ -144,12 +137,10 @@ def test_single_keys() -> None:
     ],
 )
 def test_what_is_missing_is_named(source: EnvVarSource, message: str) -> None:
-    with pytest.raises(environment.MissingReferenceError, match=message):
-        resolve(key(source), sources())
+    with pytest.raises(MissingReferenceError, match=message):
+        resolve(key(source), objects())
 
 
 def test_optional_references_may_be_missing() -> None:
     optional = EnvVarSource(secretKeyRef=SecretKeySelector(name="gone", key="k", optional=True))
-    assert resolve(key(optional), sources()) == {}
-    whole = Container(name="c", envFrom=[EnvFromSource(secretRef=SecretEnvSource(name="gone", optional=True))])
-    assert resolve(whole, sources()) == {}
+    assert resolve(key(optional), objects()) == {}

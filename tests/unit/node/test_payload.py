@@ -25,19 +25,19 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
 from sandbox.node.container import fields
+from sandbox.node.keyed_data import Objects
 from sandbox.node.runtime import build_spec, rootfs
 from sandbox.node.volumes import atomic_files, payload
 from sandbox.node.volumes.payload import File, NotMountableError
 
 
-def inputs(secrets: dict[str, Secret] | None = None, config_maps: dict[str, ConfigMap] | None = None) -> payload.Inputs:
+def inputs(objects: Objects | None = None) -> payload.Inputs:
     pod = Pod(metadata=ObjectMeta(name="web", namespace="shop", labels={"a": "b"}), spec=PodSpec(containers=[]))
     return payload.Inputs(
         pod=pod,
         facts=fields.Facts("10.1.0.7", "10.9.0.1", "10.96.0.1", {}),
         token=lambda projection: f"token for {projection.audience}",
-        secrets=secrets or {},
-        config_maps=config_maps or {},
+        objects=objects or {},
     )
 
 
@@ -47,14 +47,14 @@ def secret(**data: bytes) -> Secret:
 
 def test_a_secret_with_its_mode() -> None:
     volume = Volume(name="v", secret=SecretVolumeSource(secretName="s", defaultMode=0o400))
-    assert payload.files(volume, inputs({"s": secret(a=b"\x00\xff")})) == {"a": File(b"\x00\xff", 0o400)}
+    assert payload.files(volume, inputs({(Secret, "s"): secret(a=b"\x00\xff")})) == {"a": File(b"\x00\xff", 0o400)}
 
 
 def test_items_choose_rename_and_have_modes_of_their_own() -> None:
     items = [KeyToPath(key="a", path="deep/er/x", mode=0o600), KeyToPath(key="b", path="y")]
     volume = Volume(name="v", configMap=ConfigMapVolumeSource(name="c", items=items))
     config_map = ConfigMap(data={"a": "1", "not": "chosen"}, binaryData={"b": base64.b64encode(b"2").decode()})
-    found = payload.files(volume, inputs(config_maps={"c": config_map}))
+    found = payload.files(volume, inputs({(ConfigMap, "c"): config_map}))
     assert found == {"deep/er/x": File(b"1", 0o600), "y": File(b"2", 0o644)}
 
 
@@ -64,7 +64,7 @@ def test_what_is_missing_is_named_unless_optional() -> None:
         payload.files(absent, inputs())
     key = Volume(name="v", secret=SecretVolumeSource(secretName="s", items=[KeyToPath(key="k", path="k")]))
     with pytest.raises(NotMountableError, match="non-existent key: k"):
-        payload.files(key, inputs({"s": secret(a=b"1")}))
+        payload.files(key, inputs({(Secret, "s"): secret(a=b"1")}))
     optional = Volume(name="v", configMap=ConfigMapVolumeSource(name="c", optional=True))
     assert payload.files(optional, inputs()) == {}
 
@@ -73,7 +73,7 @@ def test_what_is_missing_is_named_unless_optional() -> None:
 def test_no_path_leads_out_of_a_volume(path: str) -> None:
     volume = Volume(name="v", secret=SecretVolumeSource(secretName="s", items=[KeyToPath(key="a", path=path)]))
     with pytest.raises(NotMountableError, match="leads out"):
-        payload.files(volume, inputs({"s": secret(a=b"1")}))
+        payload.files(volume, inputs({(Secret, "s"): secret(a=b"1")}))
 
 
 def test_a_projection_is_all_of_its_sources() -> None:
@@ -84,7 +84,7 @@ def test_a_projection_is_all_of_its_sources() -> None:
         VolumeProjection(downwardAPI=DownwardAPIProjection(items=[pod_file])),
     ]
     volume = Volume(name="v", projected=ProjectedVolumeSource(sources=sources))
-    found = payload.files(volume, inputs({"s": secret(k=b"1")}))
+    found = payload.files(volume, inputs({(Secret, "s"): secret(k=b"1")}))
     assert found is not None
     assert {name: file.content for name, file in found.items()} == {
         "token": b"token for istio-ca", "k": b"1", "labels": b'a="b"',
