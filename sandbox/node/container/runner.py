@@ -9,12 +9,15 @@ from typing import Protocol
 
 import httpx2
 from lightkube.models.core_v1 import Container
+from lightkube.models.core_v1 import ContainerStateRunning as Running
+from lightkube.models.core_v1 import ContainerStateTerminated as Terminated
+from lightkube.models.core_v1 import ContainerStateWaiting as Waiting
 from lightkube.resources.core_v1 import Pod
 
 from sandbox.node.container import logs, probes, processes, stopping
 from sandbox.node.container.fields import UnknownFieldError
 from sandbox.node.container.health import Health
-from sandbox.node.container.state import BackOff, ContainerState, Running, Terminated, Waiting, now
+from sandbox.node.container.state import BackOff, ContainerState, Current, now
 from sandbox.node.keyed_data import MissingReferenceError
 from sandbox.node.runtime.images import UnknownImageError
 from sandbox.node.runtime.security import RefusedError
@@ -83,7 +86,7 @@ class ContainerRunner:
             try:
                 runtime_spec = await self._prepare()
             except _NotNowError as obstacle:
-                self._set(Waiting(obstacle.reason, obstacle.message))
+                self._set(Waiting(reason=obstacle.reason, message=obstacle.message))
                 await self._host.warn("Failed", obstacle.message)
                 await self._pause(obstacle.retry)
                 continue
@@ -135,7 +138,7 @@ class ContainerRunner:
                     os.close(writing)
             await self._while_running(process, runtime_spec)
         except processes.StartError as error:
-            self._ended(Terminated(_CANNOT_START, "StartError", None, now(), str(error)))
+            self._ended(Terminated(_CANNOT_START, reason="StartError", finishedAt=now(), message=str(error)))
             await self._host.warn("Failed", f"Error: {self.container.name}: {error}")
         finally:
             with suppress(TimeoutError):
@@ -149,7 +152,7 @@ class ContainerRunner:
     async def _while_running(self, process: processes.Process, runtime_spec: RuntimeSpec) -> None:
         self._process, self._runtime_spec, started_at = process, runtime_spec, now()
         self.state.container_id = f"process://{process.pid}"
-        self._set(Running(started_at))
+        self._set(Running(startedAt=started_at))
         if self._stop_asked.is_set():  # asked to stop while it was starting
             process.signal(signal.SIGKILL)
         health = Health(
@@ -164,7 +167,8 @@ class ContainerRunner:
             watching.cancel()
             with suppress(asyncio.CancelledError):
                 await watching
-        self._ended(Terminated(code, "Completed" if code == 0 else "Error", started_at, now()))
+        reason, ran = "Completed" if code == 0 else "Error", self.state.container_id
+        self._ended(Terminated(code, containerID=ran, reason=reason, startedAt=started_at, finishedAt=now()))
 
     def _target(self) -> probes.Target:
         return probes.Target(self.container, self._host.address, self.execute)
@@ -191,7 +195,7 @@ class ContainerRunner:
             metadata = self._host.pod.metadata
             where = f"{metadata.name}_{metadata.namespace}({metadata.uid})" if metadata else ""
             message = f"back-off {pause:.0f}s restarting failed container={self.container.name} pod={where}"
-            self._set(Waiting("CrashLoopBackOff", message))
+            self._set(Waiting(reason="CrashLoopBackOff", message=message))
             await self._host.warn("BackOff", message)
             await self._pause(pause)
             if self._stop_asked.is_set():
@@ -207,6 +211,6 @@ class ContainerRunner:
         self.state.started = self.state.ready = False
         self._set(how)
 
-    def _set(self, current: Waiting | Running | Terminated) -> None:
+    def _set(self, current: Current) -> None:
         self.state.current = current
         self._host.publish()

@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from lightkube.models.core_v1 import ContainerStatus
+from lightkube.models.core_v1 import (
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+)
 from lightkube.resources.core_v1 import Pod
 
 
@@ -14,26 +19,7 @@ def now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-@dataclass(frozen=True)
-class Waiting:
-    reason: str = "ContainerCreating"
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Running:
-    started_at: datetime
-
-
-@dataclass(frozen=True)
-class Terminated:
-    exit_code: int
-    reason: str
-    started_at: datetime | None
-    finished_at: datetime
-    message: str = ""
-
-
+Current = ContainerStateWaiting | ContainerStateRunning | ContainerStateTerminated
 Kind = Literal["init", "sidecar", "main"]
 
 
@@ -48,8 +34,8 @@ class ContainerState:
     name: str
     image: str
     kind: Kind
-    current: Waiting | Running | Terminated = field(default_factory=Waiting)
-    last: Terminated | None = None
+    current: Current = field(default_factory=lambda: ContainerStateWaiting(reason="ContainerCreating"))
+    last: ContainerStateTerminated | None = None
     restarts: int = 0
     started: bool = False
     ready: bool = False
@@ -58,11 +44,11 @@ class ContainerState:
 
     @property
     def succeeded(self) -> bool:
-        return isinstance(self.current, Terminated) and self.current.exit_code == 0
+        return isinstance(self.current, ContainerStateTerminated) and self.current.exitCode == 0
 
     def done(self, restart_policy: str) -> bool:
         """Whether it has ended for good."""
-        if not isinstance(self.current, Terminated):
+        if not isinstance(self.current, ContainerStateTerminated):
             return False
         if self.kind == "init":
             return self.succeeded or restart_policy == "Never"
@@ -112,12 +98,12 @@ def initial_states(pod: Pod) -> list[ContainerState]:
     states += [ContainerState(container.name, container.image or "", "main") for container in spec.containers]
     for state in states:
         if spec.initContainers:
-            state.current = Waiting("PodInitializing")
+            state.current = ContainerStateWaiting(reason="PodInitializing")
         status_before = before.get(state.name)
         if not status_before or not status_before.containerID:
             continue
         message = "The container could not be located: the node agent had ended, and all its containers with it"
-        lost = Terminated(137, "ContainerStatusUnknown", None, now(), message)
+        lost = ContainerStateTerminated(137, reason="ContainerStatusUnknown", finishedAt=now(), message=message)
         if state.kind == "main" and spec.restartPolicy == "Never":
             state.restarts, state.current = status_before.restartCount, lost
         else:

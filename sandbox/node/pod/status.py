@@ -19,40 +19,25 @@ from lightkube.models.core_v1 import (
 )
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node.container.state import ContainerState, PodState, Running, Terminated, Waiting
-
-
-def _terminated(state: Terminated, container_id: str) -> ApiContainerState:
-    return ApiContainerState(
-        terminated=ContainerStateTerminated(
-            exitCode=state.exit_code,
-            reason=state.reason,
-            message=state.message or None,
-            startedAt=state.started_at,
-            finishedAt=state.finished_at,
-            containerID=container_id or None,
-        )
-    )
+from sandbox.node.container.state import ContainerState, PodState
 
 
 def _container(state: ContainerState) -> ContainerStatus:
-    if isinstance(state.current, Running):
-        current = ApiContainerState(running=ContainerStateRunning(startedAt=state.current.started_at))
-    elif isinstance(state.current, Terminated):
-        current = _terminated(state.current, state.container_id)
-    else:
-        waiting = ContainerStateWaiting(reason=state.current.reason, message=state.current.message or None)
-        current = ApiContainerState(waiting=waiting)
+    current = state.current
     return ContainerStatus(
         name=state.name,
         image=state.image,
         imageID=state.image_id,
         containerID=state.container_id or None,
         ready=is_ready(state),
-        started=state.started and isinstance(state.current, Running),
+        started=state.started and isinstance(current, ContainerStateRunning),
         restartCount=state.restarts,
-        state=current,
-        lastState=_terminated(state.last, "") if state.last else ApiContainerState(),
+        state=ApiContainerState(
+            running=current if isinstance(current, ContainerStateRunning) else None,
+            terminated=current if isinstance(current, ContainerStateTerminated) else None,
+            waiting=current if isinstance(current, ContainerStateWaiting) else None,
+        ),
+        lastState=ApiContainerState(terminated=state.last),
     )
 
 
@@ -60,7 +45,7 @@ def is_ready(state: ContainerState) -> bool:
     """A finished init container counts as ready; any other must run and pass its readiness probe."""
     if state.kind == "init":
         return state.succeeded
-    return state.ready and isinstance(state.current, Running)
+    return state.ready and isinstance(state.current, ContainerStateRunning)
 
 
 def initialized(pod: PodState) -> bool:
@@ -75,7 +60,7 @@ def phase(pod: PodState, restart_policy: str) -> str:
         return "Failed"
     if mains and all(one.done(restart_policy) for one in mains):
         return "Succeeded" if all(one.succeeded for one in mains) else "Failed"
-    never_ran = any(isinstance(one.current, Waiting) and one.last is None for one in mains)
+    never_ran = any(isinstance(one.current, ContainerStateWaiting) and one.last is None for one in mains)
     begun = pod.of("init") == [] or all(one.succeeded for one in pod.of("init"))
     return "Pending" if never_ran or not begun else "Running"
 

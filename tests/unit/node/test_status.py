@@ -5,25 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 from lightkube.models.core_v1 import Container, ContainerStatus, PodCondition, PodSpec, PodStatus
+from lightkube.models.core_v1 import ContainerStateRunning as Running
+from lightkube.models.core_v1 import ContainerStateTerminated as Terminated
+from lightkube.models.core_v1 import ContainerStateWaiting as Waiting
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node.container.state import (
-    BackOff,
-    ContainerState,
-    Kind,
-    PodState,
-    Running,
-    Terminated,
-    Waiting,
-    initial_states,
-)
+from sandbox.node.container.state import BackOff, ContainerState, Current, Kind, PodState, initial_states
 from sandbox.node.pod import status
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-RUNNING, WAITING = Running(AT), Waiting("ErrImagePull", "no such")
-DONE, FAILED = Terminated(0, "Completed", AT, AT), Terminated(7, "Error", AT, AT)
-Current = Waiting | Running | Terminated
+RUNNING, WAITING = Running(startedAt=AT), Waiting(reason="ErrImagePull", message="no such")
+DONE, FAILED = Terminated(0, reason="Completed"), Terminated(7, reason="Error")
 
 
 def container(kind: Kind, current: Current, *, ready: bool = False, started: bool = False) -> ContainerState:
@@ -59,7 +52,7 @@ def test_phases(policy: str, currents: list[Current], phase: str) -> None:
 
 
 def test_a_crashed_container_that_waits_does_not_make_the_pod_pending() -> None:
-    crashed = container("main", Waiting("CrashLoopBackOff"))
+    crashed = container("main", Waiting(reason="CrashLoopBackOff"))
     crashed.last = FAILED
     found = compute(crashed)
     assert found.phase == "Running"
@@ -71,10 +64,10 @@ def test_a_crashed_container_that_waits_does_not_make_the_pod_pending() -> None:
 
 
 def test_init_containers_gate_everything() -> None:
-    found = compute(container("init", RUNNING), container("main", Waiting("PodInitializing")))
+    found = compute(container("init", RUNNING), container("main", Waiting(reason="PodInitializing")))
     assert found.phase == "Pending"
     assert conditions(found)["Initialized"] == "False"
-    failed = compute(container("init", FAILED), container("main", Waiting("PodInitializing")), policy="Never")
+    failed = compute(container("init", FAILED), container("main", Waiting(reason="PodInitializing")), policy="Never")
     assert failed.phase == "Failed"
 
 
@@ -130,7 +123,7 @@ def before_restart(policy: str) -> list[ContainerState]:
 
 def test_what_ran_before_the_agents_restart_counts_as_restarted() -> None:
     first, second = before_restart("Always")
-    assert (first.restarts, first.last and first.last.exit_code) == (3, 137)
+    assert (first.restarts, first.last and first.last.exitCode) == (3, 137)
     assert (second.restarts, second.last) == (0, None)
 
 
