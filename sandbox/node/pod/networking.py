@@ -8,8 +8,8 @@ pyroute2: the kernel's own netlink interface, no `ip` program needed and errors 
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ _SYSCTLS = {"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_ran
 
 @dataclass(frozen=True)
 class Uplink:
-    """Where Pods are attached: the bridge's name, its address, and the length of the Pods' network prefix."""
+    """Where Pods are attached: the bridge's name and its address."""
 
     bridge: str
     gateway: str
@@ -47,27 +47,11 @@ class PodNetwork:
 
 async def in_own_thread(work: Callable[[], None]) -> None:
     """Runs ``work`` in a thread that ends with it: a thread that has entered another namespace must not be reused."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def finish(error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def body() -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except Exception as failure:
-            error = failure
-        loop.call_soon_threadsafe(finish, error)
-
-    threading.Thread(target=body, name="pod-network").start()
-    await done
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pod-network")
+    try:
+        await asyncio.get_running_loop().run_in_executor(thread, work)
+    finally:
+        thread.shutdown(wait=False)
 
 
 async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[str, str]) -> PodNetwork:
