@@ -26,6 +26,12 @@ def _check(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
+def exit_code(wait_status: int) -> int:
+    """What a shell makes of it: 128 and the signal's number for a process that was killed."""
+    code = os.waitstatus_to_exitcode(wait_status)
+    return code if code >= 0 else 128 - code
+
+
 def unshare(flags: int, what: str) -> None:
     """Moves the calling thread (for CLONE_NEWPID: its next children) into new namespaces. what: their names."""
     _check(_libc.unshare(flags), f"new {what} namespace")

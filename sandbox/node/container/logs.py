@@ -4,10 +4,11 @@
 """
 
 import asyncio
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+
+from sandbox.node.container.pipes import reader_of
 
 LINE_LIMIT = 256 * 1024
 FILE_LIMIT = 16 * 1024 * 1024
@@ -41,31 +42,17 @@ class LogFile:
 
 async def copy(pipe: int, stream: str, log: LogFile) -> None:
     """Reads a pipe to its end into the log and closes it."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LINE_LIMIT)
-    with open(pipe, "rb", buffering=0) as file:
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-        try:
-            while True:
-                try:
-                    line = await reader.readuntil(b"\n")
-                except asyncio.IncompleteReadError as end:
-                    if end.partial:
-                        log.append(stream, end.partial)
-                    return
-                except asyncio.LimitOverrunError as long:
-                    line = await reader.readexactly(long.consumed or LINE_LIMIT)
-                log.append(stream, line)
-        finally:
-            transport.close()
-
-
-def pipes(owner: int | None) -> tuple[int, int]:
-    """Read and write end. The container's user owns it, so that a program can open /dev/stdout by name: Envoy does."""
-    reading, writing = os.pipe()
-    if owner is not None:
-        os.fchown(writing, owner, -1)
-    return reading, writing
+    async with reader_of(pipe, LINE_LIMIT) as reader:
+        while True:
+            try:
+                line = await reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                if end.partial:
+                    log.append(stream, end.partial)
+                return
+            except asyncio.LimitOverrunError as long:
+                line = await reader.readexactly(long.consumed or LINE_LIMIT)
+            log.append(stream, line)
 
 
 def parse(line: bytes) -> tuple[datetime, bytes, bytes]:

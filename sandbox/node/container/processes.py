@@ -10,7 +10,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sandbox import kernel
 from sandbox.bootstrap import CHECKOUT
+from sandbox.node.container import pipes
 from sandbox.node.runtime.spec import RuntimeSpec
 
 _COMMAND = (sys.executable, "-S", "-m", "sandbox.node.runtime.launcher")
@@ -63,18 +65,6 @@ async def _launcher(
     return process, reading
 
 
-async def _read_all(fd: int) -> str:
-    """Reads a pipe to its end and closes it."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    with open(fd, "rb", buffering=0) as pipe:
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-        try:
-            return (await reader.read()).decode(errors="replace")
-        finally:
-            transport.close()
-
-
 async def start(runtime_spec: RuntimeSpec, stdout: int, stderr: int) -> Process:
     """Starts a container and returns once its program runs. Raises StartError.
 
@@ -106,17 +96,24 @@ def _kill_started(starting: "asyncio.Task[Process]") -> None:
         starting.result().signal(signal.SIGKILL)
 
 
+async def _launched(
+    runtime_spec: RuntimeSpec, stdin: int, stdout: int, stderr: int
+) -> tuple[Process, asyncio.subprocess.Process, str]:
+    """The new process, its launcher, and what the launcher says went wrong after it was made; empty if nothing."""
+    launcher, report = await _launcher(runtime_spec, stdin, stdout, stderr)
+    first, _, rest = (await pipes.text(report)).partition("\n")
+    if not first.isdigit():
+        raise StartError(first or f"the launcher ended with {await launcher.wait()} and said nothing")
+    return Process(int(first), asyncio.get_running_loop().create_future()), launcher, rest.strip()
+
+
 async def _start(runtime_spec: RuntimeSpec, stdout: int, stderr: int) -> Process:
-    launcher, report = await _launcher(runtime_spec, asyncio.subprocess.DEVNULL, stdout, stderr)
-    lines = (await _read_all(report)).split("\n", 1)
+    process, launcher, trouble = await _launched(runtime_spec, asyncio.subprocess.DEVNULL, stdout, stderr)
     await launcher.wait()
-    if not lines[0].isdigit():
-        raise StartError(lines[0] or f"the launcher ended with {launcher.returncode} and said nothing")
-    process = Process(int(lines[0]), asyncio.get_running_loop().create_future())
     _reap(process)
-    if lines[1].strip():
+    if trouble:
         await process.exited
-        raise StartError(lines[1].strip())
+        raise StartError(trouble)
     return process
 
 
@@ -128,27 +125,19 @@ def _reap(process: Process) -> None:
     def ended() -> None:
         loop.remove_reader(handle)
         os.close(handle)
-        code = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
-        process.exited.set_result(code if code >= 0 else 128 - code)
+        process.exited.set_result(kernel.exit_code(os.waitpid(process.pid, 0)[1]))
 
     loop.add_reader(handle, ended)
 
 
 async def _join(runtime_spec: RuntimeSpec, stdin: int, stdout: int, stderr: int) -> Process:
-    launcher, report = await _launcher(runtime_spec, stdin, stdout, stderr)
-    lines = (await _read_all(report)).split("\n", 1)
-    exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    if not lines[0].isdigit():
-        code = await launcher.wait()
-        raise StartError(lines[0] or f"the launcher ended with {code} and said nothing")
-    process = Process(int(lines[0]), exited)
+    process, launcher, _ = await _launched(runtime_spec, stdin, stdout, stderr)
 
     def ended(waiting: "asyncio.Task[int]") -> None:
         code = -signal.SIGKILL if waiting.cancelled() else waiting.result()
-        exited.set_result(code if code >= 0 else 128 - code)
+        process.exited.set_result(code if code >= 0 else 128 - code)
 
-    task = asyncio.create_task(launcher.wait())
-    task.add_done_callback(ended)
+    asyncio.create_task(launcher.wait()).add_done_callback(ended)
     return process
 
 
@@ -165,7 +154,7 @@ async def run(runtime_spec: RuntimeSpec, timeout: float) -> tuple[int, str]:
         raise
     finally:
         os.close(writing)
-    output = asyncio.create_task(_read_all(reading))
+    output = asyncio.create_task(pipes.text(reading))
     try:
         async with asyncio.timeout(timeout):
             code = await asyncio.shield(process.exited)
@@ -175,8 +164,6 @@ async def run(runtime_spec: RuntimeSpec, timeout: float) -> tuple[int, str]:
         output.cancel()
 
 
-def command(argv: Sequence[str], container: RuntimeSpec, pid: int, *, terminal: bool = False) -> RuntimeSpec:
+def command(argv: Sequence[str], container: RuntimeSpec, pid: int) -> RuntimeSpec:
     """The runtime spec of a further process in a running container, with the container's own rights and environment."""
-    return replace(
-        container, argv=tuple(argv), join_pid=pid, mounts=(), network_fd=None, report_fd=-1, terminal=terminal
-    )
+    return replace(container, argv=tuple(argv), join_pid=pid, mounts=(), network_fd=None, report_fd=-1)

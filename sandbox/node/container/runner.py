@@ -14,7 +14,7 @@ from lightkube.models.core_v1 import ContainerStateTerminated as Terminated
 from lightkube.models.core_v1 import ContainerStateWaiting as Waiting
 from lightkube.resources.core_v1 import Pod
 
-from sandbox.node.container import logs, probes, processes, stopping
+from sandbox.node.container import logs, pipes, probes, processes, stopping
 from sandbox.node.container.fields import UnknownFieldError
 from sandbox.node.container.health import Health
 from sandbox.node.container.state import BackOff, ContainerState, Current, now
@@ -103,14 +103,14 @@ class ContainerRunner:
 
     async def execute(self, argv: list[str], timeout: float) -> tuple[int, str]:
         """Runs a command in the running container; exit code and output. Raises StartError, TimeoutError."""
-        return await processes.run(self.join(argv, terminal=False), timeout)
+        return await processes.run(self.join(argv), timeout)
 
-    def join(self, argv: list[str], *, terminal: bool) -> RuntimeSpec:
+    def join(self, argv: list[str]) -> RuntimeSpec:
         """The runtime spec of a further process in the running container. Raises StartError."""
         pid, runtime_spec = self.pid, self._runtime_spec
         if pid is None or runtime_spec is None:
             raise processes.StartError(f"container {self.container.name} does not run")
-        return processes.command(argv, runtime_spec, pid, terminal=terminal)
+        return processes.command(argv, runtime_spec, pid)
 
     async def _prepare(self) -> RuntimeSpec:
         try:
@@ -127,7 +127,7 @@ class ContainerRunner:
     async def _run_once(self, runtime_spec: RuntimeSpec) -> None:
         """One run, from start to end."""
         log = self._host.log(self.container.name, self.state.restarts)
-        ends = {name: logs.pipes(runtime_spec.identity.uid) for name in ("stdout", "stderr")}
+        ends = {name: pipes.make(runtime_spec.identity.uid) for name in ("stdout", "stderr")}
         copies = [asyncio.create_task(logs.copy(reading, name, log)) for name, (reading, _) in ends.items()]
         self.log_grows = True
         try:

@@ -4,12 +4,9 @@ wsproto: handshake and framing only, no input and output of its own.
 """
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
-import struct
-import termios
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,10 +16,11 @@ from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping
 from wsproto.utilities import RemoteProtocolError
 
 from sandbox.node.container import processes
+from sandbox.node.container.pipes import reader_of
 from sandbox.node.container.runner import ContainerRunner
 
-_STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
-_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_STDIN, _STDOUT, _STDERR, _ERROR, _CLOSE = 0, 1, 2, 3, 255
+_PROTOCOL = "v5.channel.k8s.io"
 _CHUNK = 32 * 1024
 
 
@@ -79,11 +77,10 @@ async def serve(
     connection = WSConnection(ConnectionType.SERVER)
     connection.receive_data(head)
     request = next(iter(connection.events()), None)
-    chosen = next((name for name in _PROTOCOLS if isinstance(request, Request) and name in request.subprotocols), None)
-    if chosen is None:
+    if not isinstance(request, Request) or _PROTOCOL not in request.subprotocols:
         writer.write(connection.send(RejectConnection(status_code=400, headers=[])))
         return
-    writer.write(connection.send(AcceptConnection(subprotocol=chosen)))
+    writer.write(connection.send(AcceptConnection(subprotocol=_PROTOCOL)))
     channels = _Channels(connection, reader, writer)
     try:
         code = await _relay(channels, query, argv, runner)
@@ -96,56 +93,40 @@ async def serve(
 
 async def _relay(channels: _Channels, query: Mapping[str, str], argv: list[str], runner: ContainerRunner) -> int:
     """The command's exit code. A caller who goes away ends the command."""
-    terminal = query.get("tty") in ("1", "true")
-    runtime_spec = runner.join(argv, terminal=terminal)
-    if terminal:
-        ours, theirs = os.openpty()
-        inner, outputs, to_close = (theirs, theirs, theirs), {_STDOUT: ours}, [theirs]
-        stdin = os.dup(ours)
-    else:
-        (stdin_read, stdin), (out_read, out), (err_read, err) = os.pipe(), os.pipe(), os.pipe()
-        inner, outputs, to_close = (
-            (stdin_read, out, err),
-            {_STDOUT: out_read, _STDERR: err_read},
-            [stdin_read, out, err],
-        )
+    runtime_spec = runner.join(argv)
+    (stdin, given), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
     try:
-        process = await processes.join(runtime_spec, *inner)
+        process = await processes.join(runtime_spec, stdin, stdout, stderr)
     finally:
-        for fd in to_close:
+        for fd in (stdin, stdout, stderr):
             os.close(fd)
     loop = asyncio.get_running_loop()
-    copies = [loop.create_task(_copy(fd, channel, channels)) for channel, fd in outputs.items()]
-    given = _Input(stdin, terminal=terminal)
+    copies = [loop.create_task(_copy(fd, channel, channels)) for channel, fd in ((_STDOUT, output), (_STDERR, errors))]
+    source = _Input(given)
     if query.get("input") not in ("1", "true"):
-        given.close()
-    receiving = loop.create_task(channels.receive(given.handle))
+        source.close()
+    receiving = loop.create_task(channels.receive(source.handle))
     receiving.add_done_callback(lambda _: process.signal(signal.SIGKILL))
     code = await process.exited
     await asyncio.wait(copies, timeout=2)
     receiving.cancel()
-    given.close()
+    source.close()
     return code
 
 
 async def _copy(fd: int, channel: int, channels: _Channels) -> None:
-    """A pipe or terminal to the caller, to its end."""
-    reader = asyncio.StreamReader()
-    with open(fd, "rb", buffering=0) as file:
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-        with suppress(OSError):  # a terminal whose other side has closed
+    """A pipe to the caller, to its end."""
+    async with reader_of(fd) as reader:
+        with suppress(ConnectionError):  # the caller has gone away
             while data := await reader.read(_CHUNK):
                 await channels.send(channel, data)
-        transport.close()
 
 
 class _Input:
-    """What the caller sends: standard input, its end, and the terminal's size."""
+    """What the caller sends: standard input, and its end."""
 
-    def __init__(self, fd: int, *, terminal: bool) -> None:
+    def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
-        self._terminal = terminal
 
     def handle(self, channel: int, data: bytes) -> None:
         if self._fd is None:
@@ -155,10 +136,6 @@ class _Input:
                 os.write(self._fd, data)
         elif channel == _CLOSE and data[:1] == bytes([_STDIN]):
             self.close()
-        elif channel == _RESIZE and self._terminal:
-            size = json.loads(data)
-            rows, columns = int(size.get("Height", 24)), int(size.get("Width", 80))
-            fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def close(self) -> None:
         if self._fd is not None:

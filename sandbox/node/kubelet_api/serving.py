@@ -116,8 +116,6 @@ class Serving:
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         match request.path:
-            case ("healthz",):
-                _plain(writer, HTTPStatus.OK, "ok")
             case ("containerLogs", namespace, pod, container):
                 worker, runner = self._container(namespace, pod, container)
                 options = log_stream.Options.parse(request.query)
@@ -125,6 +123,8 @@ class Serving:
                 await log_stream.send(worker.directory, runner, options, writer)
             case ("exec", namespace, pod, *_, container):
                 _, runner = self._container(namespace, pod, container)
+                if request.query.get("tty") in ("1", "true"):
+                    raise RefusedRequestError(HTTPStatus.NOT_IMPLEMENTED, "a terminal (-t) is not offered by this node")
                 await exec_stream.serve(request.raw, request.query, request.commands, runner, reader, writer)
             case (("attach" | "portForward" | "run") as what, *_):
                 raise RefusedRequestError(HTTPStatus.NOT_IMPLEMENTED, f"{what} is not offered by this node")

@@ -30,9 +30,4 @@ def _wait(child: int) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, pass_on)
-    while True:
-        try:
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            return code if code >= 0 else 128 - code
-        except InterruptedError:
-            continue
+    return kernel.exit_code(os.waitpid(child, 0)[1])

@@ -7,13 +7,11 @@ process id, then nothing (the program runs: the descriptor closes on exec) or on
 """
 
 import errno
-import fcntl
 import json
 import os
 import signal
 import socket
 import sys
-import termios
 from pathlib import Path
 from typing import NoReturn
 
@@ -108,8 +106,6 @@ def _become(runtime_spec: RuntimeSpec) -> NoReturn:
     """Runs in the new process: never returns; a failure is reported and ends it with 127 (or 126)."""
     try:
         os.setsid()
-        if runtime_spec.terminal:
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         if runtime_spec.join_pid is None:
             socket.sethostname(runtime_spec.hostname)
             _build_root(runtime_spec)
@@ -125,11 +121,6 @@ def _become(runtime_spec: RuntimeSpec) -> NoReturn:
         if runtime_spec.report_fd < 0:
             os.write(2, f"{what}\n".encode())
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
-
-
-def _exit_code(status: int) -> int:
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
 
 
 def main() -> int:
@@ -151,7 +142,7 @@ def main() -> int:
     if runtime_spec.join_pid is None:
         return 0  # the agent, process 1 of the node's PID namespace, inherits the container and reaps it
     os.close(runtime_spec.report_fd)
-    return _exit_code(os.waitpid(child, 0)[1])
+    return kernel.exit_code(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

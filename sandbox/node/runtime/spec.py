@@ -55,22 +55,15 @@ class RuntimeSpec:
     network_fd: int | None = None
     report_fd: int = -1
     join_pid: int | None = None
-    terminal: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def from_json(document: dict[str, Any]) -> RuntimeSpec:
-    """The inverse of ``RuntimeSpec.to_json``."""
-    identity = document["identity"]
-    known = {**document, "argv": tuple(document["argv"])}
-    known["mounts"] = tuple(Mount(**mount) for mount in document["mounts"])
-    known["identity"] = Identity(
-        uid=identity["uid"],
-        gid=identity["gid"],
-        groups=tuple(identity["groups"]),
-        capabilities=tuple(identity["capabilities"]),
-        no_new_privileges=identity["no_new_privileges"],
-    )
-    return RuntimeSpec(**known)
+    """The inverse of ``RuntimeSpec.to_json``, but that tuples of plain values come back as lists."""
+    parts = {
+        "mounts": tuple(Mount(**mount) for mount in document["mounts"]),
+        "identity": Identity(**document["identity"]),
+    }
+    return RuntimeSpec(**{**document, **parts})
