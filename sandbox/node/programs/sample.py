@@ -3,7 +3,6 @@
 
 GET /fetch?url=URL   makes the request from here; answers {"status", "headers", "body"}, 502 if it cannot be made
 GET /status/CODE     answers with that code
-GET /exit/CODE       ends the process with that code after answering
 any other path       answers {"pod", "method", "path", "headers", "client"}: what arrived here
 
 Listens on port $PORT (default 8080), on all addresses. SIGTERM ends it at once.
@@ -14,7 +13,6 @@ import json
 import os
 import signal
 import socket
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -66,9 +64,6 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(*fetch(urllib.parse.parse_qs(parts.query).get("url", [""])[0]))
         elif steps[0] == "status" and len(steps) == 2 and steps[1].isdigit():
             self._answer(int(steps[1]), {"status": int(steps[1])})
-        elif steps[0] == "exit" and len(steps) == 2 and steps[1].isdigit():
-            self._answer(200, {"exit": int(steps[1])})
-            threading.Timer(0.1, os._exit, (int(steps[1]),)).start()
         else:
             self._answer(200, self._what_arrived())
 

@@ -13,9 +13,9 @@ CAPABILITIES = {
     "CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
     "NET_BIND_SERVICE": 10, "NET_RAW": 13, "SYS_CHROOT": 18, "AUDIT_WRITE": 29, "SETFCAP": 31,
 }  # fmt: skip
-# What a Pod may have besides; each is confined to its own namespaces. SYS_ADMIN and the like are not: a process here
-# shares the machine's kernel with root's rights in no more than namespaces.
-GRANTABLE = {**CAPABILITIES, "NET_ADMIN": 12, "SYS_PTRACE": 19}
+# With what a Pod may have besides, since its own namespaces confine it. SYS_ADMIN and the like they do not: a process
+# here shares the machine's kernel with root's rights in no more than namespaces.
+GRANTABLE = {**CAPABILITIES, "NET_ADMIN": 12}
 
 
 class RefusedError(ValueError):
@@ -43,9 +43,6 @@ def _capabilities(asked: Capabilities | None) -> tuple[int, ...]:
     added = {name.upper().removeprefix("CAP_") for name in (asked.add if asked else None) or []}
     if "ALL" in dropped:
         kept.clear()
-    if "ALL" in added:
-        kept = dict(GRANTABLE)
-        added.discard("ALL")
     for name in dropped:
         kept.pop(name, None)
     for name in added:
