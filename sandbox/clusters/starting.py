@@ -11,6 +11,7 @@ from sandbox.clusters.environment import program_environment
 from sandbox.clusters.network import dns
 from sandbox.clusters.network.addresses import addresses_of
 from sandbox.clusters.network.host_ports import listen
+from sandbox.clusters.processes.node_config import write_configs
 from sandbox.clusters.processes.table import Tools, credentials_of, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
@@ -35,6 +36,8 @@ def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[s
         credentials = credentials_of(layout, cluster)
         credentials.write(server_url(ports[name]))
         contexts[name] = credentials.context(server_url(ports[name]))
+        if node_command:
+            write_configs(layout, cluster, tools.bin_dir)
     write(layout.kubeconfig, kubeconfig(contexts))
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
     write(layout.plan, plan(layout, tools, [*clusters.values()], descriptors, node_command))
@@ -43,7 +46,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[s
     )
     arguments = ["--nodes"] if node_command else []
     launched = subprocess.run(
-        [sys.executable, "-m", "sandbox.clusters.supervisor.spawn", str(layout.root), str(tools.bin_dir), *arguments],
+        [sys.executable, "-m", "sandbox.clusters.supervisor.spawn", str(layout.root), *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         pass_fds=list(descriptors.values()),

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -77,43 +76,19 @@ class Processes(_Record):
     processes: list[ProcessStatus]
 
 
-@dataclass(frozen=True)
 class Layout:
     """Paths in one state directory. Nothing is made by asking for them."""
 
-    root: Path
-
-    @property
-    def own(self) -> Path:
-        return self.root / "clusters"
-
-    @property
-    def kubeconfig(self) -> Path:
-        return self.root / "kubeconfig"
-
-    @property
-    def lock(self) -> Path:
-        return self.own / "lock"
-
-    @property
-    def settings(self) -> Path:
-        return self.own / "settings.json"
-
-    @property
-    def plan(self) -> Path:
-        return self.own / "plan.json"
-
-    @property
-    def supervisor(self) -> Path:
-        return self.own / "supervisor.json"
-
-    @property
-    def processes(self) -> Path:
-        return self.own / "processes.json"
-
-    @property
-    def dns(self) -> Path:
-        return self.own / "dns"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.kubeconfig = root / "kubeconfig"
+        self.own = root / "clusters"
+        self.lock = self.own / "lock"
+        self.settings = self.own / "settings.json"
+        self.plan = self.own / "plan.json"
+        self.supervisor = self.own / "supervisor.json"
+        self.processes = self.own / "processes.json"
+        self.dns = self.own / "dns"
 
     def log(self, process: str) -> Path:
         return self.own / "logs" / f"{process}.log"

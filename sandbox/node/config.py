@@ -1,7 +1,6 @@
 """The node's configuration file, written by the clusters room."""
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, IPvAnyNetwork
 
@@ -13,12 +12,10 @@ class NodeConfig(BaseModel):
 
     node_name: str
     labels: dict[str, str] = Field(default={}, description="of the Node besides its own: zone and region")
-    cluster: str = Field(description="for log lines only")
     kubeconfig: Path = Field(description="identity system:node:<node_name>, group system:nodes")
     policies_kubeconfig: Path = Field(description="may watch NetworkPolicies, Namespaces and every Pod")
     state: Path = Field(description="directory of this node alone: volumes and logs")
     bin_dir: Path = Field(description="directory with the tools by name")
-    mode: Literal["root", "rootless"]
     node_ip: IPvAnyAddress
     bridge: str = Field(description="existing bridge in this network namespace")
     gateway: IPvAnyAddress = Field(description="the bridge's address: the Pods' default route")

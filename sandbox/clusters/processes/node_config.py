@@ -7,15 +7,15 @@ from pathlib import Path
 
 from sandbox.clusters.credentials.files import Credentials
 from sandbox.clusters.network.addresses import CLUSTER_DOMAIN, KUBELET_PORT, POD_BRIDGE, ClusterAddresses, NodeAddresses
-from sandbox.clusters.state import Layout, Mode, write
+from sandbox.clusters.state import Layout, write
 
 
 def config_path(layout: Layout, cluster: ClusterAddresses, node: NodeAddresses) -> Path:
     return layout.cluster(cluster.name) / f"{node.name}.json"
 
 
-def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path, mode: Mode) -> None:
-    """Writes a cluster's files and makes each agent's own directory. mode: only known once the namespaces are made."""
+def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path) -> None:
+    """Writes a cluster's files and makes each agent's own directory."""
     directory = layout.cluster(cluster.name)
     credentials = Credentials(directory, cluster)
     for node in cluster.nodes:
@@ -24,12 +24,10 @@ def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path, mode
         content = {
             "node_name": node.name,
             "labels": {"topology.kubernetes.io/zone": node.zone, "topology.kubernetes.io/region": node.region},
-            "cluster": cluster.name,
             "kubeconfig": str(credentials.kubeconfig(node.name)),
             "policies_kubeconfig": str(credentials.kubeconfig("network-policies")),
             "state": str(own),
             "bin_dir": str(bin_dir),
-            "mode": mode,
             "node_ip": node.address,
             "bridge": POD_BRIDGE,
             "gateway": cluster.gateway,

@@ -12,7 +12,7 @@ from sandbox.clusters.network.addresses import WAN, ClusterAddresses, NodeAddres
 from sandbox.clusters.supervisor.plan import Probe, Process
 
 NETWORK, ADDONS = "network", "addons"  # the tasks that make the networks and each cluster's own objects
-_AGENT_STAGE, _STAGE, _FORWARDER_STAGE = 0, 1, 3
+_AGENT_STAGE, _FORWARDER_STAGE = 0, 3
 _PROXY_HEALTH_PORT, _PROXY_METRICS_PORT = 10256, 10249
 
 
@@ -34,7 +34,6 @@ def network(state: Path, nft: Path) -> Process:
         argv=_program("network", state, nft),
         network=WAN,
         kind="task",
-        stop_stage=_STAGE,
     )
 
 
@@ -46,7 +45,6 @@ def wan_dns(tool: Path, corefile: Path) -> Process:
         network=WAN,
         after=[NETWORK],
         probe=Probe(port=dns.READY_PORT, path="/ready"),
-        stop_stage=_STAGE,
     )
 
 
@@ -58,7 +56,6 @@ def addons(state: Path, clusters: Iterable[ClusterAddresses]) -> Process:
         network=WAN,
         after=[f"{cluster.name}-apiserver" for cluster in clusters],
         kind="task",
-        stop_stage=_STAGE,
     )
 
 
@@ -70,7 +67,6 @@ def cluster_dns(tool: Path, cluster: ClusterAddresses, corefile: Path) -> Proces
         network=cluster.name,
         after=[NETWORK, ADDONS],
         probe=Probe(port=dns.READY_PORT, path="/ready"),
-        stop_stage=_STAGE,
     )
 
 
@@ -101,7 +97,6 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
         network=cluster.name,
         after=[NETWORK, f"{cluster.name}-apiserver"],
         probe=Probe(port=_PROXY_HEALTH_PORT, path="/healthz"),
-        stop_stage=_STAGE,
     )
 
 
@@ -112,7 +107,6 @@ def load_balancers(state: Path, cluster: ClusterAddresses) -> Process:
         argv=_program("network.load_balancers", state, cluster.name),
         network=cluster.name,
         after=[NETWORK, ADDONS],
-        stop_stage=_STAGE,
     )
 
 

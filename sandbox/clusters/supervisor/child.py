@@ -110,7 +110,6 @@ class Child:
                 stdout=log,
                 stderr=log,
                 pass_fds=self.spec.inherited,
-                env={**os.environ, **self.spec.env},
                 start_new_session=True,
             )
 

@@ -1,4 +1,4 @@
-"""The plan: what the supervisor starts, as data. `processes.py` computes it, `supervisor.py` carries it out."""
+"""The plan: what the supervisor starts, as data. `processes` computes it, `supervisor` carries it out."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ class Process(BaseModel):
     after: list[str] = []
     kind: Literal["service", "task"] = "service"
     probe: Probe | None = None
-    stop_stage: int
+    stop_stage: int = 1
     grace: float = 5.0
     inherited: list[int] = []
-    env: dict[str, str] = {}
 
 
 class Plan(BaseModel):

@@ -1,4 +1,4 @@
-"""Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.supervisor.spawn STATE BIN_DIR`.
+"""Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.supervisor.spawn STATE [--nodes]`.
 
 A program of its own because forking needs a process without threads. It tries what this machine may allow, best
 first, and says why each try failed. The supervisor is recorded before it does anything, so that a killed launch
@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox.clusters.network.addresses import addresses_of
-from sandbox.clusters.processes.node_config import write_configs
-from sandbox.clusters.state import Layout, Mode, Supervisor, settings, write
+from sandbox.clusters.state import Layout, Mode, Supervisor, write
 from sandbox.clusters.supervisor import uid_maps
 from sandbox.clusters.supervisor.identity import Identity
 from sandbox.kernel import (
@@ -141,7 +139,7 @@ def _become_supervisor(pipes: Pipes, layout: Layout) -> NoReturn:
     os._exit(1)
 
 
-def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
+def main(layout: Layout, *, nodes: bool) -> int:
     """Returns the exit code of the launch."""
     refused = []
     for way in ways():
@@ -150,21 +148,15 @@ def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
         except OSError as error:
             refused.append(f"{way}: {error}")
             continue
-        identity = Identity.of(pid)
-        if nodes:
-            for cluster in addresses_of(settings(layout).topology).values():
-                write_configs(layout, cluster, bin_dir, way.mode)
-        write(
-            layout.supervisor,
-            Supervisor(
-                identity=identity,
-                mode=way.mode,
-                nodes=nodes,
-                started=time.time(),
-                uid_range=way.uid_range,
-                refused=refused,
-            ),
+        record = Supervisor(
+            identity=Identity.of(pid),
+            mode=way.mode,
+            nodes=nodes,
+            started=time.time(),
+            uid_range=way.uid_range,
+            refused=refused,
         )
+        write(layout.supervisor, record)
         os.write(gate, b"!")
         return 0
     print("\n".join(refused), file=sys.stderr)
@@ -172,4 +164,4 @@ def main(layout: Layout, bin_dir: Path, *, nodes: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Layout(Path(sys.argv[1])), Path(sys.argv[2]), nodes=sys.argv[3:] == ["--nodes"]))
+    sys.exit(main(Layout(Path(sys.argv[1])), nodes=sys.argv[2:] == ["--nodes"]))
