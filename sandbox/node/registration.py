@@ -1,6 +1,7 @@
 """The Node object: made at start, its status and lease kept alive."""
 
 import asyncio
+import itertools
 import logging
 import os
 import platform
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from lightkube import ApiError, AsyncClient
+from lightkube import AsyncClient
 from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.core_v1 import NodeSpec
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
@@ -21,7 +22,7 @@ from sandbox.node.container.state import now
 
 _log = logging.getLogger(__name__)
 KUBELET_VERSION = "v1.36.3-sandbox"
-_LEASE_SECONDS, _LEASE_EVERY, _STATUS_EVERY = 40, 10.0, 60.0
+_LEASE_SECONDS, _LEASE_EVERY, _BEATS_FOR_STATUS = 40, 10.0, 6
 _LEAST_MEMORY, _LEAST_DISK = 100 * 1024**2, 100 * 1024**2  # kubelet's eviction thresholds, in spirit
 
 
@@ -47,7 +48,7 @@ def _condition(kind: str, holds: bool, reason: str, message: str) -> dict[str, A
             "lastHeartbeatTime": now()}  # fmt: skip
 
 
-def observe(config: NodeConfig, before: Node | None) -> dict[str, Any]:
+def observe(config: NodeConfig, before: Node) -> dict[str, Any]:
     """The Node's status, each condition from what was just looked at; transition times are kept."""
     disk = os.statvfs(config.state)
     short_memory = _memory()["MemAvailable"] < _LEAST_MEMORY
@@ -58,7 +59,7 @@ def observe(config: NodeConfig, before: Node | None) -> dict[str, Any]:
         _condition("PIDPressure", False, "NotLimited", "processes are not limited on this node"),
         _condition("Ready", True, "AgentReady", "the agent runs Pods as processes, without containers"),
     ]
-    known = {one.type: one for one in (before.status.conditions if before and before.status else None) or []}
+    known = {one.type: one for one in (before.status.conditions if before.status else None) or []}
     for condition in conditions:
         old = known.get(condition["type"])
         same = old is not None and old.status == condition["status"]
@@ -97,14 +98,13 @@ class Registration:
 
     def __init__(self, client: AsyncClient, config: NodeConfig) -> None:
         self._client, self._config = client, config
-        self.node: Node | None = None
+        self._owners: list[OwnerReference] = []  # of the lease: the Node
 
     async def register(self) -> None:
         """Tries until the API server has the Node and its first status."""
         while True:
             try:
-                self.node = await self._get_or_create()
-                await self._write_status()
+                await self._write_node()
                 await self._renew_lease()
                 return
             except (httpx2.HTTPError, OSError) as error:
@@ -113,48 +113,31 @@ class Registration:
 
     async def run(self) -> None:
         """Heartbeats until cancelled."""
-        elapsed = 0.0
-        while True:
+        for beat in itertools.count(1):
             await asyncio.sleep(_LEASE_EVERY)
-            elapsed += _LEASE_EVERY
             try:
                 await self._renew_lease()
-                if elapsed >= _STATUS_EVERY:
-                    self.node = await self._get_or_create()
-                    await self._write_status()
-                    elapsed = 0.0
+                if beat % _BEATS_FOR_STATUS == 0:
+                    await self._write_node()
             except (httpx2.HTTPError, OSError) as error:
                 _log.warning("no heartbeat: %s", error or type(error).__name__)
 
-    async def _get_or_create(self) -> Node:
-        name = self._config.node_name
-        try:
-            return await self._client.get(Node, name)
-        except ApiError as error:
-            if error.status.code != 404:
-                raise
+    async def _write_node(self) -> None:
+        """The Node, made again where somebody has deleted it, and its status."""
+        name, cidr = self._config.node_name, str(self._config.pod_cidr)
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": _architecture()}
-        labels |= self._config.labels
-        cidr = str(self._config.pod_cidr)
-        return await self._client.create(
-            Node(metadata=ObjectMeta(name=name, labels=labels), spec=NodeSpec(podCIDR=cidr, podCIDRs=[cidr]))
-        )
-
-    async def _write_status(self) -> None:
-        status = observe(self._config, self.node)
+        metadata = ObjectMeta(name=name, labels=labels | self._config.labels)
+        wanted = Node(metadata=metadata, spec=NodeSpec(podCIDR=cidr, podCIDRs=[cidr]))
+        node = await self._client.apply(wanted, force=True)
+        uid = (node.metadata.uid if node.metadata else None) or ""
+        self._owners = [OwnerReference(apiVersion="v1", kind="Node", name=name, uid=uid)]
+        status = observe(self._config, node)
         # Addresses are merged by type: without this, one of before would stay.
         status["addresses"].insert(0, {"$patch": "replace"})
-        self.node = await self._client.patch(NodeStatus, self._config.node_name, {"status": status})  # type: ignore[assignment]
+        await self._client.patch(NodeStatus, name, {"status": status})
 
     async def _renew_lease(self) -> None:
-        name, namespace = self._config.node_name, "kube-node-lease"
+        name = self._config.node_name
+        metadata = ObjectMeta(name=name, namespace="kube-node-lease", ownerReferences=self._owners)
         spec = LeaseSpec(holderIdentity=name, leaseDurationSeconds=_LEASE_SECONDS, renewTime=datetime.now(UTC))
-        try:
-            await self._client.patch(Lease, name, {"spec": spec.to_dict()}, namespace=namespace)
-        except ApiError as error:
-            if error.status.code != 404:
-                raise
-            uid = self.node.metadata.uid if self.node and self.node.metadata else ""
-            owner = OwnerReference(apiVersion="v1", kind="Node", name=name, uid=uid or "")
-            metadata = ObjectMeta(name=name, namespace=namespace, ownerReferences=[owner])
-            await self._client.create(Lease(metadata=metadata, spec=spec))
+        await self._client.apply(Lease(metadata=metadata, spec=spec), force=True)
