@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import os
 import secrets
 import subprocess
 import time
@@ -22,6 +21,7 @@ import yaml
 from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.clusters.state import write
 from sandbox.engine_events import Changes, EventLog, Story
 from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
@@ -72,11 +72,6 @@ def _published(sandbox: Sandbox, progress: Progress, changes: Changes) -> Change
     return changes
 
 
-def preview(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
-    """Says what `up` would change, policies included, and changes nothing. Raises SandboxError."""
-    return _run("preview", sandbox, tools, progress)
-
-
 def destroy(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
     """Deletes what the stack made from both clusters. Raises SandboxError."""
     (backend(sandbox.state) / "deployed").unlink(missing_ok=True)
@@ -118,7 +113,7 @@ def engine(sandbox: Sandbox, tools: Tools) -> PulumiCli:
         kubeconfig=sandbox.kubeconfig,
         charts=tools.charts,
     )
-    _write_private(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
+    write(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
     return ready
 
 
@@ -190,19 +185,17 @@ def _tell(log: EventLog, story: Story, progress: Progress) -> None:
 
 
 def _options(operation: Operation) -> list[str | Path]:
-    if operation == "preview":
-        return ["--policy-pack", POLICY_PACK]
-    if operation == "up":
-        # Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write.
-        return ["--yes", "--policy-pack", POLICY_PACK]
-    return ["--yes"]
+    """Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write."""
+    policies: list[str | Path] = ["--policy-pack", POLICY_PACK] if operation != "destroy" else []
+    return [*policies, *(["--yes"] if operation != "preview" else [])]
 
 
 def make_stack(ready: PulumiCli, state: Path, stack: str) -> None:
     """Makes the passphrase and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
     secret = passphrase_file(state)
     if not secret.exists():
-        _write_private(secret, secrets.token_urlsafe(32))
+        secret.parent.mkdir(parents=True, exist_ok=True)
+        write(secret, secrets.token_urlsafe(32))
     folder = backend(state) / "stack"
     if (folder / f"Pulumi.{stack}.yaml").exists():
         return
@@ -224,16 +217,6 @@ def _forget_interrupted_run(ready: PulumiCli, state: Path) -> None:
     """Removes the backend's lock that a killed run left: our own lock, which we hold, says that nobody else runs."""
     if any((backend(state) / ".pulumi" / "locks").rglob("*.json")):
         ready.run("cancel", "--yes", "--stack", STACK)
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Writes a file, mode 0600 from its first byte, by one rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    making = path.with_name(f".{path.name}.new")
-    making.unlink(missing_ok=True)
-    with os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    making.replace(path)
 
 
 def files(state: Path) -> Sequence[Path]:
