@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import Job, Terminated
 from sandbox.lock import locked
 from sandbox.old_environments import COMPLETE, mark_used, remove_unused
-from sandbox.progress import Progress, format_seconds
+from sandbox.progress import Progress
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STEP = "Python packages"
-# Tells the command line, which is started next, what this step took ("12.3 s"); unset when there was nothing to do.
-INSTALLED_NOW = "HOSTED_MESH_PACKAGES_INSTALLED"
+_STEP = "Python packages"
 _PINS = (
     "requirements-dev.txt",
     "requirements.txt",
@@ -35,27 +32,22 @@ _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run
 
 def run(arguments: Sequence[str], module: str = "sandbox.cli") -> int:  # noqa: RET503 - execv does not return
     """Makes the environment where needed and becomes `python -m MODULE ARGUMENTS`; returns only after an error."""
-    started = time.monotonic()
     signal.signal(signal.SIGTERM, Terminated.by_signal)
     # A script's `make up &` starts us with SIGINT ignored, which all that we start would inherit. By SIGINT the engine
     # ends its plug-ins, and one that ignores it holds up the end of every run by five seconds.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        python, made = ensure_environment(Progress())
+        python = ensure_environment(Progress())
     except SandboxError as error:
         sys.stderr.write(f"\n{error}\n")
         return 1
     except KeyboardInterrupt:
         return 130
-    if made:
-        os.environ[INSTALLED_NOW] = format_seconds(time.monotonic() - started)
-    else:
-        os.environ.pop(INSTALLED_NOW, None)
     os.execv(python, [str(python), "-m", module, *arguments])  # noqa: S606
 
 
-def ensure_environment(progress: Progress) -> tuple[Path, bool]:
-    """The interpreter of the environment for this checkout, made first where needed; and whether it was made now.
+def ensure_environment(progress: Progress) -> Path:
+    """The interpreter of the environment for this checkout, made first where needed.
 
     The environment is keyed by interpreter, pins and checkout (the library is installed in place), so a changed pin
     makes a new one and an interrupted run never leaves half of one in use. Raises SandboxError.
@@ -65,21 +57,21 @@ def ensure_environment(progress: Progress) -> tuple[Path, bool]:
     python = environment / "bin" / "python"
     if (environment / COMPLETE).exists():
         mark_used(environment)
-        return python, False
-    with progress.step(STEP) as step, locked(cache / "locks" / "venv", step.note) as lock:
+        return python
+    with progress.step(_STEP) as step, locked(cache / "locks" / "venv", step.note) as lock:
         if (environment / COMPLETE).exists():
             step.skip("made by another run meanwhile")
-            return python, False
+            return python
         (cache / "logs").mkdir(exist_ok=True)
         log = cache / "logs" / "packages.log"
         log.write_text("")
         # Not built elsewhere and renamed: scripts in a virtual environment hold its absolute path.
         shutil.rmtree(environment, ignore_errors=True)
-        _install(environment, Job(STEP, log, step.note, lock=lock))
+        _install(environment, Job(_STEP, log, step.note, lock=lock))
         (environment / COMPLETE).touch()
         remove_unused(environment.parent)
         step.result(f"in {environment}")
-    return python, True
+    return python
 
 
 def environment_key(checkout: Path) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 
-from sandbox.bootstrap import INSTALLED_NOW, STEP
 from sandbox.errors import SandboxError
 from sandbox.program_environment import pulumi_home, state_dir
 from sandbox.progress import Progress
@@ -32,7 +31,6 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
     from sandbox.clusters import Topology, status
     from sandbox.clusters import up as start
 
-    packages(progress)
     tools = ready_tools(progress)
     sandbox = start(state, tools, progress, topology=Topology.of(clusters) if clusters else None)
     if line := status(state).less_real:
@@ -66,13 +64,6 @@ def settled(deploy: Deploy, prove: Callable[[], Sequence[Observation]]) -> Seque
 def whole(observations: Sequence[Observation]) -> bool:
     """Whether there are claims and every one was observed."""
     return bool(observations) and all(row.holds for row in observations)
-
-
-def packages(progress: Progress) -> None:
-    """The bootstrap has made the Python environment before this program could start; this only says so."""
-    if INSTALLED_NOW not in os.environ:
-        with progress.step(STEP) as step:
-            step.skip("already installed")
 
 
 def ready_tools(progress: Progress) -> Tools:

@@ -65,7 +65,7 @@ class OrdinaryUser:
         for folder in ("home", "cache", "checkout"):
             (place / folder).mkdir()
         shutil.copytree(CHECKOUT, place / "checkout", ignore=_NOT_CLONED, symlinks=True, dirs_exist_ok=True)
-        python, _ = ensure_environment(progress)
+        python = ensure_environment(progress)
         cache, own_cache = cache_dir(), place / "cache"
         shared = [python.parent.parent, *(one for one in tools.root.iterdir() if one.name != "bin")]
         show: list[Shown] = [

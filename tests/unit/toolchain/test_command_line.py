@@ -39,7 +39,7 @@ def test_the_environment_s_key_follows_pins_and_checkout(tmp_path: Path) -> None
 def test_an_ignored_interrupt_is_not_inherited_by_what_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `make up &` in a script has it; Pulumi's language host would not end when the engine asks it to."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
-    monkeypatch.setattr(bootstrap, "ensure_environment", lambda _: (Path(sys.executable), False))
+    monkeypatch.setattr(bootstrap, "ensure_environment", lambda _: Path(sys.executable))
     started = []
     monkeypatch.setattr(os, "execv", lambda _, command: started.append((command, signal.getsignal(signal.SIGINT))))
     try:
