@@ -23,7 +23,7 @@ def argv_of(container: Container, image: Image, variables: Mapping[str, str]) ->
     if given:
         return (*given, *arguments)
     interpreter = (str(Path(sys.executable).resolve()), "-I") if image.python else ()
-    return (*interpreter, *image.entrypoint, *arguments)
+    return (*interpreter, image.entrypoint, *arguments)
 
 
 def volume_mounts(container: Container, volume: Callable[[str], Path]) -> list[VolumeMount]:

@@ -19,35 +19,37 @@ class UnknownImageError(ValueError):
 class Image:
     """What the real image's configuration says, as far as it matters to a process.
 
-    program: what is run, for people and for the image id. tools: path in the container -> name in the tool directory
-    (data files of the real image too). sources: path in the container -> file of this package. python: needs this
-    machine's interpreter, which then comes first in the entrypoint. interpreter: path in the container at which the
-    image has it under its own name, for a Pod's own command. uid, gid: of the image's USER.
+    user: of the image's USER, and its group. tools: path in the container -> name in the tool directory (data files of
+    the real image too). sources: path in the container -> file of this package. python: needs this machine's
+    interpreter, which then comes first in the entrypoint. interpreter: path in the container at which the image has it
+    under its own name, for a Pod's own command.
     """
 
-    program: str
-    entrypoint: tuple[str, ...]
-    uid: int = 0
-    gid: int = 0
+    entrypoint: str
+    user: int = 0
     tools: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, Path] = field(default_factory=dict)
     python: bool = False
     interpreter: str = ""
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": _DEFAULT_PATH})
 
+    @property
+    def program(self) -> str:
+        """What is run, for people and for the image id."""
+        return Path(self.entrypoint).stem
 
-# Files and users as in Istio's own image recipes (pilot/docker/Dockerfile.pilot, Dockerfile.proxyv2).
+
+def _of_tool(path: str, *, user: int = 0) -> Image:
+    """An image with one program, which is the tool of that name."""
+    return Image(path, user, tools={path: Path(path).name})
+
+
+# Files and users as in Istio's own image recipes (pilot/docker/Dockerfile.pilot, Dockerfile.proxyv2); of
+# kubernetes-sigs' images the base image's nonroot.
 IMAGES: Mapping[str, Image] = {
-    "pilot": Image(
-        program="pilot-discovery",
-        entrypoint=("/usr/local/bin/pilot-discovery",),
-        uid=1337,
-        gid=1337,
-        tools={"/usr/local/bin/pilot-discovery": "pilot-discovery"},
-    ),
+    "pilot": _of_tool("/usr/local/bin/pilot-discovery", user=1337),
     "proxyv2": Image(
-        program="pilot-agent",
-        entrypoint=("/usr/local/bin/pilot-agent",),
+        "/usr/local/bin/pilot-agent",
         tools={
             "/usr/local/bin/pilot-agent": "pilot-agent",
             "/usr/local/bin/envoy": "envoy",
@@ -55,30 +57,13 @@ IMAGES: Mapping[str, Image] = {
             "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json",
         },
     ),
-    # Their images' users: kubernetes-sigs' base image has nonroot.
-    "external-dns": Image(
-        program="external-dns",
-        entrypoint=("/ko-app/external-dns",),
-        uid=65532,
-        gid=65532,
-        tools={"/ko-app/external-dns": "external-dns"},
-    ),
-    "coredns": Image(program="coredns", entrypoint=("/coredns",), tools={"/coredns": "coredns"}),
-    "etcd": Image(program="etcd", entrypoint=("/usr/local/bin/etcd",), tools={"/usr/local/bin/etcd": "etcd"}),
-    "knot": Image(program="knotd", entrypoint=("/usr/local/bin/knotd",), tools={"/usr/local/bin/knotd": "knotd"}),
-    "python": Image(
-        program="python3",
-        entrypoint=("/usr/local/bin/python3",),
-        python=True,
-        interpreter="/usr/local/bin/python3",
-    ),
+    "external-dns": _of_tool("/ko-app/external-dns", user=65532),
+    "coredns": _of_tool("/coredns"),
+    "etcd": _of_tool("/usr/local/bin/etcd"),
+    "knot": _of_tool("/usr/local/bin/knotd"),
+    "python": Image("/usr/local/bin/python3", python=True, interpreter="/usr/local/bin/python3"),
     "sample": Image(
-        program="sample",
-        entrypoint=("/opt/sample/sample.py",),
-        uid=65532,
-        gid=65532,
-        sources={"/opt/sample/sample.py": PROGRAMS / "sample.py"},
-        python=True,
+        "/opt/sample/sample.py", 65532, sources={"/opt/sample/sample.py": PROGRAMS / "sample.py"}, python=True
     ),
 }
 
@@ -129,7 +114,7 @@ def files(image: Image, bin_dir: Path) -> Files:
 
 def image_id(image: Image, bin_dir: Path) -> str:
     """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
-    main = image.entrypoint[0]
+    main = image.entrypoint
     if main == image.interpreter:
         return f"sandbox-process:{image.program}@sha256:{_digest(_interpreter(), 0)}"
     path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]

@@ -61,9 +61,9 @@ def identity(spec: PodSpec, container: Container, image: Image, ids: IdMap) -> I
     own = container.securityContext or SecurityContext()
     if own.privileged:
         raise RefusedError("privileged containers are not run on this node: they would be root on this machine")
-    uid = next((value for value in (own.runAsUser, pod.runAsUser) if value is not None), image.uid)
+    uid = next((value for value in (own.runAsUser, pod.runAsUser) if value is not None), image.user)
     # An image's group goes with its user only: with another user and no group, containers run with group 0.
-    image_gid = image.gid if own.runAsUser is None and pod.runAsUser is None else 0
+    image_gid = image.user if own.runAsUser is None and pod.runAsUser is None else 0
     gid = next((value for value in (own.runAsGroup, pod.runAsGroup) if value is not None), image_gid)
     non_root = own.runAsNonRoot if own.runAsNonRoot is not None else pod.runAsNonRoot
     if non_root and uid == 0:
