@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -44,15 +44,12 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
     return whole(observations)
 
 
-class Deploy(Protocol):
-    """`pulumi up`. refresh: not from the engine's state but from what the clusters really have."""
-
-    def __call__(self, *, refresh: bool) -> Changes: ...
-
-
-def settled(deploy: Deploy, prove: Callable[[], Sequence[Observation]]) -> Sequence[Observation]:
+def settled(deploy: Callable[..., Changes], prove: Callable[[], Sequence[Observation]]) -> Sequence[Observation]:
     """Deploys and proves. What the engine left as it was and yet does not hold was changed behind its back: then once
-    more, with the clusters read first."""
+    more, with the clusters read first.
+
+    deploy: `pulumi up`; its `refresh` says not to go by the engine's state but by what the clusters really have.
+    """
     changes = deploy(refresh=False)
     observations = prove()
     if whole(observations) or changes.total:
