@@ -8,8 +8,10 @@ leaves nothing that `down` does not find.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -56,73 +58,61 @@ def ways() -> list[Way]:
     return [*found, Way("rootless", uid_range=False)]
 
 
-@dataclass(frozen=True)
-class Pipes:
-    """Between the launcher and what it forks. asks: to the launcher. says: from it. gate: opens for PID 1."""
-
-    asks: tuple[int, int]
-    says: tuple[int, int]
-    gate: tuple[int, int]
-
-
-def enter(way: Way, layout: Layout) -> tuple[int, int]:
+def enter(way: Way, layout: Layout) -> tuple[int, socket.socket]:
     """Forks a process that is PID 1 of new namespaces and waits.
 
-    Returns its pid as seen from here, and a descriptor: a byte written there lets it go on, closing it makes it end.
+    Returns its pid as seen from here, and a socket: a byte sent there lets it go on, closing it makes it end.
     Raises OSError when the kernel refuses.
     """
-    pipes = Pipes(os.pipe(), os.pipe(), os.pipe())
+    ours, theirs = socket.socketpair()
     maker = os.fork()
     if maker == 0:
-        for descriptor in (pipes.asks[0], pipes.says[1], pipes.gate[1]):
-            os.close(descriptor)
-        _make(way, pipes, layout)
-    for descriptor in (pipes.asks[1], pipes.says[0], pipes.gate[0]):
-        os.close(descriptor)
+        ours.close()
+        _make(way, theirs, layout)
+    theirs.close()
     try:
-        answer = os.read(pipes.asks[0], 4096).decode()
+        answer = ours.recv(4096).decode()
         if answer == "map me":
             (uid_maps.map_range if way.uid_range else uid_maps.map_single)(maker)
-            os.write(pipes.says[1], b"mapped")
-            answer = os.read(pipes.asks[0], 4096).decode()
+            ours.sendall(b"mapped")
+            answer = ours.recv(4096).decode()
         if not answer.isdigit():
             raise OSError(answer or "it ended without a word")
-    except OSError:
-        os.close(pipes.gate[1])
+    except BaseException:
+        ours.close()
         raise
     finally:
-        os.close(pipes.asks[0])
-        os.close(pipes.says[1])
         os.waitpid(maker, 0)
-    return int(answer), pipes.gate[1]
+    return int(answer), ours
 
 
-def _make(way: Way, pipes: Pipes, layout: Layout) -> NoReturn:
+def _make(way: Way, launcher: socket.socket, layout: Layout) -> NoReturn:
     """In the forked maker: makes the namespaces, forks PID 1, tells its pid."""
     try:
         if way.mode == "rootless":
             unshare(CLONE_NEWUSER, "user")
-            os.write(pipes.asks[1], b"map me")
-            if os.read(pipes.says[0], 16) != b"mapped":
+            launcher.sendall(b"map me")
+            if launcher.recv(16) != b"mapped":
                 os._exit(1)  # the launcher knows why
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
         unshare(_REST, "mount, network and process")
         first = os.fork()
         if first == 0:
-            _become_supervisor(pipes, layout)
-        os.write(pipes.asks[1], str(first).encode())
+            _become_supervisor(launcher, layout)
+        launcher.sendall(str(first).encode())
     except OSError as error:
-        os.write(pipes.asks[1], str(error).encode())
+        with suppress(OSError):  # the launcher has gone away
+            launcher.sendall(str(error).encode())
     os._exit(0)
 
 
-def _become_supervisor(pipes: Pipes, layout: Layout) -> NoReturn:
-    """In PID 1: waits for the gate, then own mounts, own /proc, and the supervisor's program."""
+def _become_supervisor(launcher: socket.socket, layout: Layout) -> NoReturn:
+    """In PID 1: waits for the launcher, then own mounts, own /proc, and the supervisor's program."""
     os.setsid()
-    if not os.read(pipes.gate[0], 1):
-        os._exit(1)
     try:
+        if not launcher.recv(1):
+            os._exit(1)
         log = os.open(layout.log("supervisor"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(log, sys.stdout.fileno())
         os.dup2(log, sys.stderr.fileno())
@@ -157,7 +147,7 @@ def main(layout: Layout, *, nodes: bool) -> int:
             refused=refused,
         )
         write(layout.supervisor, record)
-        os.write(gate, b"!")
+        gate.sendall(b"!")
         return 0
     print("\n".join(refused), file=sys.stderr)
     return NOT_ALLOWED
