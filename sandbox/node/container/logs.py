@@ -4,7 +4,6 @@
 """
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,8 +59,3 @@ def parse(line: bytes) -> tuple[datetime, bytes, bytes]:
     at, _, rest = line.partition(b" ")
     text = rest.split(b" ", 2)[2] if rest.count(b" ") >= 2 else b"\n"
     return datetime.fromisoformat(at.decode()), at, text
-
-
-def tail(lines: list[bytes], count: int | None) -> Iterator[bytes]:
-    """The last ``count`` lines; all if None."""
-    return iter(lines if count is None else lines[len(lines) - min(count, len(lines)) :])

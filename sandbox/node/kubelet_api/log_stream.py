@@ -60,7 +60,8 @@ async def send(directory: Path, runner: ContainerRunner, options: Options, write
     with path.open("rb") as file:
         old = path.with_suffix(".old")
         stored = [*(old.read_bytes().splitlines(keepends=True) if old.exists() else []), *file.readlines()]
-        for line in logs.tail(stored, options.tail):
+        first = 0 if options.tail is None else max(len(stored) - options.tail, 0)
+        for line in stored[first:]:
             shown = options.show(line)[:left]
             left = None if left is None else left - len(shown)
             writer.write(shown)

@@ -5,7 +5,7 @@ machine's home directories, state, users or devices.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,13 @@ from sandbox.node.runtime.spec import Mount
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _ETC = ("ssl/certs", "ssl/openssl.cnf", "pki", "ca-certificates", "alternatives", "ld.so.cache", "ld.so.conf",
         "ld.so.conf.d", "localtime", "services", "protocols", "mime.types")  # fmt: skip
-_SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_LIBRARIES = ("lib", "lib32", "lib64", "libx32")
+_SHARED = (*_LIBRARIES, "libexec", "share")
+_SYSTEM = (
+    *(Path("/", name) for name in ("bin", "sbin", *_LIBRARIES)),
+    *(Path("/usr", name) for name in ("bin", "sbin", *_SHARED)),
+    *(Path("/usr/local", name) for name in _SHARED),
+)
 
 # The users that Istio's and most distroless images know.
 USERS = """\
@@ -44,23 +50,13 @@ class VolumeMount:
     read_only: bool
 
 
-def _system() -> list[Mount]:
+def _system() -> Iterator[Mount]:
     """The machine's programs and libraries. /usr/local/bin stays empty: there the image's own programs go."""
-    mounts: list[Mount] = []
-    for name in _SYSTEM:
-        path = Path("/") / name
+    for path in _SYSTEM:
         if path.is_symlink():
-            mounts.append(Mount("symlink", str(path), str(path.readlink())))
-        elif path.exists():
-            mounts.append(Mount("bind", str(path), str(path), read_only=True))
-    shared = ("lib", "lib32", "lib64", "libx32", "libexec", "share")
-    for folder, names in ((Path("/usr"), ("bin", "sbin", *shared)), (Path("/usr/local"), shared)):
-        for path in (folder / name for name in names):
-            if path.is_symlink():
-                mounts.append(Mount("symlink", str(path), str(path.readlink())))
-            elif path.is_dir():
-                mounts.append(Mount("bind", str(path), str(path), read_only=True))
-    return mounts
+            yield Mount("symlink", str(path), str(path.readlink()))
+        elif path.is_dir():
+            yield Mount("bind", str(path), str(path), read_only=True)
 
 
 def python_files() -> Mapping[str, str]:
