@@ -66,7 +66,6 @@ class Story:
     """What the events so far tell: notes for people, errors, and the numbers at the end."""
 
     phase: str
-    started: int = 0
     finished: int = 0
     errors: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
@@ -75,7 +74,6 @@ class Story:
     def take(self, event: Event) -> str | None:
         """Takes one event in; returns a note if it says something about what is going on now."""
         if metadata := event.get("resourcePreEvent", {}).get("metadata"):
-            self.started += 1
             if metadata["op"] != "same":
                 return f"{self.phase}, {self.finished} done: {metadata['op']} {short_name(metadata['urn'])}"
         elif event.get("resOutputsEvent"):

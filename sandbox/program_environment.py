@@ -46,8 +46,7 @@ def with_tools(bin_dir: Path | None = None, first: Iterable[Path] = ()) -> dict[
     old = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
     folders = [*(str(folder) for folder in first), str(own), *([str(bin_dir)] if bin_dir else [])]
     path = os.pathsep.join([*folders, *(folder for folder in old if folder not in folders)])
-    dropped = {"PYTHONHOME"}
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
     return kept | {"PATH": path, "VIRTUAL_ENV": sys.prefix, "USER": user_name()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import threading
@@ -80,15 +81,12 @@ class Progress:
         self._drawn = 0
         self._painter: threading.Thread | None = None
         self._wake = threading.Event()
-        self._mute = False
         self.finished: list[StepResult] = []
 
     @classmethod
     def silent(cls) -> Progress:
         """A Progress that prints nothing (tests, `--json`)."""
-        progress = cls(live=False)
-        progress._mute = True
-        return progress
+        return cls(io.StringIO(), live=False)
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
@@ -141,11 +139,10 @@ class Progress:
             self._wake.set()
 
     def _print(self, text: str) -> None:
-        if not self._mute:
-            print(text, file=self._stream, flush=True)
+        print(text, file=self._stream, flush=True)
 
     def _start_painter(self) -> None:
-        if self._mute or (self._painter and self._painter.is_alive() and not self._wake.is_set()):
+        if self._painter and self._painter.is_alive() and not self._wake.is_set():
             return
         self._wake = threading.Event()
         self._painter = threading.Thread(target=self._paint, args=(self._wake,), daemon=True, name="progress")
@@ -172,12 +169,12 @@ class Progress:
                 self._print(self._running(step, now, "..."))
 
     def _erase(self) -> None:
-        if self._drawn and not self._mute:
+        if self._drawn:
             self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
         self._drawn = 0
 
     def _draw(self) -> None:
-        if not self._live or self._mute:
+        if not self._live:
             return
         now = self._clock()
         frame = _FRAMES[int(now / _LIVE_PERIOD) % len(_FRAMES)]

@@ -110,14 +110,10 @@ class Supervisor:
             write(self.layout.processes, Processes(processes=[child.status for child in self.children.values()]))
 
 
-async def _main(layout: Layout, plan: Plan) -> None:
-    await Supervisor(layout, plan).run()
-
-
 if __name__ == "__main__":
     state = Layout(Path(sys.argv[1]))
     found = read(state.plan, Plan)
     if found is None:
         sys.exit(f"{state.plan} is missing or unreadable")
     prepare(found)
-    asyncio.run(_main(state, found))
+    asyncio.run(Supervisor(state, found).run())
