@@ -111,12 +111,8 @@ class BridgedProvider:
         state, inputs = read_struct(request.properties), read_struct(request.inputs)
         response = provider_pb2.ReadResponse(id=request.id)
         if not state:
-            if kind.importer is None:
-                raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
-            response.id, inputs, computed = kind.importer(request.id)
-            identity = {"id": response.id} if kind.has_id else {}
-            state = outputs(kind, inputs, planned_inputs(kind, inputs), {**computed, **identity})
-        elif kind.refresh is not None:
+            raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
+        if kind.refresh is not None:
             state = {**state, **kind.refresh(plain(state))}
         write_struct(marked(kind, with_meta(kind, state)), response.properties)
         write_struct(marked(kind, inputs), response.inputs)

@@ -56,7 +56,7 @@ class ResourceType:
     has_id: whether the id is an output too. all_anew: whether the diff of a replacement names all computed outputs.
     create(planned inputs) -> (id, computed outputs), may raise ProviderError. certain(planned inputs) -> the computed
     outputs that are known before creation. refresh(state) -> changed outputs, by the clock. expired(planned state) ->
-    the output whose passing forces a replacement, or None. importer(id) -> (id, inputs, computed outputs).
+    the output whose passing forces a replacement, or None.
     """
 
     token: str
@@ -71,7 +71,6 @@ class ResourceType:
     certain: Callable[[Values], dict[str, Any]] = lambda _: {}
     refresh: Callable[[Values], dict[str, Any]] | None = None
     expired: Callable[[Values], str | None] | None = None
-    importer: Callable[[str], tuple[str, dict[str, Any], dict[str, Any]]] | None = None
 
 
 def check_inputs(kind: ResourceType, inputs: Values) -> list[tuple[str, str]]:

@@ -35,17 +35,10 @@ def _text(inputs: Values) -> str:
     return "".join(chosen)
 
 
-def _bcrypt(text: str) -> str:
-    return bcrypt.hashpw(text.encode()[:_BCRYPT_BYTES], bcrypt.gensalt(10, prefix=b"2a")).decode()
-
-
 def password(inputs: Values) -> Made:
     text = _text(inputs)
-    return "none", {"result": text, "bcryptHash": _bcrypt(text)}
-
-
-def imported_password(text: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    return "none", {"length": len(text)}, {"result": text, "bcryptHash": _bcrypt(text)}
+    digest = bcrypt.hashpw(text.encode()[:_BCRYPT_BYTES], bcrypt.gensalt(10, prefix=b"2a")).decode()
+    return "none", {"result": text, "bcryptHash": digest}
 
 
 def identifier(inputs: Values) -> Made:

@@ -51,7 +51,6 @@ TYPES: Final = (
         create=generate.password,
         version=3,
         check=_fits,
-        importer=generate.imported_password,
     ),
     ResourceType(
         "random:index/randomId:RandomId",
