@@ -1,8 +1,8 @@
 """HTTP to one API server: pooled connections, API errors as exceptions.
 
-urllib3 because it is the smallest thing that has what is needed: a thread-safe pool of kept-alive connections and
-responses that can be read as they come (watches). lightkube and httpx do the same work behind layers that take five
-times as long to import and to open the first connection, in a process that lives for a second.
+urllib3 because it is the smallest thing that has what is needed, a thread-safe pool of kept-alive connections.
+lightkube and httpx do the same work behind layers that take five times as long to import and to open the first
+connection, in a process that lives for a second.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from sandbox.plugins.kubernetes.objects import Object
 _POOL = 64
 _BUSY_TRIES = 10
 _TIMEOUT = urllib3.Timeout(connect=10, read=60)
-# A watch is quiet while nothing happens; the server itself ends it after the time that the request names.
-WATCH_TIMEOUT = urllib3.Timeout(connect=10, read=330)
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
@@ -103,20 +101,6 @@ class Client:
         if response.status >= 400:
             raise ApiError(response.status, answer if isinstance(answer, dict) else {})
         return answer if isinstance(answer, dict) else {}
-
-    def stream(self, path: str, query: Mapping[str, str]) -> Any:
-        """A response that is read line by line while it comes. The caller closes it. Raises ApiError, Unreachable."""
-        # Whoever waits for a watch shuts its socket from another thread. A socket that went back to the pool when the
-        # watch ended would by then be another request's.
-        headers = {**self._headers, "Accept": JSON, "Connection": "close"}
-        response = self._send("GET", path, query, headers=headers, preload_content=False, timeout=WATCH_TIMEOUT)
-        if response.status >= 400:
-            try:
-                status = json.loads(response.data)
-            except ValueError:
-                status = {}
-            raise ApiError(response.status, status)
-        return response
 
     def _send(self, method: str, path: str, query: Mapping[str, str] | None, **options: Any) -> Any:
         url = self._prefix + path + (f"?{urlencode(query)}" if query else "")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes import managers
-from sandbox.plugins.kubernetes.client import APPLY, JSON_PATCH, ApiError, Client, Unreachable
+from sandbox.plugins.kubernetes.client import APPLY, JSON_PATCH, ApiError, Client
 from sandbox.plugins.kubernetes.discovery import Discovery, NoSuchKind, Resource
 from sandbox.plugins.kubernetes.objects import (
     DELETION_PROPAGATION,
@@ -25,9 +25,7 @@ from sandbox.plugins.kubernetes.objects import (
     namespace_of,
 )
 from sandbox.plugins.kubernetes.readiness.kinds import condition_for, waits_for_deletion
-from sandbox.plugins.kubernetes.readiness.verdict import View
 from sandbox.plugins.kubernetes.readiness.waiting import Waiting
-from sandbox.plugins.kubernetes.readiness.workloads import JOB
 from sandbox.plugins.kubernetes.settings import Settings
 
 _TIMEOUT_SECONDS: Final = 600.0
@@ -161,14 +159,6 @@ class Cluster:
         if condition is None:
             return live
         return self.waiting.until_ready(condition, live, seconds=_seconds(timeout, inputs), note=note)
-
-    def is_unready_job(self, saved: Object) -> bool:
-        """Whether the Job, as it is now, has not completed; False when it cannot be read. saved: as it was."""
-        try:
-            live = self.get(saved)
-        except (ApiError, NoSuchKind, Unreachable):
-            return False
-        return not JOB.judge(View(live, live)).done
 
     def delete(self, inputs: Object, live: Object, name: str, *, timeout: float, note: Note) -> None:
         """Deletes the object and waits until it is gone; gone already is fine. Raises ApiError, NotReady."""

@@ -15,7 +15,6 @@ AUTONAMED: Final = "pulumi.com/autonamed"
 SKIP_AWAIT: Final = "pulumi.com/skipAwait"
 WAIT_FOR: Final = "pulumi.com/waitFor"
 TIMEOUT_SECONDS: Final = "pulumi.com/timeoutSeconds"
-REPLACE_UNREADY: Final = "pulumi.com/replaceUnready"
 PATCH_FORCE: Final = "pulumi.com/patchForce"
 PATCH_FIELD_MANAGER: Final = "pulumi.com/patchFieldManager"
 DELETION_PROPAGATION: Final = "pulumi.com/deletionPropagationPolicy"
@@ -129,9 +128,3 @@ def is_secret(obj: Mapping[str, Any]) -> bool:
 
 def is_config_map(obj: Mapping[str, Any]) -> bool:
     return gvk_of(obj).group == "" and obj.get("kind") == "ConfigMap"
-
-
-def is_owned_by(obj: Mapping[str, Any], owner: Mapping[str, Any] | None) -> bool:
-    """Whether `owner` is among the object's owners."""
-    uid = get(owner, "metadata", "uid")
-    return uid is not None and any(get(one, "uid") == uid for one in get(obj, "metadata", "ownerReferences") or ())

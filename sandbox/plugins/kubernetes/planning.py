@@ -9,7 +9,6 @@ from sandbox.plugins.kubernetes.discovery import built_in_scope
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.objects import (
     AUTONAMED,
-    REPLACE_UNREADY,
     Object,
     annotation,
     get,
@@ -129,10 +128,8 @@ class Planning(Operation):
         ignored = [parse_path(text) for text in request.ignoreChanges]
         found = {path: one for path, one in found.items() if not any(contains(outer, path) for outer in ignored)}
         replaces = [format_path(path) for path, one in found.items() if _needs_replacement(path, one)]
-        if is_true(inputs, REPLACE_UNREADY) and self._is_unready(inputs, old.live):
-            replaces.append(f'.metadata.annotations["{REPLACE_UNREADY}"]')
         response = provider_pb2.DiffResponse(hasDetailedDiff=True, replaces=replaces)
-        response.changes = response.DIFF_SOME if found or replaces else response.DIFF_NONE
+        response.changes = response.DIFF_SOME if found else response.DIFF_NONE
         response.deleteBeforeReplace = bool(replaces) and self._keeps_its_name(inputs, old.live)
         for path, one in found.items():
             detail = response.detailedDiff[format_path(path)]
@@ -153,16 +150,6 @@ class Planning(Operation):
         remove_in(base, "metadata", "resourceVersion")
         if name_of(inputs):
             set_in(base, name_of(live), "metadata", "name")
-
-    def _is_unready(self, inputs: Object, live: Object) -> bool:
-        """Whether the Job is not ready at this moment; one that cannot be read counts as ready."""
-        if self.cluster is None:
-            self.engine.log("warning", "Cluster is unreachable, skipping replaceUnready check", self.urn)
-            return False
-        if inputs.get("kind") != "Job":
-            self.engine.log("warning", "replaceUnready annotation is not supported for this resource", self.urn)
-            return False
-        return self.cluster.is_unready_job(live)
 
     def _keeps_its_name(self, inputs: Object, live: Object) -> bool:
         """Whether the new object would have the old one's name, so that the old one has to go first."""

@@ -30,6 +30,9 @@ _UNSUPPORTED: Final = (
     "kubernetes:helm.sh/v3:Chart",
     "kubernetes:kustomize/v2:Directory",
     # Waited for by the official plug-in, each in its own way; nothing has needed them here.
+    "kubernetes:apps/v1:DaemonSet",
+    "kubernetes:apps/v1:StatefulSet",
+    "kubernetes:batch/v1:Job",
     "kubernetes:core/v1:PersistentVolume",
     "kubernetes:core/v1:PersistentVolumeClaim",
     "kubernetes:core/v1:ReplicationController",

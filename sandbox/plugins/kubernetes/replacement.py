@@ -31,17 +31,12 @@ _POD: Final = (
     *_fields("spec.containers.*", _CONTAINER),
     *_fields("spec.initContainers.*", _CONTAINER),
 )
-_SELECTOR: Final = _fields("spec", "selector")
-_STATEFUL_SET: Final = _fields(
-    "spec", "podManagementPolicy revisionHistoryLimit selector serviceName volumeClaimTemplates"
-)
-_JOB: Final = _fields("spec", "completions parallelism selector template")
 _ROLE_REFERENCE: Final = _fields("", "roleRef")
 
-# The rules of the official plug-in, by (group, version) and kind, for what an API server of today has. A deeper rule
+# The rules of the official plug-in, by (group, version) and kind, for the kinds that are here. A deeper rule
 # than these, such as .spec.selector.matchLabels beside .spec.selector, would say nothing new.
 _RULES: Final[Mapping[tuple[str, str], Mapping[str, tuple[Pattern, ...]]]] = {
-    ("apps", "v1"): {"DaemonSet": _SELECTOR, "Deployment": _SELECTOR, "StatefulSet": _STATEFUL_SET},
+    ("apps", "v1"): {"Deployment": _fields("spec", "selector")},
     ("", "v1"): {
         "Pod": _POD,
         "ResourceQuota": _fields("spec", "scopes"),
@@ -50,7 +45,6 @@ _RULES: Final[Mapping[tuple[str, str], Mapping[str, tuple[Pattern, ...]]]] = {
     },
     ("rbac.authorization.k8s.io", "v1"): {"ClusterRoleBinding": _ROLE_REFERENCE, "RoleBinding": _ROLE_REFERENCE},
     ("storage.k8s.io", "v1"): {"StorageClass": _fields("", "parameters provisioner")},
-    ("batch", "v1"): {"Job": _JOB},
 }
 _IDENTITY: Final = _fields("metadata", "name namespace")
 

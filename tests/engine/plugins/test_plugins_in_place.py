@@ -1,9 +1,8 @@
-"""Changes that need no new object: mutable data, fields taken from others; and Jobs, made anew when unready."""
+"""Changes that need no new object: mutable data, fields taken from others."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -113,58 +112,3 @@ def test_deletion_propagation_says_what_becomes_of_the_rest(
     if policy == "background":
         kubectl("wait", "replicasets", "--all", "--for=delete", "--timeout=60s", "--namespace", namespace)
     assert bool(kubectl.names("replicasets", "--namespace", namespace)) is stays
-
-
-def _job(provider: Provider, command: str, **annotations: str) -> Program:
-    def program() -> None:
-        marks = {f"pulumi.com/{key}": value for key, value in annotations.items()}
-        container = {"name": "main", "image": "sample", "command": [command]}
-        spec: Any = {"template": {"spec": {"containers": [container], "restart_policy": "Never"}}}
-        metadata: Any = {"name": "once", "annotations": marks}
-        kubernetes.batch.v1.Job("once", metadata=metadata, spec=spec, opts=provider())
-
-    return program
-
-
-def _end_pods(kubectl: Kubectl, namespace: str, phase: str) -> None:
-    """Does what a node would do: no node runs in these tests."""
-    while not (pods := kubectl.names("pods", "--namespace", namespace)):
-        kubectl("wait", "pods", "--for=create", "--timeout=60s", "--all", "--namespace", namespace)
-    status = {"phase": phase}
-    for pod in pods:
-        arguments = ("pod", pod, "--namespace", namespace, "--subresource=status", "--type=merge")
-        kubectl("patch", *arguments, f"--patch={json.dumps({'status': status})}")
-
-
-def test_a_job_is_waited_for_until_it_has_completed(
-    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
-) -> None:
-    node = threading.Thread(target=_end_pods, args=(kubectl, namespace, "Succeeded"))
-    node.start()
-    stack.up(_job(provider, "true"))
-    node.join()
-    conditions = kubectl.get("job", "once", "--namespace", namespace)["status"]["conditions"]
-    assert {"Complete": "True"}.items() <= {one["type"]: one["status"] for one in conditions}.items()
-    assert stack.preview() == {"same": 3}
-    assert stack.preview(_job(provider, "false")) == {"same": 2, "replace": 1}
-
-
-def test_an_unready_job_is_replaced_where_it_is_asked_for(
-    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
-) -> None:
-    with pytest.raises(CommandError, match="timed out"):
-        stack.up(_job(provider, "true", timeoutSeconds="2"))
-    uid = kubectl.get("job", "once", "--namespace", namespace)["metadata"]["uid"]
-    asking = _job(provider, "true", timeoutSeconds="60", replaceUnready="true")
-    assert stack.preview(asking) == {"same": 2, "replace": 1}
-    node = threading.Thread(target=_end_new_pods, args=(kubectl, namespace, uid))
-    node.start()
-    assert stack.up(asking) == {"same": 2, "replace": 1}
-    node.join()
-    assert kubectl.get("job", "once", "--namespace", namespace)["metadata"]["uid"] != uid
-    assert stack.preview() == {"same": 3}
-
-
-def _end_new_pods(kubectl: Kubectl, namespace: str, old: str) -> None:
-    kubectl("wait", "job/once", "--for=delete", "--timeout=60s", "--namespace", namespace)
-    _end_pods(kubectl, namespace, "Succeeded")

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
-from typing import Any, NamedTuple, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 from tests.support.serving import serving
 
 Object = dict[str, Any]
 
 
-class Request(NamedTuple):
-    """One request that came in. connection: a number of its own for each connection."""
-
-    connection: int
-    is_watch: bool
-
-
 class ApiServer(ThreadingHTTPServer):
-    """answers: what a GET of a path returns, other paths are not found. events: what each watch sends, then ends.
+    """answers: what a GET of a path returns, other paths are not found; each request takes the first of
+    several. An answer with a `code` is an error.
 
-    requests: those that came in so far, in order.
+    asked: the paths that were asked for so far, in order.
     """
 
     daemon_threads = True
@@ -33,10 +25,9 @@ class ApiServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: dict[str, Object] = {}
-        self.events: Callable[[], Iterable[Object]] = list
-        self.requests: list[Request] = []
-        self.connections = count()
+        self.answers: dict[str, Object | list[Object | None]] = {}
+        self.kinds: dict[str, Object] = {"/api": {"items": []}, "/apis": {"items": []}}
+        self.asked: list[str] = []
 
     @property
     def url(self) -> str:
@@ -62,47 +53,26 @@ class ApiServer(ThreadingHTTPServer):
         group, _, version = api_version.rpartition("/")
         resource = {"resource": plural, "responseKind": {"kind": kind}, "scope": "Namespaced"}
         entry = {"metadata": {"name": group}, "versions": [{"version": version, "resources": [resource]}]}
-        for path in ("/api", "/apis"):
-            self.answers.setdefault(path, {"items": []})
-        self.answers["/apis" if group else "/api"]["items"].append(entry)
+        self.kinds["/apis" if group else "/api"]["items"].append(entry)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def setup(self) -> None:
-        super().setup()
-        self.connection_number = next(cast("ApiServer", self.server).connections)
-
     def do_GET(self) -> None:
         server = cast("ApiServer", self.server)
-        url = urlsplit(self.path)
-        is_watch = "watch" in parse_qs(url.query)
-        server.requests.append(Request(self.connection_number, is_watch))
-        if is_watch:
-            self._stream(server.events())
-            return
-        answer = server.answers.get(url.path)
-        missing = {"kind": "Status", "code": 404, "reason": "NotFound", "message": f"{url.path} is not there"}
-        body = json.dumps(missing if answer is None else answer).encode()
-        self.send_response(404 if answer is None else 200)
+        path = urlsplit(self.path).path
+        server.asked.append(path)
+        answer = server.answers.get(path) or server.kinds.get(path)
+        if isinstance(answer, list):
+            answer = answer.pop(0) if len(answer) > 1 else answer[0]
+        if answer is None:
+            answer = {"kind": "Status", "code": 404, "reason": "NotFound", "message": f"{path} is not there"}
+        body = json.dumps(answer).encode()
+        self.send_response(answer.get("code", 200))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def _stream(self, events: Iterable[Object]) -> None:
-        self.send_response(200)
-        self.send_header("Transfer-Encoding", "chunked")
-        if (self.headers.get("Connection") or "").lower() == "close":
-            self.send_header("Connection", "close")
-        self.end_headers()
-        try:
-            for event in events:
-                line = json.dumps(event).encode() + b"\n"
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
-            self.wfile.write(b"0\r\n\r\n")
-        except OSError:
-            self.close_connection = True
 
     def log_message(self, *_: Any) -> None:
         """Nothing: requests are no news."""

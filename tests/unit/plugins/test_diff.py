@@ -64,10 +64,8 @@ def _spec(kind: str, api_version: str, **spec: Any) -> dict[str, Any]:
             True,
         ),
         (_spec("Deployment", "apps/v1", replicas=1), _spec("Deployment", "apps/v1", replicas=2), False),
-        (_spec("StatefulSet", "apps/v1", serviceName="a"), _spec("StatefulSet", "apps/v1", serviceName="b"), True),
         (_spec("Service", "v1", clusterIP="None"), _spec("Service", "v1"), True),
         (_spec("Service", "v1", type="ClusterIP"), _spec("Service", "v1", type="LoadBalancer"), False),
-        (_spec("Job", "batch/v1", template={"a": 1}), _spec("Job", "batch/v1", template={"a": 2}), True),
         (
             _spec("Pod", "v1", containers=[{"name": "a", "image": "1"}]),
             _spec("Pod", "v1", containers=[{"name": "a", "image": "2"}]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,6 @@ from sandbox.plugins.kubernetes.provider import KubernetesProvider
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
-from tests.unit.plugins.api_server import api_server
 
 
 @pytest.fixture
@@ -39,6 +37,8 @@ def _urn(token: str) -> str:
         "kubernetes:kustomize/v2:Directory",
         "kubernetes:networking.k8s.io/v1:Ingress",
         "kubernetes:core/v1:PersistentVolumeClaim",
+        "kubernetes:apps/v1:StatefulSet",
+        "kubernetes:batch/v1:Job",
     ],
 )
 def test_types_that_are_not_there(provider: KubernetesProvider, token: str) -> None:
@@ -97,51 +97,6 @@ print(sorted({"urllib3", "yaml"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
-
-
-_STARTED = {"startTime": "2026-01-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
-    ("status", "replaced"),
-    [
-        (_STARTED | {"conditions": [{"type": "Complete", "status": "True"}]}, False),
-        (_STARTED | {"active": 1}, True),
-        (_STARTED | {"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}]}, True),
-        ({}, True),
-        (None, False),  # the Job is not there: the next run makes it, or a refresh tells
-    ],
-)
-def test_a_job_that_is_not_ready_is_replaced_where_an_annotation_asks(
-    status: dict[str, Any] | None, replaced: bool
-) -> None:
-    diff = _diff_of_asking("batch/v1", "Job", status)
-    assert list(diff.replaces) == (['.metadata.annotations["pulumi.com/replaceUnready"]'] if replaced else [])
-    assert diff.changes == (diff.DIFF_SOME if replaced else diff.DIFF_NONE)
-    assert diff.deleteBeforeReplace is replaced
-    assert not diff.detailedDiff
-
-
-def test_only_jobs_are_replaced_when_they_are_not_ready() -> None:
-    assert not _diff_of_asking("apps/v1", "Deployment", {}).replaces
-
-
-def _diff_of_asking(api_version: str, kind: str, status: dict[str, Any] | None) -> Any:
-    """The diff of an object that asks to be replaced when it is not ready and that changes nothing."""
-    metadata = {"name": "a", "namespace": "n", "annotations": {"pulumi.com/replaceUnready": "true"}}
-    obj: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
-    request = provider_pb2.DiffRequest(urn=_urn(f"kubernetes:{api_version}:{kind}"), id="n/a")
-    request.olds.update({**obj, "__inputs": obj})
-    request.news.update(obj)
-    provider = KubernetesProvider(Engine(""))
-    with api_server() as server:
-        plural = f"{kind.lower()}s"
-        server.has_kind(api_version, kind, plural)
-        if status is not None:
-            server.answers[f"/apis/{api_version}/namespaces/n/{plural}/a"] = {**obj, "status": status}
-        variables = {"kubernetes:config:kubeconfig": server.kubeconfig}
-        provider.configure(provider_pb2.ConfigureRequest(variables=variables))
-        return provider.diff(request)
 
 
 def test_helm_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

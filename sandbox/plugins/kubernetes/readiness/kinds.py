@@ -7,32 +7,17 @@ from typing import Any, Final
 
 from sandbox.plugins.kubernetes.objects import SKIP_AWAIT, WAIT_FOR, Gvk, annotation, gvk_of, is_true
 from sandbox.plugins.kubernetes.readiness import simple
-from sandbox.plugins.kubernetes.readiness.deployments import DEPLOYMENT
-from sandbox.plugins.kubernetes.readiness.network import SERVICE
-from sandbox.plugins.kubernetes.readiness.pods import POD
+from sandbox.plugins.kubernetes.readiness.pods import DEPLOYMENT, POD
 from sandbox.plugins.kubernetes.readiness.verdict import Condition
-from sandbox.plugins.kubernetes.readiness.workloads import DAEMON_SET, JOB, STATEFUL_SET
 
 _BY_KIND: Final[Mapping[Gvk, Condition]] = {
     Gvk("apps", "v1", "Deployment"): DEPLOYMENT,
-    Gvk("apps", "v1", "StatefulSet"): STATEFUL_SET,
-    Gvk("apps", "v1", "DaemonSet"): DAEMON_SET,
-    Gvk("batch", "v1", "Job"): JOB,
     Gvk("", "v1", "Pod"): POD,
-    Gvk("", "v1", "Service"): SERVICE,
+    Gvk("", "v1", "Service"): simple.SERVICE,
     Gvk("", "v1", "ResourceQuota"): simple.RESOURCE_QUOTA,
 }
 # Deleting one of these is not waited for either when its waiting is switched off; of others it always is.
-_SKIPS_DELETION: Final = frozenset(
-    {
-        Gvk("", "v1", "Namespace"),
-        Gvk("", "v1", "Pod"),
-        Gvk("apps", "v1", "DaemonSet"),
-        Gvk("apps", "v1", "Deployment"),
-        Gvk("apps", "v1", "StatefulSet"),
-        Gvk("batch", "v1", "Job"),
-    }
-)
+_SKIPS_DELETION: Final = frozenset({Gvk("", "v1", "Namespace"), Gvk("", "v1", "Pod"), Gvk("apps", "v1", "Deployment")})
 
 
 def condition_for(inputs: Mapping[str, Any], live: Mapping[str, Any]) -> Condition | None:
