@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sandbox.plugins.protocol.paths import format_path
+from sandbox.plugins.protocol.naming import format_path
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 
 _MISSING: Final = object()

@@ -19,7 +19,6 @@ from sandbox.plugins.bridged.resources import (
 from sandbox.plugins.bridged.schema import package
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import urn_type
-from sandbox.plugins.protocol.paths import contains, parse_path
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, read_struct, write_struct
 
@@ -77,10 +76,10 @@ class BridgedProvider:
         return response
 
     def diff(self, request: Any) -> Any:
+        if request.ignoreChanges:
+            raise NotImplementedHere("the option ignoreChanges")
         kind = self._type(request.urn)
         found = changes(kind, read_struct(request.olds), read_struct(request.news))
-        ignored = [parse_path(path) for path in request.ignoreChanges]
-        found = {name: replaces for name, replaces in found.items() if not any(contains(p, (name,)) for p in ignored)}
         response = provider_pb2.DiffResponse(
             diffs=found, replaces=[name for name, replaces in found.items() if replaces]
         )

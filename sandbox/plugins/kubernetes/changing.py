@@ -8,7 +8,7 @@ from sandbox.plugins.kubernetes.client import ApiError, Unreachable
 from sandbox.plugins.kubernetes.cluster import FieldConflict, MissingNamespace
 from sandbox.plugins.kubernetes.discovery import NoSuchKind
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
-from sandbox.plugins.kubernetes.managers import manager_name
+from sandbox.plugins.kubernetes.managers import new_manager
 from sandbox.plugins.kubernetes.objects import (
     Object,
     gvk_of,
@@ -39,7 +39,7 @@ class Changing(Operation):
         if request.preview and (self.cluster is None or not self._can_preview(inputs)):
             return provider_pb2.CreateResponse(properties=request.properties)
         cluster = self.reachable()
-        manager = manager_name(inputs, "")
+        manager = new_manager()
         try:
             live = cluster.create(inputs, manager, preview=request.preview, note=self.note)
         except MissingNamespace:
@@ -97,12 +97,11 @@ class Changing(Operation):
             return provider_pb2.UpdateResponse(properties=request.news)
         cluster = self.reachable()
         old = saved(read_struct(request.olds))
-        manager = manager_name(inputs, old.field_manager)
+        manager = old.field_manager or new_manager()
         failure: Exception | None = None
         reasons: tuple[str, ...] = ()
         try:
-            ignored = list(request.ignoreChanges)
-            live = cluster.update(inputs, old.live, manager, ignored=ignored, preview=request.preview)
+            live = cluster.update(inputs, old.live, manager, preview=request.preview)
             if not request.preview:
                 live = cluster.await_ready(inputs, live, timeout=request.timeout, note=self.note)
         except NoSuchKind as error:
@@ -132,8 +131,6 @@ class Changing(Operation):
                 state=state,
                 reasons=reasons,
             )
-        if not request.preview and old.field_manager not in ("", manager):
-            cluster.relinquish(live, old.field_manager)
         response = provider_pb2.UpdateResponse()
         write_struct(state, response.properties)
         return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +12,6 @@ from sandbox.plugins.kubernetes import managers
 from sandbox.plugins.kubernetes.client import APPLY, JSON_PATCH, ApiError, Client
 from sandbox.plugins.kubernetes.discovery import Discovery, NoSuchKind, Resource
 from sandbox.plugins.kubernetes.objects import (
-    DELETION_PROPAGATION,
     PATCH_FORCE,
     TIMEOUT_SECONDS,
     Object,
@@ -95,9 +94,7 @@ class Cluster:
         path = self.resource(inputs).path(namespace_of(inputs))
         return self.client.request("POST", path, inputs, query={"fieldManager": managers.CREATOR, **dry_run})
 
-    def update(
-        self, inputs: Object, old_live: Object, manager: str, *, ignored: Sequence[str] = (), preview: bool = False
-    ) -> Object:
+    def update(self, inputs: Object, old_live: Object, manager: str, *, preview: bool) -> Object:
         """Brings the live object to the inputs. Raises ApiError, NoSuchKind, FieldConflict."""
         live = self.get({**inputs, "metadata": {**inputs["metadata"], "name": name_of(old_live)}})
         inputs = deepcopy(inputs)
@@ -108,7 +105,6 @@ class Cluster:
             return self.client.request("PUT", self.path(inputs), inputs, query=query)
         if not preview:
             live = self._take_over(live, manager)
-        managers.apply_ignored(inputs, live, manager, ignored)
         return self._apply(inputs, live, manager, preview=preview)
 
     def _take_over(self, live: Object, manager: str) -> Object:
@@ -144,15 +140,6 @@ class Cluster:
                 f'The resource managed by field manager "{manager}" had an apply conflict: {error}'
             ) from None
 
-    def relinquish(self, live: Object, manager: str) -> None:
-        """Makes `manager` own nothing of the object any more."""
-        bare = {
-            "apiVersion": live["apiVersion"],
-            "kind": live["kind"],
-            "metadata": {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]},
-        }
-        self.client.request("PATCH", self.path(live), bare, query={"fieldManager": manager}, content_type=APPLY)
-
     def await_ready(self, inputs: Object, live: Object, *, timeout: float, note: Note) -> Object:
         """The live object once it is ready. timeout: seconds, 0: as annotated, else ten minutes. Raises NotReady."""
         condition = condition_for(inputs, live)
@@ -166,9 +153,7 @@ class Cluster:
             resource = self.resource(live)
         except NoSuchKind:
             return  # Its definition is gone, and with it all objects of the kind.
-        wanted = annotation(inputs, DELETION_PROPAGATION).lower()
-        policy = {"orphan": "Orphan", "background": "Background"}.get(wanted, "Foreground")
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
         try:
             self.client.request("DELETE", resource.path(namespace_of(live), name), options)
         except ApiError as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.objects import PATCH_FIELD_MANAGER, annotation, get, remove_in, set_in
+from sandbox.plugins.kubernetes.objects import get
 from sandbox.plugins.protocol.naming import unique_name
-from sandbox.plugins.protocol.paths import parse_path
 
 CREATOR: Final = "pulumi-kubernetes"
 _TAKEN_OVER: Final = frozenset(
@@ -24,9 +23,9 @@ _TAKEN_OVER: Final = frozenset(
 _OWN_CREATORS: Final = frozenset({CREATOR, "pulumi-kubernetes.exe", "pulumi-resource-kubernetes"})
 
 
-def manager_name(inputs: Mapping[str, Any], saved: str) -> str:
-    """The annotation's, else the state's, else a new one. saved: from the state, or ""."""
-    return annotation(inputs, PATCH_FIELD_MANAGER) or saved or unique_name(f"{CREATOR}-")
+def new_manager() -> str:
+    """The name under which one resource's fields are applied."""
+    return unique_name(f"{CREATOR}-")
 
 
 def taken_over(live: Mapping[str, Any], manager: str) -> list[dict[str, Any]] | None:
@@ -63,20 +62,3 @@ def must_force(live: Mapping[str, Any] | None, *, setting: bool, preview: bool, 
         creators = {entry.get("manager") for entry in entries if entry.get("operation") == "Update"}
         return live is None or bool(creators & _OWN_CREATORS) or not entries
     return live is not None and not entries
-
-
-def apply_ignored(inputs: dict[str, Any], live: Mapping[str, Any], manager: str, ignored: Sequence[str]) -> None:
-    """Makes `inputs` leave ignored fields alone: gone where another manager owns them, else as they are live."""
-    entries = get(live, "metadata", "managedFields") or []
-    for text in ignored:
-        path = [str(part) for part in parse_path(text)]
-        owners = {
-            entry.get("manager") == manager
-            for entry in entries
-            if get(entry, "fieldsV1", *(f"f:{part}" for part in path)) is not None
-        }
-        value = get(live, *path)
-        if owners == {False}:
-            remove_in(inputs, *path)
-        elif value is not None:
-            set_in(inputs, deepcopy(value), *path)

@@ -16,8 +16,11 @@ SKIP_AWAIT: Final = "pulumi.com/skipAwait"
 WAIT_FOR: Final = "pulumi.com/waitFor"
 TIMEOUT_SECONDS: Final = "pulumi.com/timeoutSeconds"
 PATCH_FORCE: Final = "pulumi.com/patchForce"
-PATCH_FIELD_MANAGER: Final = "pulumi.com/patchFieldManager"
-DELETION_PROPAGATION: Final = "pulumi.com/deletionPropagationPolicy"
+REFUSED_ANNOTATIONS: Final = (
+    "pulumi.com/deletionPropagationPolicy",
+    "pulumi.com/patchFieldManager",
+    "pulumi.com/replaceUnready",
+)
 
 
 class Gvk(NamedTuple):

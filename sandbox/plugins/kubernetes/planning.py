@@ -9,6 +9,7 @@ from sandbox.plugins.kubernetes.discovery import built_in_scope
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.objects import (
     AUTONAMED,
+    REFUSED_ANNOTATIONS,
     Object,
     annotation,
     get,
@@ -28,13 +29,11 @@ from sandbox.plugins.kubernetes.replacement import rules_for
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.kubernetes.secretness import marked
 from sandbox.plugins.kubernetes.state import saved
-from sandbox.plugins.protocol.errors import ProviderError
-from sandbox.plugins.protocol.naming import unique_name, urn_name
-from sandbox.plugins.protocol.paths import contains, format_path, parse_path
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
+from sandbox.plugins.protocol.naming import format_path, unique_name, urn_name
 from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, read_struct, write_struct
 
-_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 _WIRE: Final = provider_pb2.PropertyDiff
 _KINDS: Final = {
     (Kind.ADD, False): _WIRE.ADD,
@@ -62,8 +61,10 @@ class Planning(Operation):
             )
         news, olds = read_struct(request.news), to_object(read_struct(request.olds))
         inputs = normalize(to_object(news))
+        for refused in REFUSED_ANNOTATIONS:
+            if annotation(inputs, refused):
+                raise NotImplementedHere(f"the annotation {refused}")
         self._name(inputs, olds, request)
-        self._label(inputs, olds)
         self._place(inputs)
         if is_crd(inputs) and self.discovery is not None:
             self.discovery.remember(inputs)
@@ -92,11 +93,6 @@ class Planning(Operation):
             return str(request.autonaming.proposed_name)
         return unique_name(f"{urn_name(self.urn)}-", bytes(request.randomSeed))
 
-    def _label(self, inputs: Object, olds: Object) -> None:
-        """Old versions of the plug-in, before server-side apply, labelled what they made; the label stays."""
-        if get(olds, "metadata", "labels", _MANAGED_BY) == "pulumi":
-            set_in(inputs, "pulumi", "metadata", "labels", _MANAGED_BY)
-
     def _place(self, inputs: Object) -> None:
         if get(inputs, "metadata", "namespace"):
             return
@@ -112,8 +108,9 @@ class Planning(Operation):
         return scope is not False
 
     def diff(self, request: Any) -> Any:
-        old, news = saved(read_struct(request.olds)), read_struct(request.news)
-        inputs = normalize(to_object(news))
+        if request.ignoreChanges:
+            raise NotImplementedHere("the option ignoreChanges")
+        old, inputs = saved(read_struct(request.olds)), normalize(to_object(read_struct(request.news)))
         base = prune(old.live, normalize(old.inputs))
         self._align(base, inputs, old.live)
         found = changes(
@@ -125,8 +122,6 @@ class Planning(Operation):
                 mutable_secrets=self.settings.mutable_secrets,
             ),
         )
-        ignored = [parse_path(text) for text in request.ignoreChanges]
-        found = {path: one for path, one in found.items() if not any(contains(outer, path) for outer in ignored)}
         replaces = [format_path(path) for path, one in found.items() if _needs_replacement(path, one)]
         response = provider_pb2.DiffResponse(hasDetailedDiff=True, replaces=replaces)
         response.changes = response.DIFF_SOME if found else response.DIFF_NONE

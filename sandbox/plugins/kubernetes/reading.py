@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.plugins.kubernetes.client import ApiError, Unreachable
 from sandbox.plugins.kubernetes.discovery import NoSuchKind
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
-from sandbox.plugins.kubernetes.managers import manager_name
+from sandbox.plugins.kubernetes.managers import new_manager
 from sandbox.plugins.kubernetes.objects import (
     Object,
     gvk_of,
@@ -79,7 +79,7 @@ class Reading(Operation):
             live,
             given,
             initial_api_version=old.initial_api_version or str(inputs.get("apiVersion", "")),
-            field_manager=manager_name(inputs, old.field_manager),
+            field_manager=old.field_manager or new_manager(),
         )
         read_inputs = marked(live_inputs, given)
         if failure is not None:

@@ -91,24 +91,3 @@ def test_patch_force_takes_a_field_from_another_manager(
     assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "3"}
     stack.up(program("4", patchForce="true"))
     assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "4"}
-
-
-@pytest.mark.parametrize(("policy", "stays"), [("orphan", True), ("background", False), ("", False)])
-def test_deletion_propagation_says_what_becomes_of_the_rest(
-    stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str, policy: str, stays: bool
-) -> None:
-    def program() -> None:
-        marks = {"pulumi.com/deletionPropagationPolicy": policy} if policy else {}
-        labels = {"app": "web"}
-        pod: Any = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "sample"}]}}
-        spec: Any = {"replicas": 0, "selector": {"match_labels": labels}, "template": pod}
-        metadata: Any = {"name": "web", "annotations": marks}
-        kubernetes.apps.v1.Deployment("web", metadata=metadata, spec=spec, opts=provider())
-
-    stack.up(program)
-    assert len(kubectl.names("replicasets", "--namespace", namespace)) == 1
-    stack.engine.destroy()
-    assert not kubectl.exists("deployment", "web", "--namespace", namespace)
-    if policy == "background":
-        kubectl("wait", "replicasets", "--all", "--for=delete", "--timeout=60s", "--namespace", namespace)
-    assert bool(kubectl.names("replicasets", "--namespace", namespace)) is stays

@@ -9,7 +9,7 @@ import pytest
 from sandbox.plugins.kubernetes.diff import Change, Kind, changes
 from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.replacement import rules_for
-from sandbox.plugins.protocol.paths import format_path
+from sandbox.plugins.protocol.naming import format_path
 from sandbox.plugins.protocol.values import UNKNOWN
 
 ADD, DELETE, UPDATE = (Change(kind, False) for kind in (Kind.ADD, Kind.DELETE, Kind.UPDATE))

@@ -1,4 +1,4 @@
-"""Field managers: taking over, forcing, and leaving ignored fields alone."""
+"""Field managers: taking over and forcing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.managers import CREATOR, apply_ignored, manager_name, must_force, taken_over
+from sandbox.plugins.kubernetes.managers import CREATOR, must_force, taken_over
 
 OURS = "pulumi-kubernetes-01234567"
 
@@ -65,25 +65,3 @@ def test_force_by_setting_and_annotation() -> None:
     live = _live(_entry("somebody", "Update", {}))
     assert must_force(live, setting=True, preview=False, annotated=False)
     assert must_force(live, setting=False, preview=False, annotated=True)
-
-
-@pytest.mark.parametrize(
-    ("owner", "expected"),
-    [
-        ("somebody", {}),  # theirs: not sent
-        (OURS, {"replicas": 5}),  # ours: sent as it is, or it would be unset
-        (None, {"replicas": 5}),
-    ],
-)
-def test_ignored_fields(owner: str | None, expected: dict[str, Any]) -> None:
-    entries = [_entry(owner, "Apply", {"f:spec": {"f:replicas": {}}})] if owner else []
-    inputs = {"spec": {"replicas": 1}}
-    apply_ignored(inputs, _live(*entries, spec={"replicas": 5}), OURS, ["spec.replicas"])
-    assert inputs["spec"] == expected
-
-
-def test_names() -> None:
-    annotated = {"metadata": {"annotations": {"pulumi.com/patchFieldManager": "me"}}}
-    assert manager_name(annotated, "old") == "me"
-    assert manager_name({}, "old") == "old"
-    assert manager_name({}, "").startswith("pulumi-kubernetes-")

@@ -46,6 +46,21 @@ def test_types_that_are_not_there(provider: KubernetesProvider, token: str) -> N
         provider.check(provider_pb2.CheckRequest(urn=_urn(token)))
 
 
+@pytest.mark.parametrize("name", ["patchFieldManager", "deletionPropagationPolicy", "replaceUnready"])
+def test_annotations_that_are_not_there(provider: KubernetesProvider, name: str) -> None:
+    request = provider_pb2.CheckRequest(urn=_urn("kubernetes:core/v1:ConfigMap"))
+    annotations = {f"pulumi.com/{name}": "true"}
+    request.news.update({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"annotations": annotations}})
+    with pytest.raises(NotImplementedHere, match=f"the annotation pulumi.com/{name}"):
+        provider.check(request)
+
+
+def test_changes_to_ignore_are_refused(provider: KubernetesProvider) -> None:
+    request = provider_pb2.DiffRequest(urn=_urn("kubernetes:core/v1:ConfigMap"), ignoreChanges=["data"])
+    with pytest.raises(NotImplementedHere, match="ignoreChanges"):
+        provider.diff(request)
+
+
 def test_lists_are_no_resources(provider: KubernetesProvider) -> None:
     with pytest.raises(ProviderError, match="list resources"):
         provider.check(provider_pb2.CheckRequest(urn=_urn("kubernetes:core/v1:ConfigMapList")))
