@@ -17,7 +17,7 @@ from sandbox.plugins.kubernetes.objects import (
     parse_qualified_name,
     qualified_name,
 )
-from sandbox.plugins.kubernetes.operation import FORGET_HELP, Operation
+from sandbox.plugins.kubernetes.operation import Operation
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
 from sandbox.plugins.kubernetes.state import checkpoint, saved
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
@@ -148,9 +148,7 @@ class Changing(Operation):
         old = saved(given)
         if self.cluster is None:
             self.warn_unreachable()
-            if self.settings.delete_unreachable:
-                return empty_pb2.Empty()
-            raise ProviderError(f"configured Kubernetes cluster is unreachable. {FORGET_HELP}")
+            raise ProviderError("configured Kubernetes cluster is unreachable")
         _, name = parse_qualified_name(request.id)
         try:
             self.cluster.delete(old.inputs, old.live, name, timeout=request.timeout, note=self.note)

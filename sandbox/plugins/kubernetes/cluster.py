@@ -119,12 +119,7 @@ class Cluster:
         return self.client.request("PATCH", self.path(live), patch, content_type=JSON_PATCH)
 
     def _apply(self, inputs: Object, live: Object | None, manager: str, *, preview: bool) -> Object:
-        force = managers.must_force(
-            live,
-            setting=self.settings.patch_force,
-            preview=preview,
-            annotated=is_true(inputs, PATCH_FORCE),
-        )
+        force = managers.must_force(live, preview=preview, annotated=is_true(inputs, PATCH_FORCE))
         query = {
             "fieldManager": manager,
             "force": "true" if force else "false",

@@ -64,19 +64,11 @@ def _parsed(text: str) -> Any:
 
 
 def ambient() -> Kubeconfig:
-    """What kubectl would use: the files of $KUBECONFIG, the first to name a thing wins, or ~/.kube/config."""
-    listed = os.environ.get("KUBECONFIG", "")
-    paths = [Path(part) for part in listed.split(os.pathsep) if part] or [Path.home() / ".kube" / "config"]
-    merged: Kubeconfig = {}
-    for path in paths:
-        if not path.is_file():
-            continue
-        for key, value in parse(str(path)).items():
-            if isinstance(value, list):
-                merged[key] = merged.get(key, []) + value
-            elif not merged.get(key):
-                merged[key] = value
-    return merged
+    """What kubectl would use: the file of $KUBECONFIG, or ~/.kube/config. Raises NotImplementedHere for several."""
+    path = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    if os.pathsep in path:
+        raise NotImplementedHere("several files in KUBECONFIG")
+    return parse(path) if Path(path).is_file() else {}
 
 
 def cluster_of(config: Kubeconfig, *, context: str = "", cluster: str = "") -> Mapping[str, Any] | None:
@@ -102,7 +94,8 @@ def access(config: Kubeconfig, *, context: str = "", cluster: str = "", namespac
     if target is None or not target.get("server"):
         raise KubeconfigError(f'cluster "{cluster or chosen.get("cluster", "")}" does not exist or has no server')
     user = _named(config, "users", "user", chosen.get("user", "")) or {}
-    _refuse("users", chosen.get("user", ""), user, ("exec", "auth-provider", "as", "as-uid", "as-groups"))
+    refused = ("exec", "auth-provider", "as", "as-uid", "as-groups", "tokenFile", "username")
+    _refuse("users", chosen.get("user", ""), user, refused)
     _refuse("clusters", cluster or chosen.get("cluster", ""), target, ("proxy-url",))
     return Access(
         server=target["server"],
@@ -112,7 +105,7 @@ def access(config: Kubeconfig, *, context: str = "", cluster: str = "", namespac
         server_name=target.get("tls-server-name", ""),
         client_certificate=_data(user, "client-certificate"),
         client_key=_data(user, "client-key"),
-        headers=_headers(user),
+        headers={"Authorization": f"Bearer {user['token']}"} if user.get("token") else {},
     )
 
 
@@ -122,21 +115,6 @@ def _refuse(section: str, name: str, entry: Mapping[str, Any], fields: Sequence[
         if entry.get(field_name):
             place = f"{section}[name={name}].{section.removesuffix('s')}.{field_name}"
             raise NotImplementedHere(f"{place} of a kubeconfig (it can use a token or a client certificate)")
-
-
-def _headers(user: Mapping[str, Any]) -> dict[str, str]:
-    token = user.get("token", "")
-    if not token and user.get("tokenFile"):
-        try:
-            token = Path(user["tokenFile"]).read_text().strip()
-        except OSError as error:
-            raise KubeconfigError(f"tokenFile cannot be read: {error.strerror}") from None
-    if token:
-        return {"Authorization": f"Bearer {token}"}
-    if user.get("username"):
-        pair = f"{user['username']}:{user.get('password', '')}"
-        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
-    return {}
 
 
 def _data(entry: Mapping[str, Any], key: str) -> bytes:

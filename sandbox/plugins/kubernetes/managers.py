@@ -52,9 +52,9 @@ def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
         _merge(into.setdefault(key, {}), value)
 
 
-def must_force(live: Mapping[str, Any] | None, *, setting: bool, preview: bool, annotated: bool) -> bool:
+def must_force(live: Mapping[str, Any] | None, *, preview: bool, annotated: bool) -> bool:
     """Whether an apply may take fields from other managers. live: None when there is no object yet."""
-    if annotated or setting:
+    if annotated:
         return True
     entries = get(live, "metadata", "managedFields") or []
     if preview:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sandbox.plugins.kubernetes.connection import Connection
 from sandbox.plugins.kubernetes.settings import Settings
@@ -13,11 +13,6 @@ from sandbox.plugins.protocol.errors import ProviderError
 if TYPE_CHECKING:
     from sandbox.plugins.kubernetes.cluster import Cluster
     from sandbox.plugins.kubernetes.discovery import Discovery
-
-FORGET_HELP: Final = (
-    "If the cluster was deleted, you can remove this resource from Pulumi state by rerunning the operation with the "
-    'PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "true"'
-)
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,6 @@ class Planning(Operation):
     """What a resource's inputs become, and what a change of them means."""
 
     def check(self, request: Any) -> Any:
-        if self.settings.skip_update_unreachable and self.discovery is None:
-            self.engine.log("warning", "Cluster is unreachable but skipUpdateUnreachable is set: skipping", self.urn)
-            return provider_pb2.CheckResponse(inputs=request.olds)
         if gvk_of_urn(self.urn).kind.endswith("List") and is_built_in(
             gvk_of_urn(self.urn).api_version, gvk_of_urn(self.urn).kind.removesuffix("List")
         ):

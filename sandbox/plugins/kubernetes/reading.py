@@ -20,7 +20,7 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
-from sandbox.plugins.kubernetes.operation import FORGET_HELP, Operation
+from sandbox.plugins.kubernetes.operation import Operation
 from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.readiness.kinds import read_condition_for
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
@@ -38,7 +38,8 @@ class Reading(Operation):
     def read(self, request: Any) -> Any:
         gone = provider_pb2.ReadResponse()
         if self.cluster is None:
-            return self._read_unreachable(request)
+            self.warn_unreachable()
+            raise ProviderError("failed to read resource state due to unreachable cluster")
         given = read_struct(request.inputs)
         old = saved(read_struct(request.properties))
         namespace, name = parse_qualified_name(request.id)
@@ -94,15 +95,6 @@ class Reading(Operation):
         write_struct(state, response.properties)
         write_struct(read_inputs, response.inputs)
         return response
-
-    def _read_unreachable(self, request: Any) -> Any:
-        self.warn_unreachable()
-        if self.settings.delete_unreachable:
-            self.engine.log("info", "deleteUnreachable is set: deleting the resource from Pulumi state", self.urn)
-            return provider_pb2.ReadResponse()
-        if self.settings.skip_update_unreachable:
-            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
-        raise ProviderError(f"failed to read resource state due to unreachable cluster. {FORGET_HELP}")
 
 
 def _imported(live: Mapping[str, Any], pruned: Object) -> Object:

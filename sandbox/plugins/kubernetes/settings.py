@@ -14,7 +14,17 @@ from sandbox.plugins.protocol.values import UNKNOWN, plain
 
 _PREFIX: Final = "kubernetes:config:"
 _IDENTIFIER: Final = "clusterIdentifier"
-_RENDER: Final = "renderYamlToDirectory"
+# Settings that no stack has, and the variables that stand for them.
+_REFUSED: Final = {
+    "alwaysRender": "",
+    "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",
+    "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
+    "rejectUnknownResources": "",
+    "renderYamlToDirectory": "",
+    "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
+    "strictMode": "",
+    "PULUMI_K8S_AWAIT_ALL": "PULUMI_K8S_AWAIT_ALL",
+}
 
 
 @dataclass(frozen=True)
@@ -24,9 +34,6 @@ class Settings:
     access: kubeconfig.Access | None
     unreachable: str
     default_namespace: str
-    delete_unreachable: bool
-    skip_update_unreachable: bool
-    patch_force: bool
     upsert: bool
     mutable_config_maps: bool
     mutable_secrets: bool
@@ -36,30 +43,22 @@ def read(variables: Mapping[str, str]) -> Settings:
     """The settings from the engine's variables, those not set from the environment. Raises NotImplementedHere."""
     config = {key.removeprefix(_PREFIX): value for key, value in variables.items()}
 
-    def flag(name: str, variable: str, default: str = "false") -> bool:
-        return config.get(name, os.environ.get(variable, default)) == "true"
+    def setting(name: str, variable: str, default: str = "false") -> str:
+        return config.get(name) or os.environ.get(variable) or default
 
-    refused = {
-        _RENDER: bool(config.get(_RENDER)),
-        "rejectUnknownResources": config.get("rejectUnknownResources") == "true",
-        "enableServerSideApply=false": not flag("enableServerSideApply", "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY", "true"),
-        "PULUMI_K8S_AWAIT_ALL": os.environ.get("PULUMI_K8S_AWAIT_ALL") == "true",
-    }
-    for name, is_set in refused.items():
-        if is_set:
-            raise NotImplementedHere(f"the setting {name}")
-
+    for name, variable in _REFUSED.items():
+        if setting(name, variable) != "false":
+            raise NotImplementedHere(f"the setting {name} ({variable})" if variable else f"the setting {name}")
+    if setting("enableServerSideApply", "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY", "true") != "true":
+        raise NotImplementedHere("the setting enableServerSideApply=false")
     access, unreachable = _access(config)
     return Settings(
         access=access,
         unreachable=unreachable,
         default_namespace=(access.namespace if access else config.get("namespace", "")) or "default",
-        delete_unreachable=flag("deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE"),
-        skip_update_unreachable=flag("skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE"),
-        patch_force=flag("enablePatchForce", "PULUMI_K8S_ENABLE_PATCH_FORCE"),
-        upsert=flag("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS"),
-        mutable_config_maps=flag("enableConfigMapMutable", "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE"),
-        mutable_secrets=flag("enableSecretMutable", "PULUMI_K8S_ENABLE_SECRET_MUTABLE"),
+        upsert=setting("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS") == "true",
+        mutable_config_maps=setting("enableConfigMapMutable", "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE") == "true",
+        mutable_secrets=setting("enableSecretMutable", "PULUMI_K8S_ENABLE_SECRET_MUTABLE") == "true",
     )
 
 
@@ -74,27 +73,6 @@ def _access(config: Mapping[str, str]) -> tuple[kubeconfig.Access | None, str]:
         return kubeconfig.access(parsed, **chosen), ""
     except kubeconfig.KubeconfigError as error:
         return None, f"unable to load Kubernetes client configuration from kubeconfig file: {error}"
-
-
-def problems(urn: str, news: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(property, what is wrong) for a provider's inputs."""
-    if plain(news.get(_RENDER)):
-        return [(_RENDER, "is not implemented by the stand-in for the kubernetes plug-in")]
-    if _is_true(news.get("alwaysRender")):
-        return [("alwaysRender", f'requires "{_RENDER}" to be set')]
-    if not _is_true(news.get("strictMode")):
-        return []
-    found = []
-    if "::default" in urn:
-        found.append(("", "strict mode prohibits default provider"))
-    for name in ("kubeconfig", "context"):
-        if not plain(news.get(name)):
-            found.append((name, f'strict mode requires Provider "{name}" argument'))
-    return found
-
-
-def _is_true(value: Any) -> bool:
-    return plain(value) in (True, "true")
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], list[str]]:

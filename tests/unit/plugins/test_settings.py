@@ -65,7 +65,6 @@ def test_access() -> None:
         ({}, "", "no configuration has been provided"),
         ({**_config(), "clusters": []}, "", "has no server"),
         (_config(**{"client-certificate-data": "!"}), "", "client-certificate cannot be read"),
-        (_config(token="", tokenFile="/no/such/file"), "", "tokenFile cannot be read"),
     ],
 )
 def test_access_that_cannot_be_had(config: dict[str, Any], context: str, message: str) -> None:
@@ -80,6 +79,8 @@ def test_access_that_cannot_be_had(config: dict[str, Any], context: str, message
         ({"auth-provider": {"name": "oidc"}}, "users[name=me].user.auth-provider"),
         ({"as": "somebody"}, "users[name=me].user.as"),
         ({"as-groups": ["admins"]}, "users[name=me].user.as-groups"),
+        ({"tokenFile": "/a/file"}, "users[name=me].user.tokenFile"),
+        ({"username": "me"}, "users[name=me].user.username"),
     ],
 )
 def test_credentials_that_are_not_for_the_stand_in_fail_when_it_is_configured(user: dict[str, Any], place: str) -> None:
@@ -98,12 +99,13 @@ def test_a_proxy_is_refused() -> None:
         kubeconfig.access(config)
 
 
-def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = tmp_path / "1", tmp_path / "2"
-    first.write_text(json.dumps({"current-context": "other"}))
-    second.write_text(_text())
-    monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{tmp_path / 'missing'}")
-    assert kubeconfig.access(kubeconfig.ambient()).server == "https://other:6443"
+def test_the_file_that_kubectl_would_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config").write_text(_text())
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    assert kubeconfig.access(kubeconfig.ambient()).server == "https://one:6443"
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'config'}:{tmp_path / 'missing'}")
+    with pytest.raises(NotImplementedHere, match="several files in KUBECONFIG"):
+        kubeconfig.ambient()
 
 
 @pytest.mark.parametrize(
@@ -151,16 +153,16 @@ def _read(**config: str) -> settings.Settings:
 
 def test_defaults() -> None:
     found = _read(kubeconfig=_text())
-    assert not found.delete_unreachable
+    assert not found.upsert
     assert found.default_namespace == "mine"
     assert _read(kubeconfig=_text(), context="other").default_namespace == "default"
     assert _read(kubeconfig=_text(), namespace="n").default_namespace == "n"
 
 
 def test_settings_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
-    assert _read(kubeconfig=_text()).delete_unreachable
-    assert not _read(kubeconfig=_text(), deleteUnreachable="false").delete_unreachable
+    monkeypatch.setenv("PULUMI_K8S_ENABLE_SECRET_MUTABLE", "true")
+    assert _read(kubeconfig=_text()).mutable_secrets
+    assert not _read(kubeconfig=_text(), enableSecretMutable="false").mutable_secrets
 
 
 def test_a_bad_kubeconfig_makes_the_cluster_unreachable_and_says_why() -> None:
@@ -170,20 +172,23 @@ def test_a_bad_kubeconfig_makes_the_cluster_unreachable_and_says_why() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("renderYamlToDirectory", "out"), ("enableServerSideApply", "false"), ("rejectUnknownResources", "true")],
+    [
+        ("renderYamlToDirectory", "out"),
+        ("enableServerSideApply", "false"),
+        ("rejectUnknownResources", "true"),
+        ("deleteUnreachable", "true"),
+        ("skipUpdateUnreachable", "true"),
+        ("enablePatchForce", "true"),
+        ("strictMode", "true"),
+    ],
 )
 def test_settings_that_are_not_there_are_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(NotImplementedHere, match=name):
         _read(**{name: value})
 
 
-def test_rendering_is_refused_before_the_provider_is_made() -> None:
-    assert settings.problems("urn", {"renderYamlToDirectory": "out"})[0][0] == "renderYamlToDirectory"
-
-
-def test_strict_mode() -> None:
-    urn = "urn:pulumi:s::p::pulumi:providers:kubernetes::default_4_34_2"
-    assert [name for name, _ in settings.problems(urn, {"strictMode": "true"})] == ["", "kubeconfig", "context"]
-    assert settings.problems(urn, {"strictMode": "true", "kubeconfig": "a", "context": "b"}) == [
-        ("", "strict mode prohibits default provider")
-    ]
+def test_variables_that_are_not_there_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+    with pytest.raises(NotImplementedHere, match="PULUMI_K8S_DELETE_UNREACHABLE"):
+        _read(kubeconfig=_text())
+    assert not _read(kubeconfig=_text(), deleteUnreachable="false").unreachable
