@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes import helm, manifests, ordering
+from sandbox.plugins.kubernetes import helm, manifests
 from sandbox.plugins.kubernetes.client import ApiError, Unreachable
 from sandbox.plugins.kubernetes.discovery import Discovery
-from sandbox.plugins.kubernetes.monitor import Monitor, Registered
+from sandbox.plugins.kubernetes.monitor import Monitor
 from sandbox.plugins.kubernetes.objects import (
     SKIP_AWAIT,
     Object,
@@ -36,7 +37,17 @@ from sandbox.plugins.protocol.values import (
 
 _AT_ONCE: Final = 64  # registrations on their way at the same time
 _RESOURCE_POLICY: Final = "helm.sh/resource-policy"
-_REFUSED_CHART_ARGS: Final = ("postRenderer", "verify", "keyring", "devel", "dependencyUpdate", "plainHttp")
+_REFUSED_CHART_ARGS: Final = (
+    "postRenderer",
+    "verify",
+    "keyring",
+    "devel",
+    "dependencyUpdate",
+    "plainHttp",
+    "includeHooks",
+    "resourcePrefix",
+    "valueYamlFiles",
+)
 
 Arguments = Mapping[str, Any]
 Warn = Callable[[str], None]
@@ -67,34 +78,21 @@ class Components:
         def warn(text: str) -> None:
             self.engine.log("warning", text, urn)
 
-        objects = self._chart(request.name, arguments, warn)
-        prefix = arguments.get("resourcePrefix")
-        resources = self._register(
-            monitor,
-            urn,
-            objects,
-            prefix=request.name if prefix is None else prefix,
-            skip_await=bool(arguments.get("skipAwait")),
-            warn=warn,
-        )
-        references = [ResourceReference(one.urn, one.id, self.version) for one in resources]
-        write_struct({"resources": references}, response.state)
+        objects = self._chart(request.name, arguments)
+        skip_await = bool(arguments.get("skipAwait"))
+        resources = self._register(monitor, urn, objects, prefix=request.name, skip_await=skip_await, warn=warn)
+        write_struct({"resources": resources}, response.state)
         response.stateDependencies["resources"].urns.extend(one.urn for one in resources)
         return response
 
-    def _chart(self, name: str, arguments: Arguments, warn: Warn) -> list[Object]:
+    def _chart(self, name: str, arguments: Arguments) -> list[Object]:
         for refused in _REFUSED_CHART_ARGS:
-            if arguments.get(refused):
+            if arguments.get(refused) not in (None, False, []):
                 raise NotImplementedHere(f"{refused} of a Chart")
         repository = arguments.get("repositoryOpts") or {}
         for option in repository:
             if option != "repo" and repository[option]:
                 raise NotImplementedHere(f"repositoryOpts.{option} of a Chart")
-        if arguments.get("includeHooks"):
-            warn(
-                "includeHooks is only supported when the provider is configured with renderYamlToDirectory; "
-                "Helm hooks will be ignored."
-            )
         namespace = arguments.get("namespace") or self.settings.default_namespace
         chart = helm.Chart(
             release=arguments.get("name") or name,
@@ -103,7 +101,6 @@ class Components:
             version=arguments.get("version") or "",
             repository=repository.get("repo") or "",
             values=arguments.get("values") or {},
-            value_files=arguments.get("valueYamlFiles") or (),
             include_crds=not arguments.get("skipCrds"),
         )
         return manifests.placed(manifests.parse(self._render(chart)), namespace, self.discovery)
@@ -117,15 +114,15 @@ class Components:
 
     def _register(
         self, monitor: Monitor, parent: str, objects: Sequence[Object], *, prefix: str, skip_await: bool, warn: Warn
-    ) -> list[Registered]:
+    ) -> list[ResourceReference]:
         """Registers the objects, each after those that it depends on; those that may are made at the same time."""
-        edges = ordering.dependencies(objects)
-        order = ordering.in_order(edges)
-        done: dict[int, Future[Registered]] = {}
+        edges = manifests.dependencies(objects)
+        order = list(TopologicalSorter(edges).static_order())
+        done: dict[int, Future[ResourceReference]] = {}
 
-        def register(index: int) -> Registered:
+        def register(index: int) -> ResourceReference:
             obj = objects[index]
-            depends_on = [done[edge].result().urn for edge in edges[index]]
+            depends_on = [done[edge].result().urn for edge in sorted(edges[index])]
             token, name, properties = as_resource(obj, prefix, skip_await=skip_await)
             policy = annotation(obj, _RESOURCE_POLICY)
             if policy not in ("", "keep"):
@@ -143,7 +140,7 @@ class Components:
 def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[str, str, dict[str, Any]]:
     """(type token, name, properties) by which an object in a component is registered.
 
-    The name is "prefix:namespace/name", or "prefix:name" for cluster-wide objects; without a prefix only the rest.
+    The name is "prefix:namespace/name", or "prefix:name" for cluster-wide objects.
     """
     gvk = gvk_of(obj)
     if skip_await:
@@ -153,4 +150,4 @@ def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[
     if is_secret(obj):
         properties |= {key: Secret(properties[key]) for key in ("data", "stringData") if key in properties}
     group_version = gvk.api_version if gvk.group else f"core/{gvk.version}"
-    return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{name}" if prefix else name, properties
+    return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{name}", properties

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sandbox.plugins.kubernetes.objects import Gvk, is_crd, text_in
+from sandbox.plugins.kubernetes.objects import Gvk, defined_by, is_crd, text_in
 from sandbox.plugins.kubernetes.scheme import is_built_in
 
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ class Discovery:
 
     def remember(self, crd: Mapping[str, Any]) -> None:
         """Notes a definition that the program is about to make, so that its kind's scope is known already."""
-        key = (text_in(crd, "spec", "group"), text_in(crd, "spec", "names", "kind"))
         with self._lock:
-            self._custom[key] = text_in(crd, "spec", "scope") == "Namespaced"
+            self._custom[defined_by(crd)] = text_in(crd, "spec", "scope") == "Namespaced"
 
     def is_namespaced(self, gvk: Gvk, beside: Iterable[Mapping[str, Any]] = ()) -> bool | None:
         """Whether objects of the kind live in namespaces; None when nobody knows. beside: manifests to look in too."""
@@ -100,12 +99,9 @@ class Discovery:
         if built_in is not None:
             return built_in
         for obj in beside:
-            if is_crd(obj) and (text_in(obj, "spec", "group"), text_in(obj, "spec", "names", "kind")) == (
-                gvk.group,
-                gvk.kind,
-            ):
+            if is_crd(obj) and defined_by(obj) == gvk[::2]:
                 return text_in(obj, "spec", "scope") == "Namespaced"
-        custom = self._custom.get((gvk.group, gvk.kind))
+        custom = self._custom.get(gvk[::2])
         if custom is not None:
             return custom
         resource = self._resources.get(gvk)

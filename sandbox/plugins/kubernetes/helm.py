@@ -15,8 +15,7 @@ from typing import Any, Final
 from sandbox.plugins.kubernetes.lookups import refuse_lookups
 from sandbox.plugins.kubernetes.memory_file import memory_file
 from sandbox.plugins.kubernetes.objects import Gvk
-from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
-from sandbox.plugins.protocol.values import Archive, Asset
+from sandbox.plugins.protocol.errors import ProviderError
 
 _TIMEOUT: Final = 300  # seconds: a chart may come from a repository
 
@@ -25,7 +24,7 @@ _TIMEOUT: Final = 300  # seconds: a chart may come from a repository
 class Chart:
     """What to render. chart: a folder, an archive, a URL, or a name in `repository`, which is a URL too.
 
-    version: of a chart that is not local; "" for the newest. values are laid over the files in order.
+    version: of a chart that is not local; "" for the newest.
     """
 
     release: str
@@ -34,7 +33,6 @@ class Chart:
     version: str = ""
     repository: str = ""
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    value_files: Sequence[Any] = ()
     include_crds: bool = True
 
 
@@ -45,19 +43,19 @@ def render(chart: Chart, kube_version: str, kinds: Sequence[Gvk]) -> str:
     """
     versions = sorted({gvk.api_version for gvk in kinds} | {str(gvk) for gvk in kinds})
     with ExitStack() as files:
-        texts = _texts(chart)
+        values = json.dumps(chart.values)
         path = _local(chart, files)
-        refuse_lookups(path, texts)
+        refuse_lookups(path, values)
         # Values may hold secrets: they go by memory that helm inherits, not by the command line, nor by a folder, which
         # would stay when the engine ends this process meanwhile.
-        values = [files.enter_context(memory_file(text.encode())) for text in texts]
+        file = files.enter_context(memory_file(values.encode()))
         command = [
             *("template", chart.release, str(path), "--namespace", chart.namespace),
             *("--no-hooks", "--skip-tests", "--kube-version", kube_version, "--api-versions", ",".join(versions)),
-            *(argument for file in values for argument in ("--values", f"/dev/fd/{file}")),
+            *("--values", f"/dev/fd/{file}"),
             *(["--include-crds"] if chart.include_crds else []),
         ]
-        return _helm(command, values)
+        return _helm(command, [file])
 
 
 def _local(chart: Chart, files: ExitStack) -> Path:
@@ -91,33 +89,3 @@ def _helm(arguments: Sequence[str], inherited: Sequence[int] = ()) -> str:
     if done.returncode != 0:
         raise ProviderError(f"helm could not render the chart: {done.stderr.strip()}")
     return done.stdout
-
-
-def _texts(chart: Chart) -> list[str]:
-    return [_read(asset) for asset in chart.value_files] + [json.dumps(with_assets_read(chart.values))]
-
-
-def with_assets_read(value: Any) -> Any:
-    """The values with each asset replaced by its text."""
-    if isinstance(value, Mapping):
-        return {key: with_assets_read(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [with_assets_read(item) for item in value]
-    if isinstance(value, Asset):
-        return _read(value)
-    if isinstance(value, Archive):
-        raise ProviderError("Archive values are not supported as a Helm value")
-    return value
-
-
-def _read(asset: Any) -> str:
-    if not isinstance(asset, Asset):
-        raise ProviderError("valueYamlFiles must be assets")
-    if asset.uri:
-        raise NotImplementedHere("values from a URI")
-    if not asset.path:
-        return asset.text
-    try:
-        return Path(asset.path).read_text()
-    except OSError as error:
-        raise ProviderError(f'failed to read file "{asset.path}": {error.strerror}') from None

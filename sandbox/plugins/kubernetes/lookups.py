@@ -10,7 +10,7 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,13 +22,12 @@ _ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")  # values come as JSON
 _CALL: Final = re.compile(r"\{\{(?:(?!\}\}).)*?(?<![\w.$\"'-])lookup(?![\w\"'-])", re.DOTALL)
 
 
-def refuse_lookups(chart: Path, values: Iterable[str]) -> None:
+def refuse_lookups(chart: Path, values: str) -> None:
     """Raises NotImplementedHere if a file of the chart, of a chart in it, or a value (for `tpl`) calls `lookup`.
 
     chart: a folder or an archive.
     """
-    texts = [("the values", text) for text in values]
-    for name, text in (*texts, *_files(chart)):
+    for name, text in (("the values", values), *_files(chart)):
         if "lookup" in text and _CALL.search(_COMMENT.sub("", _ESCAPED_SPACE.sub(" ", text))):
             raise NotImplementedHere(f"charts that use Helm's lookup function ({name})")
 

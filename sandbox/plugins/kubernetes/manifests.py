@@ -1,18 +1,28 @@
-"""YAML manifests as Kubernetes objects, read as Kubernetes' own tools read them."""
+"""YAML manifests as Kubernetes objects, read as Kubernetes' own tools read them, and which needs which."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import yaml
 
 from sandbox.plugins.kubernetes.discovery import Discovery
-from sandbox.plugins.kubernetes.objects import Object, get, gvk_of, name_of, namespace_of, set_in
-from sandbox.plugins.protocol.errors import ProviderError
+from sandbox.plugins.kubernetes.objects import (
+    Object,
+    annotation,
+    defined_by,
+    gvk_of,
+    is_crd,
+    name_of,
+    namespace_of,
+    set_in,
+)
+from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 
+_REFUSED_ANNOTATIONS: Final = ("config.kubernetes.io/depends-on", "config.kubernetes.io/apply-time-mutation")
 _LONGEST: Final = 100  # characters of an object that an error message shows
 
 
@@ -89,10 +99,18 @@ def placed(objects: Sequence[Object], namespace: str, discovery: Discovery) -> l
     return found
 
 
-def label_of(obj: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(group, kind, namespace, name): what identifies an object among manifests."""
-    gvk = gvk_of(obj)
-    return gvk.group, gvk.kind, str(get(obj, "metadata", "namespace") or ""), name_of(obj)
+def dependencies(objects: Sequence[Object]) -> dict[int, set[int]]:
+    """For each object the indexes of those it depends on: its definition, its namespace. Raises NotImplementedHere."""
+    definitions = {defined_by(obj): index for index, obj in enumerate(objects) if is_crd(obj)}
+    namespaces = {name_of(obj): index for index, obj in enumerate(objects) if gvk_of(obj)[::2] == ("", "Namespace")}
+    found = {}
+    for index, obj in enumerate(objects):
+        for refused in _REFUSED_ANNOTATIONS:
+            if annotation(obj, refused):
+                raise NotImplementedHere(f"the annotation {refused}")
+        needed = {definitions.get(gvk_of(obj)[::2]), namespaces.get(namespace_of(obj))}
+        found[index] = {one for one in needed if one is not None and one != index}
+    return found
 
 
 def _shown(obj: Any) -> str:

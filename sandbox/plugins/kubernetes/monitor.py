@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.plugins.protocol.errors import ProviderError
 from sandbox.plugins.protocol.stubs import grpc, resource_monitor
-from sandbox.plugins.protocol.values import write_struct
+from sandbox.plugins.protocol.values import ResourceReference, write_struct
 
 _UNLIMITED: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 # Options that a component has from its program as they are in the request to construct it.
@@ -21,14 +20,6 @@ _LISTS: Final = (
     "replace_with",
     "aliases",
 )
-
-
-@dataclass(frozen=True)
-class Registered:
-    """A resource that the engine has dealt with. id: "" in a preview that creates it."""
-
-    urn: str
-    id: str
 
 
 class Monitor:
@@ -74,7 +65,7 @@ class Monitor:
         *,
         depends_on: Iterable[str],
         retain: bool,
-    ) -> Registered:
+    ) -> ResourceReference:
         """Registers a resource of this package below the component; returns when the engine has made it."""
         registration = self._new(token, name, parent)
         registration.custom = True
@@ -101,9 +92,9 @@ class Monitor:
             supportsResultReporting=True,
         )
 
-    def _send(self, registration: Any) -> Registered:
+    def _send(self, registration: Any) -> ResourceReference:
         try:
             response = self._stub.RegisterResource(registration)
         except grpc.RpcError as error:
             raise ProviderError(f"{registration.type} {registration.name}: {error.details()}") from None
-        return Registered(response.urn, response.id)
+        return ResourceReference(response.urn, response.id, self._version)

@@ -125,6 +125,11 @@ def is_crd(obj: Mapping[str, Any]) -> bool:
     return gvk_of(obj).group == "apiextensions.k8s.io" and obj.get("kind") == "CustomResourceDefinition"
 
 
+def defined_by(crd: Mapping[str, Any]) -> tuple[str, str]:
+    """Group and kind of the objects of a definition."""
+    return text_in(crd, "spec", "group"), text_in(crd, "spec", "names", "kind")
+
+
 def is_secret(obj: Mapping[str, Any]) -> bool:
     return gvk_of(obj).group == "" and obj.get("kind") == "Secret"
 

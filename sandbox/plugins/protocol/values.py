@@ -1,7 +1,8 @@
 """Pulumi's property values as Python values, and back.
 
 Objects, lists, strings, booleans, numbers and None are themselves; whole numbers are int, although the wire has only
-floats. What Python has no word for: `Secret`, `UNKNOWN`, `Output`, `Asset`, `ResourceReference`.
+floats. What Python has no word for: `Secret`, `UNKNOWN`, `ResourceReference`. The outputs that components get are the
+values that they have, without what these depend on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from sandbox.plugins.protocol.errors import NotImplementedHere
 
 # The engine's marks for the kinds of values that JSON has no word for.
 _SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
@@ -56,30 +59,6 @@ class Secret:
 
 
 @dataclass(frozen=True)
-class Output:
-    """A value with what it depends on; only components get these. known=False: value means nothing."""
-
-    value: Any = field(repr=False)
-    known: bool
-    secret: bool
-    dependencies: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Asset:
-    """A text, a file's path, or a URI; exactly one is not empty (an empty text is an empty text)."""
-
-    text: str = field(default="", repr=False)
-    path: str = ""
-    uri: str = ""
-
-
-@dataclass(frozen=True)
-class Archive:
-    """A folder or package; no stand-in reads one."""
-
-
-@dataclass(frozen=True)
 class ResourceReference:
     """Another resource. id: UNKNOWN before it exists. package_version: of its provider."""
 
@@ -120,13 +99,10 @@ def _read_special(fields: Mapping[str, Any]) -> Any:
     if signature == _SECRET:
         return Secret(plain.get("value"))
     if signature == _OUTPUT:
-        known = "value" in plain
-        urns = tuple(plain.get("dependencies", ()))
-        return Output(plain.get("value", UNKNOWN), known, bool(plain.get("secret", False)), urns)
-    if signature == _ASSET:
-        return Asset(plain.get("text", ""), plain.get("path", ""), plain.get("uri", ""))
-    if signature == _ARCHIVE:
-        return Archive()
+        value = plain.get("value", UNKNOWN)
+        return Secret(value) if plain.get("secret") else value
+    if signature in (_ASSET, _ARCHIVE):
+        raise NotImplementedHere("assets and archives")
     if signature == _REFERENCE:
         return ResourceReference(plain["urn"], plain.get("id", ""), plain.get("packageVersion", ""))
     raise ValueError(f"a property value has the signature {signature}, which this stand-in does not know")
@@ -175,26 +151,24 @@ def _write_special(item: object, value: Any) -> None:
 
 
 def plain(item: Any) -> Any:
-    """The value without its secret and output wrappings, all the way down; shares nothing with `item`."""
+    """The value without its marks of secrets, all the way down; shares nothing with `item`."""
     if isinstance(item, dict):
         return {key: plain(value) for key, value in item.items()}
     if isinstance(item, list):
         return [plain(value) for value in item]
     if isinstance(item, Secret):
         return plain(item.value)
-    if isinstance(item, Output):
-        return plain(item.value) if item.known else UNKNOWN
     return item
 
 
 def contains_secret(item: Any) -> bool:
     """Whether a secret is anywhere in the value."""
-    return _any(item, lambda leaf: isinstance(leaf, Secret) or (isinstance(leaf, Output) and leaf.secret))
+    return _any(item, lambda leaf: isinstance(leaf, Secret))
 
 
 def contains_unknown(item: Any) -> bool:
     """Whether something in the value is not known yet."""
-    return _any(item, lambda leaf: leaf is UNKNOWN or (isinstance(leaf, Output) and not leaf.known))
+    return _any(item, lambda leaf: leaf is UNKNOWN)
 
 
 def _any(item: Any, test: Callable[[Any], bool]) -> bool:
@@ -204,4 +178,4 @@ def _any(item: Any, test: Callable[[Any], bool]) -> bool:
         return any(_any(value, test) for value in item)
     if test(item):
         return True
-    return isinstance(item, Secret | Output) and _any(item.value, test)
+    return isinstance(item, Secret) and _any(item.value, test)

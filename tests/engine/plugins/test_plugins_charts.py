@@ -128,11 +128,8 @@ def test_hooks_are_left_out_and_a_change_of_values_reaches_the_objects(
 
     stack.up(program(values={"colour": "red"}))
     assert not kubectl.exists("configmap", "hook", "--namespace", namespace)
-    assert stack.up(program(values={"colour": "blue"}, resource_prefix="app"))["replace"] == 1
+    assert stack.up(program(values={"colour": "blue"}))["replace"] == 1
     assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"colour": "blue"}
-    files = [pulumi.StringAsset("colour: green")]
-    assert stack.up(program(value_yaml_files=files))["replace"] == 1
-    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"colour": "green"}
 
 
 def test_transforms_of_the_program_reach_what_is_in_a_chart(

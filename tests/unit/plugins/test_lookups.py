@@ -37,7 +37,7 @@ def _archive(files: dict[str, bytes]) -> bytes:
 def test_calls(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(NotImplementedHere, match=r"lookup function \(.*a\.yaml\)"):
-        refuse_lookups(tmp_path, ())
+        refuse_lookups(tmp_path, "")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_calls(tmp_path: Path, text: str) -> None:
 )
 def test_what_is_no_call(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
-    refuse_lookups(tmp_path, [text])
+    refuse_lookups(tmp_path, text)
 
 
 def test_every_place(tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_every_place(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
         with pytest.raises(NotImplementedHere, match="lookup"):
-            refuse_lookups(chart, ())
+            refuse_lookups(chart, "")
         packed = tmp_path / "chart.tgz"
         packed.write_bytes(_archive({f"chart/{place}": content}))
         with pytest.raises(NotImplementedHere, match="lookup"):
-            refuse_lookups(packed, ())
+            refuse_lookups(packed, "")
         file.unlink()
     with pytest.raises(NotImplementedHere, match="the values"):
-        refuse_lookups(chart, [LOOKUP])
+        refuse_lookups(chart, LOOKUP)
 
 
 def test_nothing_is_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

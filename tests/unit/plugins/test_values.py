@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.plugins.protocol.errors import NotImplementedHere
 from sandbox.plugins.protocol.stubs import struct_pb2
 from sandbox.plugins.protocol.values import (
     UNKNOWN,
-    Asset,
-    Output,
     ResourceReference,
     Secret,
     contains_secret,
-    contains_unknown,
     plain,
     read_struct,
     write_struct,
@@ -69,13 +67,13 @@ def test_what_components_get_is_read() -> None:
     signature = "4dabf18193072939515e22adb298388d"
     output = {signature: "d0e6a833031e9bbcd3f4e8bde6ca49a4", "value": 1, "secret": True, "dependencies": ["urn"]}
     unknown = {signature: "d0e6a833031e9bbcd3f4e8bde6ca49a4"}
-    asset = {signature: "c44067f5952c0a294b673a41bacd8c17", "path": "/values.yaml"}
-    read = _there_and_back({"output": output, "unknown": unknown, "asset": asset})
-    assert read["output"] == Output(1, known=True, secret=True, dependencies=("urn",))
-    assert not read["unknown"].known
-    assert read["asset"] == Asset(path="/values.yaml")
-    assert contains_unknown(read)
-    assert plain(read)["unknown"] is UNKNOWN
+    assert _there_and_back({"output": output, "unknown": unknown}) == {"output": Secret(1), "unknown": UNKNOWN}
+
+
+@pytest.mark.parametrize("kind", ["c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7"])
+def test_assets_and_archives_are_refused(kind: str) -> None:
+    with pytest.raises(NotImplementedHere, match="assets and archives"):
+        _there_and_back({"values": {"4dabf18193072939515e22adb298388d": kind, "path": "/values.yaml"}})
 
 
 def test_a_reference_is_written() -> None:
