@@ -11,7 +11,9 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment, ReplicaSet
 from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
+from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved
+from sandbox.proof.leftovers import not_owned
 from sandbox.proof.pod_values import Data, expanded, values
 from sandbox.proof.processes import Process
 
@@ -27,18 +29,13 @@ def live_pod(deployed: Deployed) -> PodModel:
     deployments = list(deployed.control_plane.list(Deployment, namespace=namespace, labels={"app": "istiod"}))
     if not deployments:
         raise NotObserved(f"no Deployment with app=istiod in namespace {namespace} of the control plane's cluster")
-    owners = {deployment.metadata.uid for deployment in deployments if deployment.metadata}
-    sets = {
-        made.metadata.uid
-        for made in deployed.control_plane.list(ReplicaSet, namespace=namespace)
-        if made.metadata and any(owner.uid in owners for owner in made.metadata.ownerReferences or [])
-    }
-    for pod in deployed.control_plane.list(Pod, namespace=namespace, labels={"app": "istiod"}):
+    sets = deployed.control_plane.list(ReplicaSet, namespace=namespace)
+    pods = list(deployed.control_plane.list(Pod, namespace=namespace, labels={"app": "istiod"}))
+    names = {(namespace, str(one.metadata.name)) for one in deployments if one.metadata}
+    strangers = not_owned(pods, sets, deployments, names)
+    for pod in pods:
         assert pod.metadata is not None
-        owned = any(owner.uid in sets for owner in pod.metadata.ownerReferences or [])
-        conditions = (pod.status.conditions or []) if pod.status else []
-        ready = any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
-        if owned and ready and pod.metadata.deletionTimestamp is None:
+        if pod not in strangers and workloads.is_ready(pod) and pod.metadata.deletionTimestamp is None:
             return pod
     context = deployed.sandbox.control_plane.context
     raise NotObserved(

@@ -13,15 +13,13 @@ from typing import Any
 
 from lightkube.models.core_v1 import Container
 from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.utils.quantity import parse_quantity
 
 from sandbox.proof.deployed import NotObserved
 
 Data = Mapping[str, str]
 _REFERENCE = re.compile(r"\$\$|\$\(([^()$]+)\)")
 _KEYED = re.compile(r"metadata\.(annotations|labels)\['(.+)'\]")
-_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z]*)")
-_UNITS = {"": Decimal(1), "m": Decimal("0.001"), "k": Decimal(1000), "M": Decimal(10**6), "G": Decimal(10**9)}
-_UNITS |= {"Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30)}
 
 
 def values(pod: PodModel, container: Container, objects: Mapping[str, Callable[[str], Data]]) -> dict[str, str]:
@@ -80,7 +78,7 @@ def _resource(container: Container, reference: Mapping[str, Any]) -> str:
 
 
 def _number(quantity: str) -> Decimal:
-    found = _QUANTITY.fullmatch(quantity)
-    if found is None:
-        raise NotObserved(f"{quantity} is not a quantity that this proof can read")
-    return Decimal(found[1]) * _UNITS[found[2]]
+    try:
+        return parse_quantity(quantity) or Decimal(0)
+    except ValueError:
+        raise NotObserved(f"{quantity} is not a quantity that this proof can read") from None

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
 _MAGIC = b"k8s\0"  # then one message, k8s.io/apimachinery's runtime.Unknown
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_BYTES, _GROUP = 2, 3
 _DEEPEST = 32
 _PRINTABLE = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 
@@ -34,33 +38,14 @@ def _is_text(field: bytes) -> bool:
 
 def _fields(data: bytes) -> list[bytes] | None:
     """The values of a message that have a length; None unless the bytes are one whole message."""
-    found, at = [], 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if tag >> 3 == 0 or kind not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
-            return None
-        if kind == _VARINT:
-            _, at = _varint(data, at)
-        elif kind == _BYTES:
-            length, at = _varint(data, at)
-            found.append(data[at : at + length])
-            at += length
-        else:
-            at += 8 if kind == _FIXED64 else 4
-        if at > len(data):
-            return None
-    return found if data else None
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends; beyond the end of the data when it is cut short."""
-    number = shift = 0
-    while at < len(data):
-        number |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if not data[at - 1] & 0x80:
-            return number, at
-        if shift > 63:
-            break
-    return 1 << 3, len(data) + 1
+    message = Empty()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        return None
+    found = UnknownFieldSet(message)
+    fields = [found[place] for place in range(len(found))]
+    # Kubernetes has no groups: what reads as one is a value that looks like a message by chance.
+    if not fields or any(one.wire_type == _GROUP for one in fields):
+        return None
+    return [one.data for one in fields if one.wire_type == _BYTES]

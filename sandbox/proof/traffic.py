@@ -7,16 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from lightkube import ApiError
-from lightkube.generic_resource import create_namespaced_resource
 
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.identity import AGENT
 from sandbox.proof.processes import Process
 
-AuthorizationPolicy = create_namespaced_resource(
-    "security.istio.io", "v1", "AuthorizationPolicy", "authorizationpolicies"
-)
 POLICY = "proof-deny-frontend"
 
 
@@ -70,7 +66,7 @@ def request(deployed: Deployed, caller: Process) -> tuple[int, dict[str, str]]:
 def denied(deployed: Deployed, spiffe: str) -> Iterator[None]:
     """The caller's requests to the other sample workload refused, by an AuthorizationPolicy in the data plane."""
     principal = spiffe.removeprefix("spiffe://")
-    policy = AuthorizationPolicy.from_dict(
+    policy = workloads.AuthorizationPolicy.from_dict(
         {
             "metadata": {"name": POLICY, "namespace": workloads.NAMESPACE},
             "spec": {
@@ -85,7 +81,7 @@ def denied(deployed: Deployed, spiffe: str) -> Iterator[None]:
         yield
     finally:
         try:
-            deployed.data_plane.delete(AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
+            deployed.data_plane.delete(workloads.AuthorizationPolicy, POLICY, namespace=workloads.NAMESPACE)
         except ApiError as error:
             if error.status.code != 404:
                 raise

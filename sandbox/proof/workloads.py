@@ -20,6 +20,9 @@ CALLED = "backend"
 PORT = 8080
 IMAGE = "hosted-mesh/sample:1"
 PROXY = "istio-proxy"
+_ISTIO = ("security.istio.io", "v1")
+PeerAuthentication = create_namespaced_resource(*_ISTIO, "PeerAuthentication", "peerauthentications")
+AuthorizationPolicy = create_namespaced_resource(*_ISTIO, "AuthorizationPolicy", "authorizationpolicies")
 
 
 def manifests(injection_labels: Mapping[str, str]) -> Iterator[dict[str, object]]:
@@ -73,14 +76,7 @@ def pod_spec(service_account: str) -> dict[str, object]:
 
 
 def parse(manifest: Mapping[str, object]) -> AnyResource:
-    """The manifest as an object that the Kubernetes client can send; Istio's kinds are generic resources."""
-    if manifest["apiVersion"] == "security.istio.io/v1":
-        kind = str(manifest["kind"])
-        plural = {
-            "PeerAuthentication": "peerauthentications",
-            "AuthorizationPolicy": "authorizationpolicies",
-        }[kind]
-        create_namespaced_resource("security.istio.io", "v1", kind, plural)
+    """The manifest as an object that the Kubernetes client can send."""
     return from_dict(dict(manifest))
 
 
@@ -109,9 +105,9 @@ def _apply(deployed: Deployed, manifest: Mapping[str, object]) -> None:
 def ready_pod(deployed: Deployed, name: str) -> PodModel:
     """The ready Pod of one sample workload, with a sidecar in it."""
     found = deployed.data_plane.list(Pod, namespace=NAMESPACE, labels={"app": name})
-    pods = [pod for pod in found if not _leaving(pod)]
+    pods = [pod for pod in found if pod.metadata and pod.metadata.deletionTimestamp is None]
     for pod in pods:
-        if has_proxy(pod) and _condition(pod, "Ready") == "True":
+        if has_proxy(pod) and is_ready(pod):
             return pod
     raise NotObserved(f"{name}: {_why_not_ready(deployed, name, pods)}")
 
@@ -123,13 +119,9 @@ def has_proxy(pod: PodModel) -> bool:
     return any(container.name == PROXY for container in containers)
 
 
-def _leaving(pod: PodModel) -> bool:
-    return pod.metadata is not None and pod.metadata.deletionTimestamp is not None
-
-
-def _condition(pod: PodModel, kind: str) -> str | None:
+def is_ready(pod: PodModel) -> bool:
     conditions = (pod.status.conditions or []) if pod.status else []
-    return next((condition.status for condition in conditions if condition.type == kind), None)
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def _why_not_ready(deployed: Deployed, name: str, pods: Sequence[PodModel]) -> str:

@@ -15,7 +15,7 @@ from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 
 from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
-from sandbox.proof.traffic import AuthorizationPolicy
+from sandbox.proof.workloads import AuthorizationPolicy
 from tests.support.authorities import Authority, pem
 from tests.support.changing import created
 
