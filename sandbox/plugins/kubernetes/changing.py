@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.client import ApiError, Unreachable
-from sandbox.plugins.kubernetes.cluster import FieldConflict, MissingNamespace
-from sandbox.plugins.kubernetes.discovery import NoSuchKind
+from sandbox.plugins.kubernetes.client import ApiError
+from sandbox.plugins.kubernetes.connection import Operation
+from sandbox.plugins.kubernetes.discovery import ClusterError, NoSuchKind
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.managers import new_manager
 from sandbox.plugins.kubernetes.objects import (
@@ -17,7 +17,6 @@ from sandbox.plugins.kubernetes.objects import (
     parse_qualified_name,
     qualified_name,
 )
-from sandbox.plugins.kubernetes.operation import Operation
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
 from sandbox.plugins.kubernetes.state import checkpoint, saved
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
@@ -38,13 +37,11 @@ class Changing(Operation):
         inputs = to_object(given)
         if request.preview and (self.cluster is None or not self._can_preview(inputs)):
             return provider_pb2.CreateResponse(properties=request.properties)
-        cluster = self.reachable()
+        cluster = self.connection.reachable()
         manager = new_manager()
         try:
             live = cluster.create(inputs, manager, preview=request.preview, note=self.note)
-        except MissingNamespace:
-            return provider_pb2.CreateResponse(properties=request.properties)
-        except (ApiError, NoSuchKind, FieldConflict, Unreachable) as error:
+        except ClusterError as error:
             if request.preview and _is_no_answer(error):
                 return provider_pb2.CreateResponse(properties=request.properties)
             raise self._not_created(error) from None
@@ -95,7 +92,7 @@ class Changing(Operation):
         inputs = normalize(to_object(given))
         if request.preview and (self.cluster is None or not self._can_preview(inputs)):
             return provider_pb2.UpdateResponse(properties=request.news)
-        cluster = self.reachable()
+        cluster = self.connection.reachable()
         old = saved(read_struct(request.olds))
         manager = old.field_manager or new_manager()
         failure: Exception | None = None
@@ -111,7 +108,7 @@ class Changing(Operation):
             ) from None
         except NotReady as error:
             failure, reasons, live = error, error.reasons, error.live
-        except (ApiError, FieldConflict, Unreachable) as error:
+        except ClusterError as error:
             if request.preview and isinstance(error, ApiError) and error.code == 403:
                 return provider_pb2.UpdateResponse(properties=request.news)
             failure, live = error, self._live_after(old.live, error)
@@ -137,8 +134,8 @@ class Changing(Operation):
 
     def _live_after(self, old_live: Object, failure: Exception) -> Object:
         try:
-            return self.reachable().get(old_live)
-        except (ApiError, NoSuchKind, Unreachable) as error:
+            return self.connection.reachable().get(old_live)
+        except ClusterError as error:
             raise ProviderError(
                 f'update of resource "{self.urn}" failed: {failure}\nunable to get cluster state: {error}'
             ) from None
@@ -162,7 +159,7 @@ class Changing(Operation):
             )
             identity = qualified_name(failure.live)
             raise InitializationFailed(str(failure), id=identity, state=state, reasons=failure.reasons) from None
-        except (ApiError, Unreachable) as error:
+        except ClusterError as error:
             raise ProviderError(str(error)) from None
         self.note("")
         return empty_pb2.Empty()
@@ -171,5 +168,6 @@ class Changing(Operation):
 def _is_no_answer(error: Exception) -> bool:
     """Whether a dry run failed in a way that says nothing of the real run."""
     if isinstance(error, ApiError):
-        return error.code == 403 or error.reason == "AlreadyExists" or "does not support dry run" in str(error)
+        is_refused = error.code == 403 or error.reason == "AlreadyExists" or "does not support dry run" in str(error)
+        return is_refused or error.is_missing_namespace
     return isinstance(error, NoSuchKind)

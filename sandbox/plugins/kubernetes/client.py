@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 
+from sandbox.plugins.kubernetes.discovery import ClusterError
 from sandbox.plugins.kubernetes.kubeconfig import Access, KubeconfigError
 from sandbox.plugins.kubernetes.memory_file import memory_file
 from sandbox.plugins.kubernetes.objects import Object
@@ -29,7 +30,7 @@ APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
 
 
-class ApiError(Exception):
+class ApiError(ClusterError):
     """The API server answered with an error, which is in `status` (a metav1.Status)."""
 
     def __init__(self, code: int, status: Mapping[str, Any]) -> None:
@@ -51,7 +52,7 @@ class ApiError(Exception):
         return self.code == 404 and (self.status.get("details") or {}).get("kind") == "namespaces"
 
 
-class Unreachable(Exception):
+class Unreachable(ClusterError):
     """No answer from the API server."""
 
 

@@ -39,14 +39,6 @@ _CONFLICT_HELP: Final = (
 Note = Callable[[str], None]
 
 
-class MissingNamespace(Exception):
-    """A preview cannot ask the server about an object whose namespace does not exist yet."""
-
-
-class FieldConflict(Exception):
-    """Another manager owns a field that was to be applied."""
-
-
 @dataclass
 class Cluster:
     """A reachable API server. cancelled: set when the engine wants everything to stop."""
@@ -79,8 +71,6 @@ class Cluster:
             try:
                 return self._create(inputs, manager, preview=preview)
             except (ApiError, NoSuchKind) as error:
-                if isinstance(error, ApiError) and preview and error.is_missing_namespace:
-                    raise MissingNamespace from None
                 is_early = isinstance(error, NoSuchKind) or error.is_not_found
                 if not is_early or pause is None or preview or self.cancelled.wait(pause):
                     raise
@@ -95,7 +85,7 @@ class Cluster:
         return self.client.request("POST", path, inputs, query={"fieldManager": managers.CREATOR, **dry_run})
 
     def update(self, inputs: Object, old_live: Object, manager: str, *, preview: bool) -> Object:
-        """Brings the live object to the inputs. Raises ApiError, NoSuchKind, FieldConflict."""
+        """Brings the live object to the inputs. Raises ApiError, NoSuchKind."""
         live = self.get({**inputs, "metadata": {**inputs["metadata"], "name": name_of(old_live)}})
         inputs = deepcopy(inputs)
         if is_crd(inputs):
@@ -120,20 +110,17 @@ class Cluster:
 
     def _apply(self, inputs: Object, live: Object | None, manager: str, *, preview: bool) -> Object:
         force = managers.must_force(live, preview=preview, annotated=is_true(inputs, PATCH_FORCE))
-        query = {
-            "fieldManager": manager,
-            "force": "true" if force else "false",
-            **(_DRY_RUN if preview else {}),
-        }
+        query = {"fieldManager": manager, "force": "true" if force else "false", **(_DRY_RUN if preview else {})}
         try:
             return self.client.request("PATCH", self.path(inputs), inputs, query=query, content_type=APPLY)
         except ApiError as error:
             if not error.is_conflict:
                 raise
-            raise FieldConflict(
+            message = (
                 f"server-side apply field conflict detected, see {_CONFLICT_HELP} for troubleshooting help\n"
                 f'The resource managed by field manager "{manager}" had an apply conflict: {error}'
-            ) from None
+            )
+            raise ApiError(error.code, {**error.status, "message": message}) from None
 
     def await_ready(self, inputs: Object, live: Object, *, timeout: float, note: Note) -> Object:
         """The live object once it is ready. timeout: seconds, 0: as annotated, else ten minutes. Raises NotReady."""

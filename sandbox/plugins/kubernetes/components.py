@@ -9,8 +9,7 @@ from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from sandbox.plugins.kubernetes import helm, manifests
-from sandbox.plugins.kubernetes.client import ApiError, Unreachable
-from sandbox.plugins.kubernetes.discovery import Discovery
+from sandbox.plugins.kubernetes.discovery import ClusterError, Discovery
 from sandbox.plugins.kubernetes.monitor import Monitor
 from sandbox.plugins.kubernetes.objects import (
     SKIP_AWAIT,
@@ -109,7 +108,7 @@ class Components:
         try:
             self.discovery.refresh()
             return helm.render(chart, self.discovery.server_version(), self.discovery.kinds())
-        except (ApiError, Unreachable) as error:
+        except ClusterError as error:
             raise ProviderError(f"could not get server version and kinds from Kubernetes: {error}") from None
 
     def _register(

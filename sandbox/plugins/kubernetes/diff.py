@@ -6,10 +6,9 @@ the same changes.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from copy import deepcopy
+from typing import Any, Final, Literal, NamedTuple
 
 from sandbox.plugins.kubernetes.replacement import Pattern, replaces
 from sandbox.plugins.protocol.values import UNKNOWN
@@ -18,16 +17,10 @@ Path = tuple[str | int, ...]
 _MISSING: Final = object()
 
 
-class Kind(enum.Enum):
-    """What happens to a property."""
-
-    ADD = "add"
-    DELETE = "delete"
-    UPDATE = "update"
+Kind = Literal["ADD", "DELETE", "UPDATE"]
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One property's change. replaces: whether it needs a new object."""
 
     kind: Kind
@@ -50,15 +43,15 @@ def _maps(
 
 def _value(path: Path, old: Any, new: Any, rules: Sequence[Pattern], found: dict[Path, Change]) -> None:
     if new is UNKNOWN:
-        kind = Kind.ADD if old is _MISSING else Kind.UPDATE
+        kind: Kind = "ADD" if old is _MISSING else "UPDATE"
     elif new is _MISSING or (new is None and old is not _MISSING):
         if old is None:
             return
-        kind = Kind.DELETE
+        kind = "DELETE"
     elif old is _MISSING:
         if new is None:
             return
-        kind = Kind.ADD
+        kind = "ADD"
     elif isinstance(old, dict) and isinstance(new, dict):
         _maps(path, old, new, rules, found)
         return
@@ -68,7 +61,7 @@ def _value(path: Path, old: Any, new: Any, rules: Sequence[Pattern], found: dict
     elif _equal(old, new):
         return
     else:
-        kind = Kind.UPDATE
+        kind = "UPDATE"
     value = None if new is _MISSING or new is UNKNOWN else new
     found[path] = Change(kind, replaces(path, value, rules))
 
@@ -83,3 +76,25 @@ def _lists(path: Path, old: list[Any], new: list[Any], rules: Sequence[Pattern],
 def _equal(old: Any, new: Any) -> bool:
     # In Python True == 1; to Kubernetes they are different things.
     return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
+
+
+def prune(source: Mapping[str, Any], shape: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `source` that `shape` has too, all the way down; where the types differ, all of `source`'s."""
+    return {key: _pruned(value, shape[key]) for key, value in source.items() if key in shape}
+
+
+def _pruned(source: Any, shape: Any) -> Any:
+    if isinstance(source, dict) and isinstance(shape, dict):
+        return prune(source, shape)
+    if isinstance(source, list) and isinstance(shape, list):
+        return _pruned_list(source, shape)
+    return deepcopy(source)
+
+
+def _pruned_list(source: list[Any], shape: list[Any]) -> list[Any]:
+    if not source or not shape:
+        return []
+    if type(source[0]) is not type(shape[0]):
+        return deepcopy(source)
+    # Elements beyond those of the inputs were added by somebody else; that shows in no diff.
+    return [_pruned(value, wanted) for value, wanted in zip(source, shape, strict=False)]

@@ -27,7 +27,11 @@ _CLUSTER_WIDE: Final = frozenset({
 # fmt: on
 
 
-class NoSuchKind(Exception):
+class ClusterError(Exception):
+    """The API server did not do what it was asked for."""
+
+
+class NoSuchKind(ClusterError):
     """The API server does not have this kind, or not yet."""
 
     def __init__(self, gvk: Gvk) -> None:

@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sandbox.plugins.kubernetes.diff import prune
 from sandbox.plugins.kubernetes.objects import Object, get, is_crd, is_secret, remove_in
-from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.scheme import normalized
 from sandbox.plugins.protocol.values import contains_unknown, plain
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from sandbox.plugins.kubernetes.diff import Change, Kind, Path, changes
+from sandbox.plugins.kubernetes.connection import Operation
+from sandbox.plugins.kubernetes.diff import Change, Path, changes, prune
 from sandbox.plugins.kubernetes.discovery import built_in_scope
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.objects import (
@@ -23,26 +24,13 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
-from sandbox.plugins.kubernetes.operation import Operation
-from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.replacement import rules_for
 from sandbox.plugins.kubernetes.scheme import is_built_in
-from sandbox.plugins.kubernetes.secretness import marked
-from sandbox.plugins.kubernetes.state import saved
+from sandbox.plugins.kubernetes.state import marked, saved
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import format_path, unique_name, urn_name
 from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, read_struct, write_struct
-
-_WIRE: Final = provider_pb2.PropertyDiff
-_KINDS: Final = {
-    (Kind.ADD, False): _WIRE.ADD,
-    (Kind.ADD, True): _WIRE.ADD_REPLACE,
-    (Kind.DELETE, False): _WIRE.DELETE,
-    (Kind.DELETE, True): _WIRE.DELETE_REPLACE,
-    (Kind.UPDATE, False): _WIRE.UPDATE,
-    (Kind.UPDATE, True): _WIRE.UPDATE_REPLACE,
-}
 
 
 class Planning(Operation):
@@ -125,7 +113,8 @@ class Planning(Operation):
         response.deleteBeforeReplace = bool(replaces) and self._keeps_its_name(inputs, old.live)
         for path, one in found.items():
             detail = response.detailedDiff[format_path(path)]
-            detail.kind, detail.inputDiff = _KINDS[one.kind, one.replaces], one.kind is Kind.DELETE
+            kind = f"{one.kind}_REPLACE" if one.replaces else one.kind
+            detail.kind, detail.inputDiff = provider_pb2.PropertyDiff.Kind.Value(kind), one.kind == "DELETE"
         return response
 
     def _align(self, base: Object, inputs: Object, live: Object) -> None:
@@ -154,4 +143,4 @@ class Planning(Operation):
 
 
 def _needs_replacement(path: Path, change: Change) -> bool:
-    return change.replaces or (change.kind is Kind.DELETE and path == ("metadata",))
+    return change.replaces or (change.kind == "DELETE" and path == ("metadata",))

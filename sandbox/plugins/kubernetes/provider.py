@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.plugins.kubernetes import settings as configuration
 from sandbox.plugins.kubernetes.connection import Connection
@@ -17,12 +17,6 @@ from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import read_struct
-
-if TYPE_CHECKING:
-    from sandbox.plugins.kubernetes.changing import Changing
-    from sandbox.plugins.kubernetes.components import Components
-    from sandbox.plugins.kubernetes.planning import Planning
-    from sandbox.plugins.kubernetes.reading import Reading
 
 VERSION: Final = "4.34.2"
 _UNSUPPORTED: Final = (
@@ -50,7 +44,6 @@ class KubernetesProvider:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._cancelled = threading.Event()
-        self._settings: configuration.Settings | None = None
         self._connection: Connection | None = None
 
     def get_plugin_info(self, _: Any) -> Any:
@@ -84,75 +77,53 @@ class KubernetesProvider:
         return response
 
     def configure(self, request: Any) -> Any:
-        self._settings = configuration.read(dict(request.variables))
-        self._connection = Connection(self._settings, self._cancelled)
+        settings = configuration.read(dict(request.variables))
+        self._connection = Connection(settings, self._cancelled)
         threading.Thread(target=_load_ahead, daemon=True).start()
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, supportsPreview=True, supports_autonaming_configuration=True
         )
 
     def check(self, request: Any) -> Any:
-        return self._planning(request.urn).check(request)
+        return self._operation("planning", request.urn).check(request)
 
     def diff(self, request: Any) -> Any:
-        return self._planning(request.urn).diff(request)
+        return self._operation("planning", request.urn).diff(request)
 
     def create(self, request: Any) -> Any:
-        return self._changing(request.urn).create(request)
+        return self._operation("changing", request.urn).create(request)
 
     def update(self, request: Any) -> Any:
-        return self._changing(request.urn).update(request)
-
-    def read(self, request: Any) -> Any:
-        return self._reading(request.urn).read(request)
+        return self._operation("changing", request.urn).update(request)
 
     def delete(self, request: Any) -> Any:
-        return self._changing(request.urn).delete(request)
+        return self._operation("changing", request.urn).delete(request)
+
+    def read(self, request: Any) -> Any:
+        return self._operation("reading", request.urn).read(request)
 
     def construct(self, request: Any) -> Any:
-        components = self._components()
-        if components is None:
-            raise ProviderError(f"configured Kubernetes cluster is unreachable: {self._configured()[0].unreachable}")
-        return components.construct(request)
+        from sandbox.plugins.kubernetes.components import Components
+
+        cluster = self._configured().reachable()
+        return Components(cluster.discovery, cluster.settings, self._engine, VERSION).construct(request)
 
     def invoke(self, request: Any) -> Any:
         raise NotImplementedHere(f"the function {request.tok}")
 
-    def _planning(self, urn: str) -> Planning:
-        from sandbox.plugins.kubernetes.planning import Planning
-
-        return Planning(self._supported(urn), *self._configured(), self._engine)
-
-    def _changing(self, urn: str) -> Changing:
-        from sandbox.plugins.kubernetes.changing import Changing
-
-        return Changing(self._supported(urn), *self._configured(), self._engine)
-
-    def _reading(self, urn: str) -> Reading:
-        from sandbox.plugins.kubernetes.reading import Reading
-
-        return Reading(self._supported(urn), *self._configured(), self._engine)
-
-    def _components(self) -> Components | None:
-        """None when there is no cluster."""
-        from sandbox.plugins.kubernetes.components import Components
-
-        connection, settings = self._configured()
-        discovery = connection.discovery
-        return Components(discovery, settings, self._engine, VERSION) if discovery else None
-
-    def _configured(self) -> tuple[Connection, configuration.Settings]:
-        if self._connection is None or self._settings is None:
-            raise ProviderError("the provider was not configured")
-        return self._connection, self._settings
-
-    @staticmethod
-    def _supported(urn: str) -> str:
+    def _operation(self, module: str, urn: str) -> Any:
+        """What one of the modules of operations does with a resource: its class has the module's name."""
         token, gvk = urn_type(urn), gvk_of_urn(urn)
         is_patch = gvk.kind.endswith("Patch") and is_built_in(gvk.api_version, gvk.kind.removesuffix("Patch"))
         if token in _UNSUPPORTED or is_patch:
             raise NotImplementedHere(f"the resource type {token}")
-        return urn
+        kind = getattr(importlib.import_module(f"sandbox.plugins.kubernetes.{module}"), module.capitalize())
+        return kind(urn, self._configured(), self._engine)
+
+    def _configured(self) -> Connection:
+        if self._connection is None:
+            raise ProviderError("the provider was not configured")
+        return self._connection
 
 
 def _load_ahead() -> None:

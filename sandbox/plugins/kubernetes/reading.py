@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from sandbox.plugins.kubernetes.client import ApiError, Unreachable
-from sandbox.plugins.kubernetes.discovery import NoSuchKind
+from sandbox.plugins.kubernetes.client import ApiError
+from sandbox.plugins.kubernetes.connection import Operation
+from sandbox.plugins.kubernetes.diff import prune
+from sandbox.plugins.kubernetes.discovery import ClusterError, NoSuchKind
 from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.managers import new_manager
 from sandbox.plugins.kubernetes.objects import (
@@ -20,13 +22,10 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
-from sandbox.plugins.kubernetes.operation import Operation
-from sandbox.plugins.kubernetes.pruning import prune
 from sandbox.plugins.kubernetes.readiness.kinds import read_condition_for
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
 from sandbox.plugins.kubernetes.scheme import is_built_in
-from sandbox.plugins.kubernetes.secretness import marked
-from sandbox.plugins.kubernetes.state import checkpoint, saved
+from sandbox.plugins.kubernetes.state import checkpoint, marked, saved
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import read_struct, write_struct
@@ -59,11 +58,9 @@ class Reading(Operation):
             live = self.cluster.get({**inputs, "metadata": {**inputs.get("metadata", {}), "name": name}})
         except NoSuchKind:
             return gone
-        except ApiError as error:
-            if error.is_not_found:
+        except ClusterError as error:
+            if isinstance(error, ApiError) and error.is_not_found:
                 return gone
-            raise ProviderError(str(error)) from None
-        except Unreachable as error:
             raise ProviderError(str(error)) from None
         condition = None if is_import else read_condition_for(inputs, live)
         if condition is not None:

@@ -1,4 +1,5 @@
-"""What is kept in Pulumi's state for an object: the live object, the inputs that made it, and two notes."""
+"""What is kept in Pulumi's state for an object: the live object, the inputs that made it, and two notes; and what of it
+is secret: what the program said, and a Secret's data always."""
 
 from __future__ import annotations
 
@@ -7,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sandbox.plugins.kubernetes.inputs import to_object, to_properties
 from sandbox.plugins.kubernetes.objects import Object, is_secret
-from sandbox.plugins.kubernetes.secretness import marked
-from sandbox.plugins.protocol.values import Secret, plain
+from sandbox.plugins.protocol.values import Secret, contains_secret, plain
 
 _INPUTS: Final = "__inputs"
 _INITIAL_API_VERSION: Final = "__initialApiVersion"
@@ -58,3 +58,26 @@ def saved(state: Mapping[str, Any]) -> Saved:
         str(plain(live.pop(_INITIAL_API_VERSION, ""))),
         str(plain(live.pop(_FIELD_MANAGER, ""))),
     )
+
+
+def marked(obj: Mapping[str, Any], like: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The object with secrets where `like` has them.
+
+    In objects only the secret fields are marked; of a list everything is, because the server may sort it. An object of
+    kind Secret has its data and stringData marked whole, whatever the program said, and nothing else.
+    """
+    result = dict(obj)
+    if result.get("kind") == "Secret":
+        for key in ("data", "stringData"):
+            if key in result:
+                result[key] = Secret(result[key])
+        return result
+    for key, wanted in (like or {}).items():
+        if key not in result:
+            continue
+        value = result[key]
+        if isinstance(value, dict) and isinstance(wanted, dict):
+            result[key] = marked(value, wanted)
+        elif not isinstance(value, Secret) and contains_secret(wanted):
+            result[key] = Secret(value)
+    return result

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.secretness import marked
-from sandbox.plugins.kubernetes.state import checkpoint, saved
+from sandbox.plugins.kubernetes.state import checkpoint, marked, saved
 from sandbox.plugins.protocol.values import Secret, plain
 
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox.plugins.kubernetes.client import ApiError, Client, Unreachable
-from sandbox.plugins.kubernetes.discovery import Discovery
+from sandbox.plugins.kubernetes.client import ApiError, Client
+from sandbox.plugins.kubernetes.discovery import ClusterError, Discovery
 from sandbox.plugins.kubernetes.objects import Gvk, Object, get, gvk_of, name_of, namespace_of
 from sandbox.plugins.kubernetes.readiness.verdict import ENDPOINTS, Condition, Verdict, View
 
@@ -49,7 +49,7 @@ class Waiting:
         told, path = "", self._path(target)
         for last in self._looks(condition.seconds or seconds):
             # An API server may be away for a moment: then what was seen last still counts.
-            with suppress(ApiError, Unreachable):
+            with suppress(ClusterError):
                 own, others = self._get(path), self._others(condition, target)
             if (now := others.get(ENDPOINTS, {}).get(name_of(target))) != endpoints:
                 endpoints = now
@@ -78,7 +78,7 @@ class Waiting:
         """Returns once the object does not exist any more. Raises NotReady."""
         live, path = target, self._path(target)
         for last in self._looks(seconds):
-            tolerated = () if last else (ApiError, Unreachable)
+            tolerated = () if last else (ClusterError,)
             with suppress(*tolerated):
                 found = self._get(path)
                 # Another object of the same name is no reason to wait: somebody makes it again and again.
