@@ -11,6 +11,7 @@ from sandbox.plugins.kubernetes.inputs import normalize, to_object
 from sandbox.plugins.kubernetes.objects import (
     AUTONAMED,
     REFUSED_ANNOTATIONS,
+    WAIT_FOR,
     Object,
     annotation,
     get,
@@ -24,6 +25,7 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
+from sandbox.plugins.kubernetes.readiness.simple import asked_for
 from sandbox.plugins.kubernetes.replacement import rules_for
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.kubernetes.state import marked, saved
@@ -49,6 +51,8 @@ class Planning(Operation):
         for refused in REFUSED_ANNOTATIONS:
             if annotation(inputs, refused):
                 raise NotImplementedHere(f"the annotation {refused}")
+        if wanted := annotation(inputs, WAIT_FOR):
+            asked_for(wanted)  # Refused here and not when the object is there already.
         self._name(inputs, olds, request)
         self._place(inputs)
         if is_crd(inputs) and self.discovery is not None:

@@ -46,12 +46,13 @@ def test_types_that_are_not_there(provider: KubernetesProvider, token: str) -> N
         provider.check(provider_pb2.CheckRequest(urn=_urn(token)))
 
 
-@pytest.mark.parametrize("name", ["patchFieldManager", "deletionPropagationPolicy", "replaceUnready"])
+@pytest.mark.parametrize("name", ["patchFieldManager", "deletionPropagationPolicy", "replaceUnready", "waitFor"])
 def test_annotations_that_are_not_there(provider: KubernetesProvider, name: str) -> None:
+    """Before anything is made: an object whose wait is refused afterwards would be in no state."""
     request = provider_pb2.CheckRequest(urn=_urn("kubernetes:core/v1:ConfigMap"))
-    annotations = {f"pulumi.com/{name}": "true"}
+    annotations = {f"pulumi.com/{name}": "condition=Ready"}
     request.news.update({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"annotations": annotations}})
-    with pytest.raises(NotImplementedHere, match=f"the annotation pulumi.com/{name}"):
+    with pytest.raises(NotImplementedHere, match=f"pulumi.com/{name}"):
         provider.check(request)
 
 
