@@ -75,7 +75,7 @@ class ResourceType:
 
 def check_inputs(kind: ResourceType, inputs: Values) -> list[tuple[str, str]]:
     """(property, problem) for each input that is missing, unknown to the type, or has a bad value."""
-    problems = [(name, "is not a property of this resource") for name in inputs if name not in kind.attributes]
+    problems = [(name, "is no input that the stand-in plug-in has") for name in inputs if name not in kind.attributes]
     for name, attribute in kind.attributes.items():
         value = plain(inputs.get(name))
         if value is None and attribute.required:

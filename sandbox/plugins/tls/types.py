@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import Any, Final
 
 from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of, texts
 from sandbox.plugins.tls import certificates, keys, uses
 
 VERSION: Final = "5.6.2"
-_PEM: Final = re.compile(r"^-----BEGIN [A-Za-z ]+-----\n(.|\s)+\n-----END [A-Za-z ]+-----\n?$")
-
-
-def _holds_pem(old: Any, _: Any) -> bool:
-    # Old versions of the plug-in kept only a hash of the key in state: then a change is no reason to replace.
-    return isinstance(old, str) and _PEM.match(old) is not None
 
 
 def _certain(inputs: Values) -> dict[str, Any]:
@@ -33,11 +25,8 @@ def _expired(state: Values) -> str | None:
     return "readyForRenewal" if certificates.is_due(state) else None
 
 
-_PUBLIC_PEM: Final = Attribute(required=True, replaces=_holds_pem)
-_SECRET_PEM: Final = Attribute(required=True, replaces=_holds_pem, secret=True)
-# Write-only inputs are never saved, so a change of one shows only in the number beside it.
-_REFUSED: Final = Attribute(check=lambda _: "(a write-only input) is not implemented by the stand-in plug-in")
-_REFUSED_VERSION: Final = replace(_REFUSED, of="integer")
+_PUBLIC_PEM: Final = Attribute(required=True)
+_SECRET_PEM: Final = Attribute(required=True, secret=True)
 _NAMES: Final = {
     "subject": Attribute(of="{any"),
     "dnsNames": Attribute(of="[string"),
@@ -82,8 +71,6 @@ TYPES: Final = (
         "tls:index/certRequest:CertRequest",
         {
             "privateKeyPem": _SECRET_PEM,
-            "privateKeyPemWo": _REFUSED,
-            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
         },
         computed=texts("certRequestPem", "keyAlgorithm"),
@@ -93,8 +80,6 @@ TYPES: Final = (
         "tls:index/selfSignedCert:SelfSignedCert",
         {
             "privateKeyPem": _SECRET_PEM,
-            "privateKeyPemWo": _REFUSED,
-            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
             **_CERTIFICATE,
             "setAuthorityKeyId": Attribute(default=False, of="boolean"),
@@ -111,8 +96,6 @@ TYPES: Final = (
             "certRequestPem": _PUBLIC_PEM,
             "caCertPem": _PUBLIC_PEM,
             "caPrivateKeyPem": _SECRET_PEM,
-            "caPrivateKeyPemWo": _REFUSED,
-            "caPrivateKeyPemWoVersion": _REFUSED_VERSION,
             **_CERTIFICATE,
         },
         computed={**_CERTIFICATE_OUTPUTS, "caKeyAlgorithm": "string"},

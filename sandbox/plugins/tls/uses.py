@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from cryptography import x509
-from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 _KEY_USES: Final = (
     "digital_signature",
@@ -28,15 +28,8 @@ _EXTENDED: Final = {
     "client_auth": ExtendedKeyUsageOID.CLIENT_AUTH,
     "code_signing": ExtendedKeyUsageOID.CODE_SIGNING,
     "email_protection": ExtendedKeyUsageOID.EMAIL_PROTECTION,
-    "ipsec_end_system": ObjectIdentifier("1.3.6.1.5.5.7.3.5"),
-    "ipsec_tunnel": ObjectIdentifier("1.3.6.1.5.5.7.3.6"),
-    "ipsec_user": ObjectIdentifier("1.3.6.1.5.5.7.3.7"),
     "timestamping": ExtendedKeyUsageOID.TIME_STAMPING,
     "ocsp_signing": ExtendedKeyUsageOID.OCSP_SIGNING,
-    "microsoft_server_gated_crypto": ObjectIdentifier("1.3.6.1.4.1.311.10.3.3"),
-    "netscape_server_gated_crypto": ObjectIdentifier("2.16.840.1.113730.4.1"),
-    "microsoft_commercial_code_signing": ObjectIdentifier("1.3.6.1.4.1.311.2.1.22"),
-    "microsoft_kernel_code_signing": ObjectIdentifier("1.3.6.1.4.1.311.61.1.1"),
 }
 
 WORDS: Final = tuple(
