@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Final
 VERSIONS: Final[Mapping[str, str]] = {"kubernetes": "4.34.2", "tls": "5.6.2", "random": "4.21.4"}
 _SITE: Final = "https://get.pulumi.com/releases/plugins/"
 _PROBE_SECONDS: Final = 3.0  # to learn that there is no way to the site
-_INSTALL_SECONDS: Final = 120.0  # for all three, once the site has answered
+_INSTALL_SECONDS: Final = 120.0  # for each, once the site has answered
 _MARK: Final = "official-plugins-refused"
 _STANDINS: Final = Path(__file__).resolve().parent
 
@@ -121,30 +120,17 @@ def _probe() -> str:
 
 def _install(pulumi: Path, pulumi_home: Path) -> str:
     env = {**os.environ, "PULUMI_HOME": str(pulumi_home), "PULUMI_SKIP_UPDATE_CHECK": "true"}
-    running = [
-        subprocess.Popen(
-            [pulumi, "plugin", "install", "resource", name, version],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name, version in VERSIONS.items()
-    ]
-    deadline = time.monotonic() + _INSTALL_SECONDS
-    problems = []
-    for process in running:
+    for name, version in VERSIONS.items():
+        command = [str(pulumi), "plugin", "install", "resource", name, version]
         try:
-            _, errors = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+            subprocess.run(
+                command, env=env, input="", capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=True
+            )
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            problems.append(f"not finished within {_INSTALL_SECONDS:.0f} s")
-        else:
-            if process.returncode != 0:
-                problems.append(errors.strip().splitlines()[-1] if errors.strip() else f"exit {process.returncode}")
-    return problems[0] if problems else ""
+            return f"{name} was not there within {_INSTALL_SECONDS:.0f} s"
+        except subprocess.CalledProcessError as error:
+            return str(error.stderr.strip().rpartition("\n")[2] or error)
+    return ""
 
 
 def link(name: str, program: Path, pulumi_home: Path) -> bool:

@@ -60,20 +60,17 @@ class Client:
     """Requests to one API server. Safe for threads."""
 
     def __init__(self, access: Access) -> None:
-        url = urlsplit(access.server if "//" in access.server else f"https://{access.server}")
-        self._prefix = url.path.rstrip("/")
+        server = access.server if "//" in access.server else f"https://{access.server}"
+        self._prefix = urlsplit(server).path.rstrip("/")
         self._headers = {"User-Agent": "hosted-mesh-standin", **access.headers}
-        port = url.port or (443 if url.scheme == "https" else 80)
         options: dict[str, Any] = {"maxsize": _POOL, "timeout": _TIMEOUT, "retries": False}
-        if url.scheme == "https":
+        if server.startswith("https:"):
+            options["ssl_context"] = _ssl_context(access)
             if access.server_name:
                 options |= {"server_hostname": access.server_name, "assert_hostname": access.server_name}
             elif access.insecure:
-                options |= {"assert_hostname": False}
-            options["ssl_context"] = _ssl_context(access)
-            self._pool: Any = urllib3.HTTPSConnectionPool(url.hostname or "", port, **options)
-        else:
-            self._pool = urllib3.HTTPConnectionPool(url.hostname or "", port, **options)
+                options["assert_hostname"] = False
+        self._pool: Any = urllib3.connection_from_url(server, **options)
 
     def request(
         self,

@@ -16,11 +16,8 @@ _TAKEN_OVER: Final = frozenset(
         ("kubectl", "Update"),
         ("before-first-apply", "Update"),
         (CREATOR, "Update"),
-        ("pulumi-kubernetes.exe", "Update"),
-        ("pulumi-resource-kubernetes", "Update"),
     }
 )
-_OWN_CREATORS: Final = frozenset({CREATOR, "pulumi-kubernetes.exe", "pulumi-resource-kubernetes"})
 
 
 def new_manager() -> str:
@@ -60,5 +57,5 @@ def must_force(live: Mapping[str, Any] | None, *, preview: bool, annotated: bool
     if preview:
         # What a real update takes over first must be no conflict in a preview either.
         creators = {entry.get("manager") for entry in entries if entry.get("operation") == "Update"}
-        return live is None or bool(creators & _OWN_CREATORS) or not entries
+        return live is None or CREATOR in creators or not entries
     return live is not None and not entries

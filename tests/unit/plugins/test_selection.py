@@ -140,3 +140,10 @@ def test_scripts_are_not_official(tmp_path: Path) -> None:
     assert not official.is_official(script)
     assert official.is_official(program)
     assert not official.is_official(tmp_path / "missing")
+
+
+def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
+    pulumi = tmp_path / "pulumi"
+    pulumi.write_text('#!/bin/sh\n[ "$4" = kubernetes ] || { echo "a hint\nno plug-in $4 $5" >&2; exit 1; }\n')
+    pulumi.chmod(0o755)
+    assert official._install(pulumi, tmp_path) == f"no plug-in tls {official.VERSIONS['tls']}"
