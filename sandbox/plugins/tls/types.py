@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of, texts
@@ -27,6 +28,9 @@ def _expired(state: Values) -> str | None:
 
 _PUBLIC_PEM: Final = Attribute(required=True)
 _SECRET_PEM: Final = Attribute(required=True, secret=True)
+# Write-only inputs are never saved, so a change of one shows only in the number beside it.
+_REFUSED: Final = Attribute(check=lambda _: "(a write-only input) is not implemented by the stand-in plug-in")
+_REFUSED_VERSION: Final = replace(_REFUSED, of="integer")
 _NAMES: Final = {
     "subject": Attribute(of="{any"),
     "dnsNames": Attribute(of="[string"),
@@ -71,6 +75,8 @@ TYPES: Final = (
         "tls:index/certRequest:CertRequest",
         {
             "privateKeyPem": _SECRET_PEM,
+            "privateKeyPemWo": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
         },
         computed=texts("certRequestPem", "keyAlgorithm"),
@@ -80,6 +86,8 @@ TYPES: Final = (
         "tls:index/selfSignedCert:SelfSignedCert",
         {
             "privateKeyPem": _SECRET_PEM,
+            "privateKeyPemWo": _REFUSED,
+            "privateKeyPemWoVersion": _REFUSED_VERSION,
             **_NAMES,
             **_CERTIFICATE,
             "setAuthorityKeyId": Attribute(default=False, of="boolean"),
@@ -96,6 +104,8 @@ TYPES: Final = (
             "certRequestPem": _PUBLIC_PEM,
             "caCertPem": _PUBLIC_PEM,
             "caPrivateKeyPem": _SECRET_PEM,
+            "caPrivateKeyPemWo": _REFUSED,
+            "caPrivateKeyPemWoVersion": _REFUSED_VERSION,
             **_CERTIFICATE,
         },
         computed={**_CERTIFICATE_OUTPUTS, "caKeyAlgorithm": "string"},
