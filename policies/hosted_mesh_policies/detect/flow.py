@@ -512,7 +512,8 @@ class Flow:
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret
         does."""
-        names = ("values",) if resource.type in CHART_TYPES else SECRET_DATA
+        carried = self.owners.is_on_data_plane(resource) and self.owners.clusters.on_control_plane(resource)
+        names = tuple(resource.sources) if carried else ("values",) if resource.type in CHART_TYPES else SECRET_DATA
         fed = [(name, one) for name in names for one in self.stack.sources_of(resource, name)]
         fed = [(name, source) for name, source in fed if self.is_source(source)]
         return bool(fed) and not any(

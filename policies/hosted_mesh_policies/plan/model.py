@@ -73,6 +73,11 @@ class Resource:
         rest = {name: urns for name, urns in self.dependencies.items() if name not in SECRET_DATA}
         return {**rest, **dict.fromkeys(present or SECRET_DATA[1:], together)}
 
+    @cached_property
+    def depends_on(self) -> frozenset[str]:
+        """URNs of all that its values come from."""
+        return frozenset(urn for urns in self.dependencies.values() for urn in urns)
+
     @property
     def is_kubernetes(self) -> bool:
         """True for an object of the kubernetes package, charts and custom resources included."""
@@ -103,7 +108,8 @@ class Resource:
         if not isinstance(stated, str):
             parts = self.type.split(":")
             stated = parts[1] if len(parts) == 3 else ""
-        return stated.split("/")[0].removeprefix("core") if "/" in stated else ""
+        group, joint, _ = stated.partition("/")
+        return group if joint and group != "core" else ""
 
     @cached_property
     def namespace(self) -> str:

@@ -111,7 +111,7 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
 
 
 def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
-    if not context.clusters.on_data_plane(resource) or resource.read_only:
+    if not context.owners.is_on_data_plane(resource) or resource.read_only:
         return
     yield from _named_credentials(resource)
     said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
@@ -149,7 +149,7 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
             return ""  # the flow tells whose it is
     if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
         return " for another cluster than the data plane's own"
-    if not _is_kept_in_secret(resource, path):
+    if not _is_kept_in_secret(context, resource, path):
         return "" if said_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
     if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
@@ -164,12 +164,18 @@ def _is_marked(resource: Resource, path: Path) -> bool:
     return any(leaf.secret and leaf.path == path for leaf in leaves(resource.asked))
 
 
-def _is_kept_in_secret(resource: Resource, path: Path) -> bool:
-    """In a Secret's data, or marked as secret among a chart's values, which its release keeps in a Secret."""
+def _is_kept_in_secret(context: Context, resource: Resource, path: Path) -> bool:
+    """In a Secret's data, also of one that an operator carries there, or marked as secret among a chart's values, which
+    its release keeps in a Secret."""
     if resource.kind == "Secret":
         return path[:1] in IN_SECRET
     if resource.kind == "SecretList":
         return path[:1] == ("items",) and path[2:3] in IN_SECRET
+    if context.clusters.on_control_plane(resource):
+        return any(
+            path[depth : depth + 1] in IN_SECRET and at(resource.body, *path[:depth], "kind") == "Secret"
+            for depth in range(len(path))
+        )
     if resource.type not in CHART_TYPES or path[:1] != ("values",):
         return False
     return _is_marked(resource, path)

@@ -143,32 +143,6 @@ def test_where_a_fact_is_named_the_write_is_judged(key: str, said: int) -> None:
     assert f"values.{key}" not in evidence_of(context, findings).paths.get(taker.urn, ())
 
 
-@pytest.mark.parametrize(
-    ("server", "said"),
-    [
-        ("https://dp.example.com:6443", 2),
-        ("https://kubernetes.default.svc", 0),
-        ("https://elsewhere.example.com", 0),
-        (None, 0),
-    ],
-)
-def test_what_an_operator_carries_to_a_data_plane_is_given_to_it(server: str | None, said: int) -> None:
-    token = literals.opaque("carried", 40)
-    settings = Settings(
-        clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_servers=("https://dp.example.com:6443",))
-    )
-    word = "random:index/randomPassword:RandomPassword"
-    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", {}, {"result": Secret(token)})
-    held = {"stringData": (made.urn,)}
-    kept = _object("kubernetes:core/v1:Secret", "kept", {"stringData": {"t": Secret(token)}}, dependencies=held)
-    helm = {"parameters": [{"name": "auth", "value": Secret(token)}]}
-    spec = {"destination": {"server": server, "namespace": "shop"}, "source": {"helm": helm}}
-    kind = "kubernetes:argoproj.io/v1alpha1:Application"
-    carried = _object(kind, "shop", {"spec": spec}, dependencies={"spec": (made.urn,)})
-    context = Context(Stack("s", (made, kept, carried)), settings)
-    assert len([*judge(FLOW, context), *judge(VALUE, context)]) == said
-
-
 FORGOTTEN = Provider(USERS.urn.replace("users", "edge"), USERS.type, "edge", {})
 
 

@@ -1,0 +1,143 @@
+"""Objects by which an operator writes to another cluster than its own: which one they name, what they take along.
+
+Argo CD, Flux, Crossplane, Cluster API, Fleet, Karmada and the like are given objects in one cluster, and apply what
+these have, or refer to, in others.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .model import Resource
+from .tree import UNKNOWN, Tree, at, items
+
+ELSEWHERE: Final = "a cluster that an operator chooses"
+HERE: Final = frozenset({"in-cluster", "local", "local-cluster", "fleet-local"})
+"""What operators call the cluster that they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """One kind of such objects, as `group/Kind` (* matches anything). `names` are the paths at which one names the
+    other cluster, `otherwise` is where it goes if none of them is there: empty for its own cluster. `takes` are the
+    paths of its references to objects beside it whose content goes along. `*` in a path is every item of a list.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    otherwise: str = ""
+    takes: tuple[str, ...] = ()
+
+    def destinations(self, manifest: Tree) -> list[str]:
+        """The other clusters, as the object calls them."""
+        found = [
+            one if isinstance(one, str) else ELSEWHERE for path in self.names for one in _all(manifest, path) if one
+        ]
+        return found or ([self.otherwise] if self.otherwise else [])
+
+    def taken(self, manifest: Tree) -> Iterator[Reference]:
+        """What goes along."""
+        for path in self.takes:
+            for one in _all(manifest, path):
+                kind, namespace = at(one, "kind"), at(one, "namespace")
+                implied = "ConfigMap" if "onfigMap" in path else "Secret"
+                labels = at(one, "labelSelector", "matchLabels")
+                yield Reference(
+                    kind if isinstance(kind, str) else implied,
+                    at(one, "name"),
+                    namespace if isinstance(namespace, str) else str(at(manifest, "metadata", "namespace", default="")),
+                    labels if isinstance(labels, dict) else {},
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Objects of one cluster: by their name, or by their labels where there is none."""
+
+    kind: str
+    name: Any
+    namespace: str
+    labels: dict[str, Any]
+
+    def means(self, resource: Resource) -> bool:
+        if self.kind == "Namespace":
+            return self.name in (resource.namespace, UNKNOWN)
+        if resource.kind != self.kind or (self.namespace and resource.namespace not in {self.namespace, ""}):
+            return False
+        if self.name is not None:
+            return self.name in (resource.object_name, UNKNOWN)
+        own = at(resource.body, "metadata", "labels")
+        return not self.labels or (isinstance(own, dict) and self.labels.items() <= own.items())
+
+
+_PROVIDER: Final = ("spec.providerConfigRef.name",)
+_KUBECONFIG: Final = ("spec.kubeConfig.secretRef.name", "spec.kubeConfig.configMapRef.name")
+_DESTINATION: Final = ("destination.server", "destination.name")
+_NAMESPACE: Final = ("metadata.namespace",)
+CARRIERS: Final = (
+    Carrier("argoproj.io/Application", tuple(f"spec.{path}" for path in _DESTINATION)),
+    Carrier("argoproj.io/ApplicationSet", tuple(f"spec.template.spec.{path}" for path in _DESTINATION)),
+    Carrier("helm.toolkit.fluxcd.io/HelmRelease", _KUBECONFIG, takes=("spec.valuesFrom.*",)),
+    Carrier("kustomize.toolkit.fluxcd.io/Kustomization", _KUBECONFIG, takes=("spec.postBuild.substituteFrom.*",)),
+    Carrier("kubernetes*.crossplane.io/*Object*", _PROVIDER, takes=("spec.references.*.patchesFrom",)),
+    Carrier(
+        "helm*.crossplane.io/*Release",
+        _PROVIDER,
+        takes=tuple(
+            f"spec.forProvider.{path}KeyRef"
+            for path in (
+                "valuesFrom.*.secret",
+                "valuesFrom.*.configMap",
+                "set.*.valueFrom.secret",
+                "set.*.valueFrom.configMap",
+            )
+        ),
+    ),
+    Carrier("work.open-cluster-management.io/ManifestWork", _NAMESPACE, ELSEWHERE),
+    Carrier("work.open-cluster-management.io/ManifestWorkReplicaSet", (), ELSEWHERE),
+    Carrier("policy.open-cluster-management.io/Policy", (), ELSEWHERE),
+    Carrier("fleet.cattle.io/Bundle*", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
+    Carrier("fleet.cattle.io/HelmOp", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
+    Carrier("work.karmada.io/Work", (), ELSEWHERE),
+    Carrier("policy.karmada.io/*OverridePolicy", (), ELSEWHERE),
+    Carrier("policy.karmada.io/*PropagationPolicy", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
+    Carrier("placement.kubernetes-fleet.io/*Placement", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
+    Carrier(
+        "config.projectsveltos.io/*Profile", (), ELSEWHERE, ("spec.policyRefs.*", "spec.helmCharts.*.valuesFrom.*")
+    ),
+    Carrier("addons.cluster.x-k8s.io/ClusterResourceSet", (), ELSEWHERE, ("spec.resources.*",)),
+    Carrier("addons.cluster.x-k8s.io/HelmChartProxy", (), ELSEWHERE),
+    Carrier("bootstrap.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.files.*.contentFrom.secret",)),
+    Carrier("controlplane.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.kubeadmConfigSpec.files.*.contentFrom.secret",)),
+    Carrier("resources.gardener.cloud/ManagedResource", (), ELSEWHERE, ("spec.secretRefs.*",)),
+    Carrier("types.kubefed.io/Federated*", (), ELSEWHERE),
+    Carrier("apps.clusternet.io/*", (), ELSEWHERE),
+    Carrier("core.oam.dev/Application", ("spec.policies.*.properties.clusters.*",)),
+)
+
+
+def carriers_in(resource: Resource) -> Iterator[tuple[Carrier, Tree]]:
+    """Such an object, and those inside of it, as one operator's object has another's."""
+    todo: list[tuple[str, Tree]] = [(f"{resource.group}/{resource.kind}", resource.body)]
+    while todo:
+        kind, tree = todo.pop()
+        for carrier in CARRIERS if kind else ():
+            if fnmatch.fnmatchcase(kind, carrier.kind):
+                yield carrier, tree
+        inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+        todo += [(_kind_of(one), one) for one in inside if isinstance(one, dict | list)]
+
+
+def _kind_of(tree: Tree) -> str:
+    version, kind = at(tree, "apiVersion"), at(tree, "kind")
+    return f"{version.partition('/')[0]}/{kind}" if isinstance(version, str) and isinstance(kind, str) else ""
+
+
+def _all(tree: Tree, path: str) -> list[Any]:
+    found = [tree]
+    for key in path.split("."):
+        found = [inner for one in found for inner in (items(one) if key == "*" else [at(one, key)])]
+    return [one for one in found if one is not None]

@@ -1,0 +1,170 @@
+"""What an operator of the control plane's carries to another cluster is in that cluster."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Provider, Resource, Stack
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
+from hosted_mesh_policies.rules.context import Context
+from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
+from hosted_mesh_policies.rules.rule import judge
+from hosted_mesh_policies.rules.settings import Settings
+
+from tests.corpus import literals
+
+OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
+SETTINGS = Settings(
+    clusters=ClusterConfig(
+        control_plane_providers=("ours", "hub-*"),
+        control_plane_servers=("https://cp.example.com:6443",),
+        data_plane_servers=("https://dp.example.com:6443",),
+    )
+)
+TOKEN = literals.opaque("carried", 40)
+PASSWORD = "random:index/randomPassword:RandomPassword"
+MADE = Resource(f"urn:pulumi:s::p::{PASSWORD}::one", PASSWORD, "one", {}, {"result": Secret(TOKEN)})
+
+
+def _object(kind: str, name: str, body: Any, *, made: bool = False) -> Resource:
+    found = {"metadata": {"name": name, "namespace": "shop"}, **body}
+    dependencies = dict.fromkeys(body, (MADE.urn,)) if made else {}
+    token = f"kubernetes:{kind}"
+    return Resource(f"urn:pulumi:s::p::{token}::{name}", token, name, found, found, None, OURS, dependencies)
+
+
+KEPT = _object("core/v1:Secret", "kept", {"stringData": {"token": Secret(TOKEN)}}, made=True)
+
+
+def _said(*resources: Resource) -> list[str]:
+    context = Context(Stack("s", resources), SETTINGS)
+    return [
+        f"{one.urn.rpartition('::')[2]} {one.rule}" for rule in (FLOW, VALUE, SHAPE) for one in judge(rule, context)
+    ]
+
+
+def _secret(value: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "agent"}, "stringData": {"token": value}}
+
+
+AWAY: dict[str, tuple[str, dict[str, Any]]] = {
+    "argo": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://dp.example.com:6443"}}),
+    "argo, nobody's": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://x.example.com"}}),
+    "argo, by name": ("argoproj.io/v1alpha1:Application", {"destination": {"name": "shop"}}),
+    "argo, not known yet": ("argoproj.io/v1alpha1:Application", {"destination": {"server": UNKNOWN}}),
+    "argo, a set": (
+        "argoproj.io/v1alpha1:ApplicationSet",
+        {"template": {"spec": {"destination": {"name": "{{name}}"}}}},
+    ),
+    "flux": ("helm.toolkit.fluxcd.io/v2:HelmRelease", {"kubeConfig": {"secretRef": {"name": "shop"}}}),
+    "flux, patches": ("kustomize.toolkit.fluxcd.io/v1:Kustomization", {"kubeConfig": {"secretRef": {"name": "shop"}}}),
+    "crossplane": ("kubernetes.crossplane.io/v1alpha2:Object", {"providerConfigRef": {"name": "shop"}}),
+    "crossplane, a chart": ("helm.crossplane.io/v1beta1:Release", {"providerConfigRef": {"name": "shop"}}),
+    "ocm": ("work.open-cluster-management.io/v1:ManifestWork", {}),
+    "fleet": ("fleet.cattle.io/v1alpha1:Bundle", {}),
+    "karmada": ("work.karmada.io/v1alpha1:Work", {}),
+    "sveltos": ("config.projectsveltos.io/v1beta1:ClusterProfile", {}),
+    "cluster api": ("bootstrap.cluster.x-k8s.io/v1beta1:KubeadmConfigTemplate", {}),
+    "kubefed": ("types.kubefed.io/v1beta1:FederatedSecret", {}),
+    "kubevela": ("core.oam.dev/v1beta1:Application", {"policies": [{"properties": {"clusters": ["shop"]}}]}),
+}
+HERE: dict[str, tuple[str, dict[str, Any]]] = {
+    "argo": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://kubernetes.default.svc"}}),
+    "argo, by address": (
+        "argoproj.io/v1alpha1:Application",
+        {"destination": {"server": "https://cp.example.com:6443"}},
+    ),
+    "argo, by name": ("argoproj.io/v1alpha1:Application", {"destination": {"name": "in-cluster"}}),
+    "argo, nowhere": ("argoproj.io/v1alpha1:Application", {"destination": {"namespace": "shop"}}),
+    "flux": ("helm.toolkit.fluxcd.io/v2:HelmRelease", {}),
+    "crossplane": ("kubernetes.crossplane.io/v1alpha2:Object", {"providerConfigRef": {"name": "itself"}}),
+    "crossplane, named in the settings": (
+        "kubernetes.crossplane.io/v1:Object",
+        {"providerConfigRef": {"name": "hub-1"}},
+    ),
+    "kubevela": ("core.oam.dev/v1beta1:Application", {"policies": [{"properties": {"clusters": ["local"]}}]}),
+}
+ITSELF = _object(
+    "kubernetes.crossplane.io/v1alpha1:ProviderConfig",
+    "itself",
+    {"spec": {"credentials": {"source": "InjectedIdentity"}}},
+)
+
+
+def _carrier(kind: str, spec: dict[str, Any], value: Any = None) -> Resource:
+    return _object(kind, "carrier", {"spec": {**spec, "manifests": [_secret(Secret(value or TOKEN))]}}, made=True)
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_a_secret_of_the_control_planes_is_refused(how: str) -> None:
+    assert _said(MADE, KEPT, _carrier(*AWAY[how])) == [f"carrier {rule.name}" for rule in (FLOW, VALUE)]
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_the_other_clusters_own_passes(how: str) -> None:
+    assert _said(MADE, _carrier(*AWAY[how])) == []
+
+
+@pytest.mark.parametrize("how", HERE)
+def test_what_stays_in_the_operators_own_cluster_passes(how: str) -> None:
+    assert _said(MADE, KEPT, ITSELF, _carrier(*HERE[how])) == []
+
+
+def test_an_operators_object_inside_anothers_counts() -> None:
+    work = {"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork", "spec": {"m": _secret(TOKEN)}}
+    outer = {"providerConfigRef": {"name": "itself"}, "forProvider": {"manifest": work}}
+    found = _object("kubernetes.crossplane.io/v1alpha2:Object", "outer", {"spec": outer}, made=True)
+    assert f"outer {FLOW.name}" in _said(MADE, KEPT, ITSELF, found)
+
+
+TAKEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "flux": (
+        "helm.toolkit.fluxcd.io/v2:HelmRelease",
+        {"kubeConfig": {"secretRef": {"name": "shop"}}, "valuesFrom": [{"kind": "Secret", "name": "values"}]},
+    ),
+    "crossplane": (
+        "helm.crossplane.io/v1beta1:Release",
+        {
+            "providerConfigRef": {"name": "shop"},
+            "forProvider": {"set": [{"valueFrom": {"secretKeyRef": {"name": "values", "namespace": "shop"}}}]},
+        },
+    ),
+    "cluster api": (
+        "addons.cluster.x-k8s.io/v1beta1:ClusterResourceSet",
+        {"resources": [{"kind": "Secret", "name": "values"}]},
+    ),
+    "sveltos": (
+        "config.projectsveltos.io/v1beta1:ClusterProfile",
+        {"policyRefs": [{"kind": "Secret", "name": "values", "namespace": "shop"}]},
+    ),
+    "karmada": (
+        "policy.karmada.io/v1alpha1:PropagationPolicy",
+        {"resourceSelectors": [{"kind": "Secret", "labelSelector": {"matchLabels": {"to": "shop"}}}]},
+    ),
+    "kubefleet": (
+        "placement.kubernetes-fleet.io/v1:ClusterResourcePlacement",
+        {"resourceSelectors": [{"kind": "Namespace", "name": "remote"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_what_an_operators_object_refers_to_goes_along(how: str) -> None:
+    kind, spec = TAKEN[how]
+    carrier = _object(kind, "carrier", {"spec": spec})
+    about = {"name": "values", "namespace": "remote" if how == "kubefleet" else "shop", "labels": {"to": "shop"}}
+    coded = base64.b64encode(TOKEN.encode()).decode()
+    values = _object("core/v1:Secret", "values", {"metadata": about, "data": {"token": Secret(coded)}}, made=True)
+    beside = _object("core/v1:Secret", "beside", {"data": {"token": Secret(coded)}}, made=True)
+    assert _said(MADE, carrier, values) == []
+    assert _said(MADE, carrier, values, beside) == [f"values {rule.name}" for rule in (FLOW, VALUE)]
+
+
+def test_a_control_planes_kubeconfig_in_a_carried_secret_is_refused() -> None:
+    text = literals.kubeconfig("https://cp.example.com:6443")
+    spec = {"workload": {"manifests": [_secret(text)]}}
+    work = _object("work.open-cluster-management.io/v1:ManifestWork", "carrier", {"spec": spec})
+    assert f"carrier {SHAPE.name}" in _said(work)
