@@ -17,6 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from .fingerprints import Whole
 from .leaves import is_public, is_random, is_scrambled
+from .logins import opened_by
 
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
@@ -97,7 +98,9 @@ class Index:
                 candidates.append((place, offset))
 
     def search(self, text: bytes) -> Iterator[Hit]:
-        """Every fingerprint, or fragment of one, in the text; one hit per place."""
+        """Every fingerprint, or fragment of one, in the text, and what logs in like it; one hit per place."""
+        for place, number in opened_by(text, self._fingerprints):
+            yield Hit(number, place, LEAST_FRAGMENT)
         for width, windows in self._windows.items():
             pieces: dict[int, dict[int, Hit]] = {}
             found: list[Hit] = []
