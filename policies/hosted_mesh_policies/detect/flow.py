@@ -47,7 +47,7 @@ CHART_TYPES: Final = frozenset(
 """Their values are kept in a Secret."""
 UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
-RANDOM_TEXT: Final = "random:index/randomString:RandomString"
+RANDOM_TEXTS: Final = frozenset({"random:index/randomString:RandomString", "random:index/randomUuid:RandomUuid"})
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -262,7 +262,7 @@ class Flow:
                     unknown = [leaf.path for leaf in leaves(at(resource.asked, name), (name,)) if leaf.value is UNKNOWN]
                     named = all(names_credential(str(path[-1])) for path in unknown if len(path) > 1)
                     kept = self.stack.sources_of(resource, name)
-                    if unknown and named and all(one.type == RANDOM_TEXT for one in kept):
+                    if unknown and named and all(one.type in RANDOM_TEXTS for one in kept):
                         found.update(one.urn for one in kept)
         return frozenset(found)
 
