@@ -252,6 +252,15 @@ class Flow:
         )
 
     @cached_property
+    def awaits_secrets(self) -> bool:
+        """True while a secret of the control plane's that this stack makes is not known."""
+        return any(
+            one.urn in self.owned and self.is_source(one) and self._is_new(one)
+            for one in self.stack.resources
+            if not one.read_only
+        )
+
+    @cached_property
     def _kept_alone(self) -> frozenset[str]:
         """URNs of the random texts, which nobody marks, that are all that is not known yet in a Secret of the control
         plane's. Where its keys are, they name credentials; the SDK shows none."""

@@ -12,7 +12,8 @@ from ..detect.fingerprints import digests, fingerprints
 from ..detect.flow import Flow
 from ..detect.index import Index
 from ..detect.known import born_on_data_plane, known_secrets
-from ..detect.leaves import LEAST_SECRET
+from ..detect.leaves import LEAST_SECRET, is_public
+from ..detect.own_secrets import secret_leaves
 from ..detect.places import Text, text_of
 from ..detect.screen import cleared
 from ..detect.shape import Kubeconfig
@@ -85,6 +86,25 @@ class Context:
             return data in wholes or any(any(i.search(view.data)) for view in views(data) for i in (own, self.known))
         except TooMuchError:  # the value detector refuses it
             return True
+
+    def is_data_planes_own(self, data: bytes) -> bool:
+        """True for a value that is public by its structure, whose owner the value detector tells, or that a source of
+        the data plane's has as its own secret."""
+        if is_public(data, self.stack.names) or self.tells_whose(data):
+            return True
+        return any(any(self._own_secrets.search(view.data)) for view in views(data))
+
+    @cached_property
+    def _own_secrets(self) -> Index:
+        """Fingerprints of what the data planes' resources have, and their providers' kubeconfigs."""
+        index = Index()
+        index.add(self._born_here, "")
+        for resource in self.stack.resources:
+            if self.flow.is_source(resource) and resource.urn not in self.flow.tainted:
+                for tree in (resource.inputs, resource.outputs):
+                    for _, value in secret_leaves(resource, tree):
+                        index.add(fingerprints(value, certain=True), resource.urn)
+        return index
 
     @cached_property
     def _born_here(self) -> frozenset[bytes]:

@@ -11,11 +11,16 @@ from ..detect.signatures import Kind
 from ..detect.value import inspect
 from ..plan.clusters import KUBECONFIG_KEYS
 from ..plan.model import STACK_TYPE, Resource
-from ..plan.tree import Path, Secret, Tree, leaves, show
+from ..plan.tree import UNKNOWN, Path, Secret, Tree, leaves, show
 from .context import Context
+from .credentials import UNEXPLAINED
 from .finding import Severity
 from .rule import Rule
 
+AWAITED: Final = (
+    "is not known yet, nor is a secret of the control plane's that this stack makes: on the data plane's side nothing "
+    "shows that it is another value"
+)
 UNMARKED: Final = "not marked secret: the state keeps it in plain text"
 
 
@@ -39,14 +44,23 @@ def _outputs(context: Context, stack: Resource, data_plane_side: bool) -> Iterat
         for path, shape in _shapes_in(text):
             if shape.kind is not Kind.PASSWORD_HASH:
                 yield stack, f"output {show(path)}", f"is {shape.kind.value} and not marked secret"
-        if not data_plane_side:
-            continue
-        text = text_of({name: value})
-        for path in _known_in(context, text):
-            yield stack, f"output {show(path)}", "gives a control-plane secret to a stack on the data plane's side"
-        for path, shape in _shapes_in(text):
-            if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
-                yield stack, f"output {show(path)}", "gives a kubeconfig of another cluster to the data plane's side"
+        for path, what in _given_out(context, name, value).items() if data_plane_side else ():
+            yield stack, f"output {show(path)}", what
+
+
+def _given_out(context: Context, name: str, value: Tree) -> dict[Path, str]:
+    """What is wrong with an output of a stack on the data plane's side, marked or not."""
+    text = text_of({name: value})
+    found = dict.fromkeys(_known_in(context, text), "gives a control-plane secret to a stack on the data plane's side")
+    for path, shape in _shapes_in(text):
+        if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
+            found.setdefault(path, "gives a kubeconfig of another cluster to the data plane's side")
+    for leaf in leaves(value, (name,)):
+        if leaf.value is UNKNOWN and context.flow.awaits_secrets:
+            found.setdefault(leaf.path, AWAITED)
+        elif leaf.secret and leaf.path not in found and not context.is_data_planes_own(as_bytes(leaf.value)):
+            found[leaf.path] = UNEXPLAINED
+    return found
 
 
 def _known_in(context: Context, text: Text) -> Iterator[Path]:
@@ -91,7 +105,7 @@ OUTPUTS = Rule(
     description="No control-plane secret is in a plain stack output, in any output of a stack on the data plane's "
     "side, or in a value that is not marked secret.",
     cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a data-plane stack; pass "
-    "kubeconfigs to providers as secrets.",
+    "kubeconfigs to providers as secrets. What another stack exports is read from that stack.",
     severity=Severity.HIGH,
     page="stacks",
     check_stack=check_stack,
