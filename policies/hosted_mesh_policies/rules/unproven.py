@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.leaves import is_public
-from ..detect.names import names_digest_of_public
+from ..detect.leaves import Level, is_public, level_of
+from ..detect.names import is_identifiers_name, names_digest_of_public
 from ..detect.places import as_bytes, held
 from ..plan.model import Resource
 from ..plan.tree import Leaf, is_covered, leaves, show
@@ -37,6 +38,8 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     allowed = declassified(resource) | (evidence.paths.get(resource.urn, frozenset()) if evidence else frozenset())
     why = "this run had no preview that could show whose" if evidence is None else "its preview could not show whose"
     told = [(leaf, f"a secret, and {why}") for leaf in leaves(resource.asked) if leaf.secret]
+    if evidence is None:
+        told += [(leaf, f"looks like a secret, and {why}") for leaf in leaves(resource.asked) if _looks_secret(leaf)]
     if evidence is not None:
         seen = "showed another value here" if resource.urn in evidence.shown else "never showed this object"
         told += [(leaf, f"is no public fact by its form, and the preview {seen}") for leaf in evidence.news(resource)]
@@ -49,6 +52,22 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         public = is_public(data, stack.names) and not (what is NO_PUBLIC_HALF and _is_digest_of_secret(leaf))
         if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
+
+
+LONGEST_DRAWN: Final = 128
+_HEX: Final = re.compile(r"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
+
+
+def _looks_secret(leaf: Leaf) -> bool:
+    """True for an unmarked value that is drawn at random and no digest, where a program may put any text: a ConfigMap's
+    data, a variable. In other fields random text is an id or a name, as far as anybody can tell."""
+    if leaf.secret or not isinstance(leaf.value, str) or len(leaf.value) > LONGEST_DRAWN or not leaf.path:
+        return False
+    name, text = str(leaf.path[-1]), leaf.value
+    free = leaf.path[0] == "data" or name == "value"
+    drawn = not any(map(str.isspace, text)) and not _HEX.fullmatch(text)
+    known_as = name if is_identifiers_name(name) else ""
+    return free and drawn and level_of(text.encode(), known_as) is Level.SECRET
 
 
 def _is_digest_of_secret(leaf: Leaf) -> bool:

@@ -12,12 +12,13 @@ from hosted_mesh_policies.detect.leaves import Level, level_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
 from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
 from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
-from hosted_mesh_policies.plan.tree import Secret
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 from hosted_mesh_policies.rules.outputs import OUTPUTS
-from hosted_mesh_policies.rules.rule import judge
+from hosted_mesh_policies.rules.rule import judge, judge_resource
 from hosted_mesh_policies.rules.settings import Settings
+from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus import literals
 
@@ -180,3 +181,44 @@ def test_a_kubeconfig_for_the_clusters_other_address_is_the_users_own() -> None:
         stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"kubeconfig": Secret(server)})
         context = Context(Stack("access", (stack, minted)), Settings(clusters=CONFIG))
         assert len(judge(OUTPUTS, context)) == said
+
+
+def test_a_data_planes_stack_gives_out_what_is_its_own() -> None:
+    word, clear = "random:index/randomPassword:RandomPassword", literals.opaque("own", 32)
+    made = _resource(word, outputs={"result": Secret(clear)})
+    users = _resource("kubernetes:core/v1:Secret", "users", {"stringData": {"password": Secret(clear)}})
+    for value, said in ((clear, 0), (f"postgres://shop:{clear}@db/shop", 0), (literals.opaque("foreign", 32), 1)):
+        stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"login": Secret(value)})
+        context = Context(Stack("access", (stack, made, users)), Settings(clusters=CONFIG))
+        assert len(judge(OUTPUTS, context)) == said
+
+
+@pytest.mark.parametrize(("kept", "said"), [(True, 1), (False, 0)])
+def test_what_is_not_known_yet_may_be_a_secret_that_the_stack_makes(kept: bool, said: int) -> None:
+    word = "random:index/randomPassword:RandomPassword"
+    made = _resource(word, outputs={"result": UNKNOWN})
+    held = {"dependencies": {"stringData": (made.urn,)}, "inputs": {"stringData": {"password": UNKNOWN}}}
+    secret = _resource("kubernetes:core/v1:Secret", "ours" if kept else "users", **held)
+    stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"address": UNKNOWN})
+    context = Context(Stack("data-plane", (stack, made, secret)), Settings(clusters=CONFIG))
+    assert len(judge(OUTPUTS, context)) == said
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "said"),
+    [
+        (("data", "auth"), literals.opaque("drawn", 24), 1),
+        (("spec", "env", "value"), literals.opaque("drawn", 24), 1),
+        (("spec", "id"), literals.opaque("drawn", 24), 0),
+        (("data", "client-id"), literals.opaque("drawn", 24), 0),
+        (("data", "sum"), hashlib.sha256(b"any").hexdigest(), 0),
+        (("data", "host"), "istiod.example.com", 0),
+    ],
+)
+def test_without_a_preview_random_text_is_a_secret_of_nobodys(place: tuple[str, ...], text: str, said: int) -> None:
+    inputs: Any = text
+    for key in reversed(place):
+        inputs = {key: inputs}
+    written = _resource("kubernetes:core/v1:ConfigMap", "users", inputs)
+    context = Context(Stack("s", (written,), partial=True), Settings(clusters=CONFIG))
+    assert len(judge_resource(UNPROVEN, context, written)) == said

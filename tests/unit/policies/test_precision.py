@@ -175,7 +175,8 @@ def test_what_a_cluster_that_nobody_classified_keeps_secret_is_no_data_planes(
     ("kind", "keys", "said"),
     [
         ("randomString:RandomString", ("password",), 1),
-        ("randomUuid:RandomUuid", ("api-token",), 0),  # mostly an id
+        ("randomUuid:RandomUuid", ("api-token",), 1),
+        ("randomUuid:RandomUuid", ("client-id",), 0),
         ("randomString:RandomString", ("suffix",), 0),
         ("randomString:RandomString", ("password", "suffix"), 0),  # nothing tells which of them
         ("randomString:RandomString", (), 1),  # what the SDK shows of a Secret, when something in it is not known
