@@ -53,6 +53,10 @@ _FIFTH = (
     "clean_fleet_mesh",
     "clean_fleet_wiring",
 )
+_SEVENTH = (
+    "foundwork",
+    "clean_found_charts",
+)
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
@@ -68,11 +72,13 @@ PLATFORM = _themes(_FOURTH)
 """Themes of the fourth set, of platform teams: most of it harmless."""
 FLEET = _themes(_FIFTH)
 """Themes of the fifth set, of fleets of clusters: most of it harmless."""
+FOUND = _themes(_SEVENTH)
+"""Themes of the seventh set, in the shapes of public programs, charts and incidents: most of it harmless."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
-    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET}
+    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET, "found": FOUND}
     return next((name for name, themes in named.items() if stranger.theme in themes), "first")
 
 
