@@ -56,6 +56,7 @@ _FIFTH = (
 _SEVENTH = (
     "foundwork",
     "clean_found_charts",
+    "clean_found_facts",
 )
 
 
