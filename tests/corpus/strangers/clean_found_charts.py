@@ -215,8 +215,9 @@ def _(at: Site) -> None:
 
 @twin(DATA, "temporal-chart", "Workflows of each persist in SQL: default store and visibility with one generated login.")  # fmt: skip
 def _(at: Site) -> None:
-    sql = {"driver": "sql", "sql": {"driver": "postgres12", "host": f"pg.{at.domain}", "port": 5432, "user": "temporal", "password": at.word("temporal")}}  # fmt: skip
-    at.chart("temporal", {"server": {"config": {"persistence": {"default": {**sql, "sql": {**sql["sql"], "database": "temporal"}}, "visibility": {**sql, "sql": {**sql["sql"], "database": "temporal_visibility"}}}}, "replicaCount": 1}, "cassandra": {"enabled": False}, "elasticsearch": {"enabled": False}, "schema": {"setup": {"enabled": True}}})  # fmt: skip
+    sql = {"driver": "postgres12", "host": f"pg.{at.domain}", "port": 5432, "user": "temporal", "password": at.word("temporal")}  # fmt: skip
+    stores = {name: {"driver": "sql", "sql": {**sql, "database": database}} for name, database in (("default", "temporal"), ("visibility", "temporal_visibility"))}  # fmt: skip
+    at.chart("temporal", {"server": {"config": {"persistence": stores}, "replicaCount": 1}, "cassandra": {"enabled": False}, "elasticsearch": {"enabled": False}, "schema": {"setup": {"enabled": True}}})  # fmt: skip
 
 
 @twin(DATA, "airflow-chart", "A scheduler of each: Fernet key, secret of the web server, and an address of its metadata with a login.")  # fmt: skip

@@ -468,7 +468,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     hub(scene)
     for at in sites(scene):
-        value = pulumi.Output.secret(at.word("exported", 16))
+        value: pulumi.Output[str] = pulumi.Output.secret(at.word("exported", 16))
         at.keep("exported", {"key": value})
         pulumi.export(f"{at.name}Password", value)
 

@@ -11,7 +11,7 @@ import yaml
 
 from tests.corpus.world import Object
 
-from .fieldwork import HEX, apply, b64, deployment, drawn, minted, noise, release
+from .fieldwork import HEX, b64, deployment, drawn, minted, noise, release
 from .material import LETTERS, Material
 from .platformwork import AWS_ID, pair, pull_secret, raw
 from .scene import SERVERS, Scene
@@ -172,7 +172,3 @@ def plain(theme: str, name: str, why: str, kind: str, body: Mapping[str, Any], *
 
 def digest(name: str) -> str:
     return f"sha256:{noise(name, 32).hex()}"
-
-
-def text_of(value: Any, change: Callable[[Any], str]) -> pulumi.Output[str]:
-    return apply(value, change)
