@@ -55,6 +55,7 @@ _FIFTH = (
 )
 _SEVENTH = (
     "foundwork",
+    "leaks_found_incidents",
     "clean_found_charts",
     "clean_found_facts",
 )
