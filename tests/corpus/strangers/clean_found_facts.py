@@ -520,7 +520,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     hub(scene)
     ours, shop = sites(scene)
-    balancer = scene.answered("cp", "v1:Service", "ingest", {"spec": {"type": "LoadBalancer", "ports": [{"port": 443}]}}, status={"loadBalancer": {"ingress": [{"hostname": f"a1b2.elb.{REGION}.amazonaws.com"}]}})  # fmt: skip
+    balancer = scene.answered("cp", "v1:Service", "ingest", {"spec": {"type": "LoadBalancer", "ports": [{"port": 443}], "loadBalancerSourceRanges": ["198.51.100.0/24"]}}, status={"loadBalancer": {"ingress": [{"hostname": f"a1b2.elb.{REGION}.amazonaws.com"}]}})  # fmt: skip
     ours.keep("ingest", {"password": ours.word("ingest")})
     host = balancer.output("status").apply(lambda status: (status or {}).get("loadBalancer", {}).get("ingress", [{}])[0].get("hostname", ""))  # fmt: skip
     text = pulumi.Output.all(host=host, word=shop.word("ingest")).apply(lambda a: yaml.safe_dump({"endpoint": f"https://{a['host']}", "basicAuth": {"username": "shop", "password": a["word"]}}))  # fmt: skip
@@ -572,7 +572,7 @@ def _(scene: Scene) -> None:
 @clean(LATER, "found-shop-gets-the-hubs-address", "A second update tells the shop's charts the address that the hub's balancer got meanwhile.", before=_bare)  # fmt: skip
 def _(scene: Scene) -> None:
     _bare(scene)
-    balancer = scene.answered("cp", "v1:Service", "eastwest", {"spec": {"type": "LoadBalancer", "ports": [{"port": 15443}]}}, status={"loadBalancer": {"ingress": [{"ip": "198.51.100.44"}]}})  # fmt: skip
+    balancer = scene.answered("cp", "v1:Service", "eastwest", {"spec": {"type": "LoadBalancer", "ports": [{"port": 15443}], "loadBalancerSourceRanges": ["198.51.100.0/24"]}}, status={"loadBalancer": {"ingress": [{"ip": "198.51.100.44"}]}})  # fmt: skip
     Site(scene, "dp").chart("gateway", {"networkGateway": "hub", "service": {"externalIPs": [balancer.output("status").apply(lambda status: ((status or {}).get("loadBalancer", {}).get("ingress") or [{}])[0].get("ip", ""))]}})  # fmt: skip
 
 
