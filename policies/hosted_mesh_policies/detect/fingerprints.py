@@ -91,8 +91,8 @@ def fingerprints(
     if value.startswith(COMPRESSED) and (unpacked := _unpacked(value)):
         yield from fingerprints(unpacked, name=name, names=names, depth=depth + 1)
         return
-    if value[:1] in b"{[" and (structure := _structure(value)) is not None:
-        yield from _of_structure(structure, names, depth)
+    if value[:1] in b"{[" and (tree := structure(value)) is not None:
+        yield from _of_structure(tree, names, depth)
         return
     for found in _PEM.finditer(value):
         yield from _of_pem(found.group(1), found.group(2))
@@ -109,8 +109,8 @@ def fingerprints(
     rest = rest.strip()
     if len(rest) < LEAST_SECRET:
         return
-    if (structure := _structure(rest)) is not None:
-        yield from _of_structure(structure, names, depth)
+    if (tree := structure(rest)) is not None:
+        yield from _of_structure(tree, names, depth)
         return
     if (decoded := _decoded(rest)) is not None:
         if _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED):
@@ -234,7 +234,7 @@ def _of_coded_json(text: bytes, names: Collection[str], depth: int) -> Generator
     Returns the text without it. A JWT is another thing."""
     for found in _CODED_JSON.findall(text):
         decoded = _decoded(found) or b""
-        tree = _structure(decoded) if decoded[:1] == b"{" else None
+        tree = structure(decoded) if decoded[:1] == b"{" else None
         if isinstance(tree, dict):
             yield from _of_structure(tree, names, depth)
             text = text.replace(found, b"")
@@ -272,7 +272,7 @@ def _unpacked(value: bytes) -> bytes:
     return b"" if is_binary(found) else found
 
 
-def _structure(value: bytes) -> Any:
+def structure(value: bytes) -> Any:
     """The value as JSON or YAML, when it is a mapping or a list. Else None."""
     if nests_too_deeply(value):
         return None

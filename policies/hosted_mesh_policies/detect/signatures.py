@@ -20,6 +20,7 @@ class Kind(Enum):
     SERVICE_ACCOUNT_TOKEN = "a service-account token"  # noqa: S105 a name, not a password
     BEARER_TOKEN = "a bearer token"  # noqa: S105
     CLOUD = "a cloud or DNS credential"
+    KEY_ID = "the id of a cloud's access key"
     ACCESS_TOKEN = "an access token of a known service"  # noqa: S105
     PASSWORD_IN_URL = "a password in a URL"  # noqa: S105
     PASSWORD_HASH = "a password file entry"  # noqa: S105
@@ -55,7 +56,7 @@ _OF_SERVICES: Final = (
     b"dckr_pat_", b"lin_api_", b"shp", b"token-",
 )  # fmt: skip
 _FORMS: Final = (
-    (Kind.CLOUD, (b"akia", b"asia"), rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
+    (Kind.KEY_ID, (b"akia", b"asia"), rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
     (Kind.CLOUD, (b"aiza",), rb"AIza[0-9A-Za-z_-]{35}"),
     (
         Kind.CLOUD,

@@ -53,6 +53,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     shown: dict[str, Shown] = {}
     awaited: dict[str, frozenset[str]] = {}
     authorities: set[str] = set()
+    sections: dict[str, frozenset[str]] = {}
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
@@ -67,20 +68,23 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             awaited[resource.urn] = waits
         if resource.urn in accused:
             continue
-        kept = {show(path) for leaf in _proven(context, resource) for path in _names(leaf)}
+        kept = {show(path) for leaf in _proven(context, resource) for path in _names(leaf.path)}
         if kept:
             paths[resource.urn] = frozenset(kept)
             if context.flow.is_from_data_plane(resource):
                 data_planes.add(resource.urn)
             if context.flow.is_own_authority(resource):
                 authorities.add(resource.urn)
-    return Evidence(paths, frozenset(data_planes), foreign, shown, awaited, frozenset(authorities), salted.salt)
+        if own := context.of_own_sections(resource):
+            sections[resource.urn] = frozenset(name for path in own for name in map(show, _names(path)))
+    alone, made = frozenset(data_planes), frozenset(authorities)
+    return Evidence(paths, alone, foreign, shown, awaited, made, sections, salted.salt)
 
 
-def _names(leaf: Leaf) -> list[Place]:
-    """Where the leaf will be in the update: a Secret's `stringData` may have become `data` by then."""
-    renamed = [("data", *leaf.path[1:])] if leaf.path[:1] == ("stringData",) else []
-    return [leaf.path, *renamed]
+def _names(path: Place) -> list[Place]:
+    """Where a value will be in the update: a Secret's `stringData` may have become `data` by then."""
+    renamed = [("data", *path[1:])] if path[:1] == ("stringData",) else []
+    return [path, *renamed]
 
 
 def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
@@ -182,17 +186,19 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "shown": evidence.shown,
         "awaited": {urn: sorted(found) for urn, found in evidence.awaited.items()},
         "authorities": sorted(evidence.authorities),
+        "sections": {urn: sorted(found) for urn, found in evidence.sections.items()},
         "salt": evidence.salt,
     }
 
 
 def _evidence(content: dict[str, Any]) -> Evidence:
-    paths, foreign, awaited = (
-        {urn: frozenset(found) for urn, found in content[key].items()} for key in ("paths", "foreign", "awaited")
+    paths, foreign, awaited, sections = (
+        {urn: frozenset(found) for urn, found in content[key].items()}
+        for key in ("paths", "foreign", "awaited", "sections")
     )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
     alone, authorities = (frozenset(content[key]) for key in ("data_planes", "authorities"))
-    return Evidence(paths, alone, foreign, shown, awaited, authorities, content["salt"])
+    return Evidence(paths, alone, foreign, shown, awaited, authorities, sections, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from ..detect.leaves import LEAST_SECRET, is_public
 from ..detect.own_secrets import secret_leaves
 from ..detect.places import Text, text_of
 from ..detect.screen import cleared
+from ..detect.sections import Sections
 from ..detect.shape import Kubeconfig
 from ..detect.unwrap import TooMuchError, views
 from ..detect.value import Inspection, Match, inspect
@@ -45,6 +46,7 @@ class Context:
     born_elsewhere: Set[bytes] = frozenset()
     """Fingerprints of what data planes made themselves, as far as they were gathered elsewhere."""
     _texts: dict[str, Text] = field(default_factory=dict)
+    _of_sections: dict[str, frozenset[Path]] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
 
     @cached_property
@@ -60,6 +62,16 @@ class Context:
     @cached_property
     def flow(self) -> Flow:
         return Flow(self.stack, self.owners)
+
+    @cached_property
+    def _sections(self) -> Sections:
+        return Sections(self.stack, self.owners, self.text)
+
+    def of_own_sections(self, resource: Resource) -> frozenset[Path]:
+        """The places of what a data plane is given whose credentials are of its own sections of the configuration."""
+        if resource.urn not in self._of_sections:
+            self._of_sections[resource.urn] = frozenset(self._sections.of_own(resource))
+        return self._of_sections[resource.urn]
 
     @cached_property
     def known(self) -> Index:

@@ -113,21 +113,22 @@ def credentials(context: Context, resource: Resource) -> Iterator[Place]:
 def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
     if not context.owners.is_on_data_plane(resource) or resource.read_only:
         return
-    yield from _named_credentials(resource)
-    said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
-    for path, shape in shapes_in_tree(resource.body):
-        if problem := _problem(context, resource, path, shape, said_own):
-            yield context.show(path), f"{shape.kind.value}{problem}"
-    if not context.inspection(resource).shapely:
-        return
-    for path, data in context.text(resource).parts():
+    yield from _named_credentials(context, resource)
+    found = list(_found(context, resource))
+    wholes = {(path[:depth], shape.kind) for path, shape in found for depth in range(len(path))}
+    for path, shape in found:
+        # Short siblings are also looked at end to end, which finds again what one of them holds.
+        if (path, shape.kind) not in wholes and (problem := _problem(context, resource, path, shape)):
+            wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
+            yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
+
+
+def _found(context: Context, resource: Resource) -> Iterator[tuple[Path, Shape]]:
+    yield from shapes_in_tree(resource.body)
+    for path, data in context.text(resource).parts() if context.inspection(resource).shapely else ():
         found = list(shapes(data))
-        if any(_is_own_kubeconfig(context, shape) for shape in found):
-            found = [shape for shape in found if shape.kind not in PARTS_OF_KUBECONFIG]
-        for shape in found:
-            if problem := _problem(context, resource, path, shape, said_own):
-                wrapped = f" (under {_told_layers(shape.layers)})" if shape.layers else ""
-                yield context.show(path), f"{shape.kind.value}{wrapped}{problem}"
+        own = any(_is_own_kubeconfig(context, shape) for shape in found)
+        yield from ((path, shape) for shape in found if not (own and shape.kind in PARTS_OF_KUBECONFIG))
 
 
 def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
@@ -136,12 +137,15 @@ def _is_own_kubeconfig(context: Context, shape: Shape) -> bool:
 
 
 PLAIN_OBJECT: Final = " outside a Secret: everybody who can read this object has it"
-HARD: Final = frozenset({Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD, Kind.STORE_TOKEN})
+HARD: Final = frozenset(
+    {Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN, Kind.CLIENT_KEY, Kind.CLOUD, Kind.KEY_ID, Kind.STORE_TOKEN}
+)
 """Credentials that open something of the control plane's unless the contrary is shown, even inside a Secret."""
 
 
-def _problem(context: Context, resource: Resource, path: Path, shape: Shape, said_own: bool) -> str:
+def _problem(context: Context, resource: Resource, path: Path, shape: Shape) -> str:
     """Why a credential must not be here; empty when it may."""
+    said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     if shape.kind is Kind.NAMED:
         if resource.type.startswith(_IN_PARTS):
             return ""  # each object comes again by itself, a Secret as a Secret
@@ -153,11 +157,23 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape, sai
         return "" if said_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
     if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
+    if shape.kind is not Kind.PRIVATE_KEY and shape.kind not in HARD:
+        return ""
+    if _is_of_own_section(context, resource, path, shape.kind):
+        return ""
     if shape.kind is Kind.PRIVATE_KEY:
         return _problem_of_key(context, resource, path)
-    if shape.kind in HARD and not _is_from_data_plane(context, resource):
-        return ": nothing shows that it is the data plane's own"
-    return ""
+    return "" if _is_from_data_plane(context, resource) else ": nothing shows that it is the data plane's own"
+
+
+def _is_of_own_section(context: Context, resource: Resource, path: Path, kind: Kind) -> bool:
+    """True where all that opens something is of a section of the configuration that is the data plane's own; and for
+    the id of a key that such a secret belongs to."""
+    if not context.stack.partial:
+        own = context.of_own_sections(resource)
+        return bool(own) if kind is Kind.KEY_ID else path in own
+    shown = context.evidence.sections.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    return bool(shown) if kind is Kind.KEY_ID else show(path) in shown
 
 
 def _is_marked(resource: Resource, path: Path) -> bool:
@@ -229,7 +245,7 @@ LEAST_NAMED: Final = 12
 _ISTIO_CA_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, "istio-ca-secret"})
 
 
-def _named_credentials(resource: Resource) -> Iterator[Place]:
+def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
     if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
         for leaf in leaves(resource.body):
@@ -238,10 +254,13 @@ def _named_credentials(resource: Resource) -> Iterator[Place]:
     if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
     for leaf in leaves(resource.body):
-        if leaf.path and names_clouds_credential(str(leaf.path[-1])) and _is_literal(leaf.value):
-            yield show(leaf.path), "a cloud or DNS credential, by its name"
-        elif leaf.path[-1:] == ("value",) and (named := _name_beside(resource, leaf.path)) and _is_literal(leaf.value):
-            yield show(leaf.path), f"a cloud or DNS credential, by its name {named}"
+        if not leaf.path or not _is_literal(leaf.value):
+            continue
+        named = _name_beside(resource, leaf.path) if leaf.path[-1] == "value" else ""
+        if (named or names_clouds_credential(str(leaf.path[-1]))) and not (
+            _is_kept_in_secret(resource, leaf.path) and _is_of_own_section(context, resource, leaf.path, Kind.CLOUD)
+        ):
+            yield show(leaf.path), f"a cloud or DNS credential, by its name {named}".rstrip()
 
 
 def _is_literal(value: Any) -> bool:

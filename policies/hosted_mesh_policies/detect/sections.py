@@ -1,0 +1,155 @@
+"""Whose a secret of the configuration is, by the section that it is in.
+
+Nothing in a secret says whose it is. But who configures two owners alike gives each a section: a namespace of the
+configuration (`hub:walKey`, `shop:walKey`), or a member of one secret object. A section is a data plane's own when
+
+- all of its secrets that go anywhere go to that data plane;
+- it has a counterpart: another section has the same key with another value, in the same object or chart of the control
+  plane's, and nothing of that section goes anywhere else.
+
+A section that is called like a package, or like the project, or `shared`, is nobody's: what is in it belongs to a
+subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from ..plan.clusters import Role
+from ..plan.model import Resource, Stack
+from ..plan.owners import CONTROL_PLANE, Owners
+from ..plan.tree import Path, at, leaves
+from .fingerprints import fingerprints, structure
+from .index import Index
+from .leaves import Level, level_of
+from .places import Text, as_bytes, held
+from .shape import shapes
+from .signatures import Kind
+from .unwrap import views
+
+HARMLESS: Final = frozenset({Kind.KEY_ID, Kind.NAMED, Kind.ARGUMENT})
+"""What may be left of a text without its secrets: an id, and a name with what its grammar has after it."""
+
+
+OF_ALL: Final = ("all", "base", "common", "default", "global", "shared")
+
+
+class Entry(NamedTuple):
+    """One secret of the configuration: its section, and what it is called there."""
+
+    section: str
+    name: str
+
+
+class Use(NamedTuple):
+    """Where one goes: whose place, and in which object or chart, at which property."""
+
+    place: str
+    spot: tuple[str, str, Path]
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections of one stack's secret configuration. `text` gives a resource's text; it is read when somebody asks
+    for the first time."""
+
+    stack: Stack
+    owners: Owners
+    text: Callable[[Resource], Text]
+
+    def of_own(self, resource: Resource) -> Iterator[Path]:
+        """The places of a data plane's object whose credentials are all of sections of its own. The id of a cloud's key
+        is no credential by itself. Raises TooMuchError."""
+        own = self._own_values.get(self.owners.place(resource) or "", [])
+        for leaf in leaves(resource.asked) if own else ():
+            rest = data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
+            for value in own:
+                rest = rest.replace(value, b"")
+            if rest != data and not any(shape.kind not in HARMLESS for shape in shapes(rest)):
+                yield leaf.path
+
+    @cached_property
+    def _own_values(self) -> dict[str, list[bytes]]:
+        """Per data plane the secrets of its sections, the longest first."""
+        found: dict[str, list[bytes]] = {}
+        for value in sorted(self._entries, key=len, reverse=True):
+            for place in {self._own[one.section] for one in self._entries[value] if one.section in self._own}:
+                found.setdefault(place, []).append(value)
+        return found
+
+    @cached_property
+    def _entries(self) -> dict[bytes, list[Entry]]:
+        found: dict[bytes, list[Entry]] = {}
+        for key in sorted(self.stack.secret_config_keys):
+            for entry, value in _entries_of(key, self.stack.config.get(key, "")):
+                if value:
+                    found.setdefault(value, []).append(entry)
+        return found
+
+    @cached_property
+    def _uses(self) -> dict[Entry, set[Use]]:
+        """Where each entry goes, in whatever wrapping. Raises TooMuchError."""
+        index, values = Index(), list(self._entries)
+        for number, value in enumerate(values):
+            index.add(fingerprints(value, certain=True), str(number))
+        found: dict[Entry, set[Use]] = {}
+        for resource in self.stack.resources if len(index) else ():
+            if (place := self._place(resource)) is None:
+                continue
+            for path, data in self.text(resource).parts():
+                hits = {index.origins[hit.origin] for view in views(data) for hit in index.search(view.data)}
+                for entry in (entry for number in hits for entry in self._entries[values[int(number)]]):
+                    found.setdefault(entry, set()).add(Use(place, (resource.type, _name_of(resource), path)))
+        return found
+
+    def _place(self, resource: Resource) -> str | None:
+        if resource.urn in self.owners.clusters.providers:
+            return self.owners.maker(resource)
+        if resource.is_provider:
+            return CONTROL_PLANE if self.owners.is_own_account(resource.as_provider) else resource.urn
+        return self.owners.place(resource)
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        """Per section that is a data plane's own, that data plane."""
+        places: dict[str, set[str]] = {}
+        for entry, uses in self._uses.items():
+            places.setdefault(entry.section, set()).update(use.place for use in uses)
+        subjects = {*OF_ALL, self.stack.project, *(one.type.split(":")[0] for one in self.stack.resources)}
+        data_planes = {
+            self.owners.place(one) for one in self.stack.resources if self.owners.clusters.role(one) is Role.DATA_PLANE
+        }
+        theirs = {section for section, at_ in places.items() if at_ == {CONTROL_PLANE}}
+        twins = {
+            (entry.name, use.spot) for entry, uses in self._uses.items() if entry.section in theirs for use in uses
+        }
+        found: dict[str, str] = {}
+        for entry, uses in self._uses.items():
+            (place, *more) = places[entry.section]
+            alone = not more and place in data_planes and entry.section not in subjects
+            if alone and any((entry.name, use.spot) in twins for use in uses):
+                found[entry.section] = place
+        return found
+
+
+def _name_of(resource: Resource) -> str:
+    chart = at(resource.body, "chart")
+    return chart if isinstance(chart, str) else resource.object_name
+
+
+def _entries_of(key: str, value: str) -> Iterator[tuple[Entry, bytes]]:
+    """A key's secret; of an object of objects, or a list of them, those of each member."""
+    section, _, name = key.rpartition(":")
+    tree = structure(value.encode())
+    inner = dict(enumerate(tree)) if isinstance(tree, list) else tree if isinstance(tree, dict) else {}
+    if not inner or not all(isinstance(one, dict) for one in inner.values()):
+        yield Entry(section, name), value.encode()
+        return
+    for member, entries in inner.items():
+        for leaf in leaves(entries):
+            data = as_bytes(leaf.value)
+            if leaf.path and level_of(data, str(leaf.path[-1])) is not Level.PUBLIC:
+                yield Entry(f"{key}.{member}", ".".join(map(str, leaf.path))), data
