@@ -37,6 +37,8 @@ UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data pl
 PARTS_OF_KUBECONFIG: Final = frozenset(
     {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
 )
+_OF_CHARTS: Final = frozenset({"values", "valuesContent", "valuesObject"})
+"""How objects of operators that install charts call the charts' values."""
 _IN_PARTS: Final = ("kubernetes:yaml:", "kubernetes:yaml/", "kubernetes:kustomize:", "kubernetes:kustomize/")
 
 
@@ -149,8 +151,8 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape) -> 
     if shape.kind is Kind.NAMED:
         if resource.type.startswith(_IN_PARTS):
             return ""  # each object comes again by itself, a Secret as a Secret
-        if _is_from_data_plane(context, resource) or _is_marked(resource, path):
-            return ""  # the flow tells whose it is
+        if _OF_CHARTS.intersection(path) and _is_marked(resource, path):
+            return ""  # as among a chart's own values
     if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
         return " for another cluster than the data plane's own"
     if not _is_kept_in_secret(context, resource, path):
