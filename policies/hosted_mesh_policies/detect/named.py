@@ -111,7 +111,20 @@ def _is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
 
 _VALUE: Final = rb"(?=(?:\"{1,3}([^\"\s]{8,257})|'{1,3}([^'\s]{8,257})|([^\s\"',;&<>]{8,257})))"
 _SIGN: Final = rb"(?:[ \t]{0,8}(:=|=>|[:=>])[ \t]{0,8}|[ \t]{1,8})"
-_WORDS: Final = (b"pass", b"pwd", b"psk", b"secret", b"token", b"key", b"credential", b"hmac", b"encrypt", b"-team")
+_WORDS: Final = (
+    b"pass",
+    b"pwd",
+    b"psk",
+    b"secret",
+    b"token",
+    b"key",
+    b"credential",
+    b"hmac",
+    b"encrypt",
+    b"-team",
+    b"bindpw",
+    b"rootpw",
+)
 _BESIDE: Final = {
     **{word: re.compile(word + rb"[\w.-]{0,24}[\"'\]]{0,2}" + _SIGN + _VALUE) for word in _WORDS},
     b"authorization": re.compile(rb"authorization[\"']?" + _SIGN + rb"[\"']?(?:[a-z][\w-]{2,15}[ \t]{1,8})?" + _VALUE),
@@ -130,6 +143,15 @@ _COMMAND: Final = re.compile(
     rb"|(?<![\w-])curl(?=\s)[^\n]{0,160}?\s(?:-[a-zA-Z]{0,4}u|--user)[ =]?[\"']?[^\s:\"']{1,64}:)" + _VALUE
 )
 """Commands that take a password by an option of one letter."""
+_LOGINS: Final = (
+    (b"@", re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w-]+\.[\w.-]+[:/])")),
+    (b":", re.compile(rb"(?m)^[\w.*-]+:(?:\d+|\*):[\w.*-]+:[\w.*-]+:([^\s:]{8,256})$")),
+    (b":", re.compile(rb"(?m)^\[?[\w-]+(?:\.[\w-]+)+\]?:\d+[ \t]+[^\s:]{1,64}:([^\s:]{8,256})$")),
+)
+"""A sign of one, and how it looks: an address that is no URL (`app:...@tcp(db:3306)/`), a line of `.pgpass`, one of
+Postfix. The name is the user's."""
+_CALLED: Final = re.compile(rb"\(\s*([\"'])([\w.-]{2,64})\1\s*,\s*([\"'])([^\"'\n]{8,256})\3")
+"""A name and its value given to a function: `define('DB_PASSWORD', '...')`."""
 _NO_NAME: Final = re.compile(rb"[^\w./-]")
 LONGEST_NAME: Final = 64
 
@@ -141,12 +163,20 @@ def holds_named(data: bytes, lower: bytes) -> bool:
 
 def named_in_text(data: bytes, lower: bytes) -> Iterator[str]:
     """Such values of a text: `NAME=value`, `name: value`, `"name": "value"`, `<name>value`, `Name value`,
-    `name: X, value: Y`, `docker login -p value`. `lower` is the text in small letters."""
+    `name: X, value: Y`, `docker login -p value`, `f('NAME', 'value')`, and passwords in logins. `lower` is the text in
+    small letters."""
     for word, beside in _BESIDE.items():
         if word in lower:
             yield from (_taken(data, found, 2) for found in beside.finditer(lower) if _counts(data, found))
     if b"value" in lower:
         yield from (_taken(data, found, 2) for found in _PAIR.finditer(lower) if _counts_in_pair(data, found))
+    for sign, login in _LOGINS:
+        if sign in data:
+            yield from filter(is_concrete, (found[1].decode("latin-1") for found in login.finditer(data)))
+    for found in _CALLED.finditer(data) if b"(" in data else ():
+        name, value = found[2].decode("latin-1"), found[4].decode("latin-1")
+        if names_credential(name) and is_concrete(value):
+            yield value
     if any(word in lower for word in _COMMANDS):
         yield from filter(is_concrete, (_taken(data, found, 1) for found in _COMMAND.finditer(data)))
 
