@@ -28,7 +28,15 @@ from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_public
-from .names import describes, is_own_login, is_secrets_name, names_credential, names_digest_of_public, names_public_half
+from .names import (
+    describes,
+    is_own_login,
+    is_secrets_name,
+    names_credential,
+    names_digest_of_public,
+    names_key,
+    names_public_half,
+)
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64, held
 from .unwrap import TooMuchError, views
@@ -47,6 +55,8 @@ CHART_TYPES: Final = frozenset(
 """Their values are kept in a Secret."""
 UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
+_CHECKS_SIGNATURES: Final = re.compile(r"(?:Image|Signature)\w*Policy$|^TrustRoot$")
+"""Kinds of objects that have nothing of a key but its public half."""
 RANDOM_TEXTS: Final = frozenset({"random:index/randomString:RandomString", "random:index/randomUuid:RandomUuid"})
 
 Asked = ParamSpec("Asked")
@@ -96,7 +106,18 @@ def _expects_public_half(resource: Resource, place: Path) -> bool:
     named = [key for key in place if isinstance(key, str)]
     if len(named) < 2:
         return False
+    if _CHECKS_SIGNATURES.search(resource.kind):
+        return True
     return names_public_half(named[-1]) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
+
+
+def _is_private_half(resource: Resource, place: Path) -> bool:
+    """Whether a place is called a private key's, or a key's with its certificate beside it."""
+    name, beside = str(place[-1]), at(resource.asked, *place[:-1])
+    if "private" in name.lower():
+        return True
+    named = names_key(name) and isinstance(beside, dict)
+    return named and any(re.search(r"cert|crt", str(key), re.IGNORECASE) for key in beside)
 
 
 def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
@@ -417,11 +438,11 @@ class Flow:
 
     def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
         """As `level`, but where nothing is known yet a key in an object that is no Secret is its public half: people
-        keep keys in Secrets, and the data plane's public key in the control plane must not make the key
-        the control plane's.
+        keep keys in Secrets, or beside their certificates, and the data plane's public key in the control plane must
+        not make the key the control plane's.
         """
-        if source.type == KEY_TYPE and self.use(resource, name).unknown and resource.is_kubernetes:
-            return resource.kind == "Secret"
+        if source.type == KEY_TYPE and (unknown := self.use(resource, name).unknown) and resource.is_kubernetes:
+            return resource.kind == "Secret" or any(_is_private_half(resource, place) for place in unknown)
         return self.level(resource, name, source) is Level.SECRET
 
     def _signers_of(self, key: Resource) -> Iterator[Resource]:

@@ -17,7 +17,7 @@ from typing import Final
 
 from .der import is_public_der
 from .keystores import is_trust_store
-from .names import is_identifiers_name, is_secrets_name, names_issuer
+from .names import is_identifiers_name, is_secrets_name, names_issuer, names_public_half
 
 _ESCAPED_BREAK: Final = re.compile(rb"\\+[nr]")
 
@@ -283,6 +283,10 @@ def _is_plain(token: str) -> bool:
 
 
 _WITH_LOGIN: Final = re.compile(r"[@?]")
+_HOSTS_KEYS: Final = re.compile(
+    r"(?:\s*(?:#[^\n]*|\S+ (?:ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/]{40,}={0,2}[ \w@.-]*)(?:\n|$))+"
+)
+"""Lines of `known_hosts`, of keys of whatever form."""
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){2,}[a-z]{2,16}\.?(?::\d{1,5})?")
 """Of three labels and more, one of which may be drawn by a cloud."""
 
@@ -294,6 +298,8 @@ def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level
         return Level.PUBLIC
     if is_secrets_name(name):
         return Level.SECRET
+    if names_public_half(name) and _HOSTS_KEYS.fullmatch(text):
+        return Level.PUBLIC
     one_word = not any(letter.isspace() for letter in text)
     shown = "://" not in text or (names_issuer(name) and not _WITH_LOGIN.search(text))
     if is_identifiers_name(name) and one_word and shown:

@@ -34,7 +34,7 @@ _SECRET = re.compile(
 )
 _DESCRIPTION = re.compile(
     r"public|(?:^|[_.-])(?:id|name|type|kind|file|path|host|hostname|user|username|uri|ref|server|email|region|alg"
-    r"|namespace|expiry|ttl|url|size|version)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url)$|^(?:user|name|host)"
+    r"|namespace|expiry|ttl|url|size|version|groups|roles|scopes)$|[a-z](?:Groups|Roles|Scopes)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url)$|^(?:user|name|host)"
     r"|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
     re.IGNORECASE,
 )
@@ -59,7 +59,9 @@ _SAYS_IT: Final = (
     "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization",
     "apikey", "secretkey", "accountkey", "privatekey", "presharedkey", "sharedaccesskey", "requirepass", "masterauth",
 )  # fmt: skip
-_PASS: Final = re.compile(r"(?:db|pg|my|sql|redis|root|admin|user|smtp|mail|ldap|bind|ssh|auth|require)?pass")
+_PASS: Final = re.compile(
+    r"(?:db|pg|my|sql|redis|root|admin|user|smtp|mail|ldap|bind|ssh|auth|require)?pass|(?:root|bind|rootbind|admin|db)pw"
+)
 _OF_KEYS: Final = re.compile(
     r"api|secret|private|encryption|signing|hmac|routing|fernet|master|account|shared|preshared|app|jwt|session|cookie"
     r"|unseal|auth|consumer|certificate|symmetric|crypto|integration"
@@ -87,18 +89,24 @@ def names_credential(name: str) -> bool:
     return last.endswith(_SAYS_IT) or bool(_PASS.fullmatch(words[-1])) or name.lower() in _WHOLE
 
 
+def names_key(name: str) -> bool:
+    """True for `key`, `tls.key`, `keyPEM`, `ca-key.pem`: of a pair, the half that is kept."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    return "key" in words[-2:] and "public" not in words
+
+
 def names_credentials(name: str) -> bool:
     """True for a name of several: `tokens`, `passwords`. Below it each name is only which one."""
     return name.endswith("s") and names_credential(name) and not name.lower().endswith("credentials")
 
 
-_IDENTIFIER = re.compile(
-    r"(?:^|[_.-])(?:id|zone|org|organi[sz]ation|endpoint|host|hostname|revision|commit|bucket|username|user|email|region"
-    r"|project|tenant|account|cluster|domain|issuer|audience|instance|suffix|prefix|release|version|tag|owner|address"
-    r"|channel|recipient|sub|subject|integrity|e_?tag|public[_.-]?key)$"
-    r"|[a-z](?:Id|ID|Zone|Host|Endpoint|Bucket|Version|Channel|Address|PublicKey)$",
-    re.IGNORECASE,
-)
+_IDENTIFIERS: Final = frozenset({
+    "account", "address", "audience", "bucket", "channel", "cluster", "commit", "domain", "email", "endpoint", "etag",
+    "host", "hostname", "id", "instance", "integrity", "issuer", "org", "organisation", "organization", "owner",
+    "prefix", "project", "recipient", "region", "release", "revision", "sub", "subject", "suffix", "tag", "tenant",
+    "user", "username", "version", "zone",
+})  # fmt: skip
+_PUBLIC_KEY: Final = re.compile(r"(?:^|[_.-])public[_.-]?key$|[a-z]PublicKey$", re.IGNORECASE)
 _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)(?<!public)(?<!public[_.-])key", re.IGNORECASE)
 
 
@@ -110,22 +118,27 @@ def describes(name: str) -> bool:
 def is_identifiers_name(name: str) -> bool:
     """True for a name that says what or where something is: `client-id`, `zone`, `endpoint`. Its value is public,
     however random it looks."""
-    return bool(_IDENTIFIER.search(name)) and not _OF_SECRET.search(name)
+    words = [word.lower() for word in _WORD.findall(name)]
+    says = bool(words) and (words[-1] in _IDENTIFIERS or bool(_PUBLIC_KEY.search(name)))
+    return says and not _OF_SECRET.search(name)
 
 
 _PUBLIC_HALF: Final = re.compile(
-    r"(?:^|[_.-])pub$|(?:public|verification)[_.-]?keys?(?:[_.-]?pem)?$|known[_.-]?hosts$|authorized[_.-]?keys$",
+    r"(?:^|[_.-])pub$|(?:public|verification|trusted)[_.-]?keys?(?:[_.-]?pem)?$|known[_.-]?hosts$|authorized[_.-]?keys$"
+    r"|(?:^|[_.-])(?:validators|trust[_.-]?(?:roots?|anchors?))(?:\.[a-z]{3,4})?$",
     re.IGNORECASE,
 )
 
 
 def names_public_half(name: str) -> bool:
-    """True for a name under which everybody expects the public half of a key: `publicKeys`, `known_hosts`, `id.pub`."""
+    """True for a name under which everybody expects the public half of a key, `publicKeys`, `known_hosts`, and
+    for what checks signatures: `trustRoots`."""
     return bool(_PUBLIC_HALF.search(name))
 
 
 _DIGEST_OF_PUBLIC: Final = re.compile(
     r"(?:^|[_.-])(?:pins|pin[_.-]?sha256|fingerprints?)(?:\.[a-z]{3,4})?$|[a-z](?:Pins|Fingerprints?)$"
+    r"|(?:^|[_.-])(?:ca|cert|key|spki|tls)(?:[_.-]?pin|Pin)$|[cC]ert_?[hH]ash(?:es)?$"
 )
 
 
