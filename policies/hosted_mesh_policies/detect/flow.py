@@ -13,6 +13,8 @@ as what it is made from, unless the value itself is known and public by its stru
 
 from __future__ import annotations
 
+import base64
+import hmac
 import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
@@ -118,6 +120,18 @@ def _is_private_half(resource: Resource, place: Path) -> bool:
         return True
     named = names_key(name) and isinstance(beside, dict)
     return named and any(re.search(r"cert|crt", str(key), re.IGNORECASE) for key in beside)
+
+
+_SIGNED: Final = re.compile(rb"(eyJ[\w-]+\.[\w-]+)\.([\w-]{43,86})")
+_HMACS: Final = {43: "sha256", 64: "sha384", 86: "sha512"}
+"""Of a token's signature in base64, by its length."""
+
+
+def _has_signed(source: Resource, token: re.Match[bytes]) -> bool:
+    """Whether a source's secret is the one by which a token was signed: HS256 and its like."""
+    kind = _HMACS.get(len(token[2]))
+    made = (hmac.digest(secret, token[1], kind) for _, secret in secret_leaves(source, source.outputs) if kind)
+    return any(base64.urlsafe_b64encode(one).rstrip(b"=") == token[2] for one in made)
 
 
 def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
@@ -551,11 +565,23 @@ class Flow:
             for name, source in fed
         )
 
+    def made_of_own(self, resource: Resource) -> frozenset[Path]:
+        """Among a chart's values those that the update will make of secrets of the data plane's own, and of nothing
+        that is the control plane's."""
+        sources = self.stack.sources_of(resource, "values") if resource.type in CHART_TYPES else []
+        if not sources or any(one.urn in self.owned or one.urn in self.tainted for one in sources):
+            return frozenset()
+        return frozenset(self.use(resource, "values").unknown) if self.is_from_data_plane(resource) else frozenset()
+
     def is_held_by_its_source(self, resource: Resource, path: Path) -> bool:
-        """True for a value that a source of its property has as its own secret, and no control-plane source has."""
-        holders = self._found_in(as_bytes(at(resource.body, *path)))
-        sources = {one.urn for one in self.stack.sources_of(resource, str(path[0]))}
-        return not sources.isdisjoint(holders) and self.tainted.keys().isdisjoint(holders)
+        """True for a value that a source of its property has as its own secret, or has signed by it as a token, and no
+        control-plane source has."""
+        value = as_bytes(at(resource.body, *path))
+        sources = self.stack.sources_of(resource, str(path[0]))
+        holders = self._found_in(value)
+        if not holders and (token := _SIGNED.fullmatch(value)):
+            holders = frozenset(one.urn for one in sources if _has_signed(one, token))
+        return not holders.isdisjoint(one.urn for one in sources) and self.tainted.keys().isdisjoint(holders)
 
     def is_own_authority(self, resource: Resource) -> bool:
         """True for a Secret with an authority that was made for its data plane alone: nobody else takes in its key, or

@@ -115,6 +115,9 @@ class Sections:
     @cached_property
     def _own(self) -> dict[str, str]:
         """Per section that is a data plane's own, that data plane."""
+        names = {entry.name: entry for entries in self._entries.values() for entry in entries}
+        if not any(entry != names[entry.name] for entries in self._entries.values() for entry in entries):
+            return {}  # no two sections have the same key
         places: dict[str, set[str]] = {}
         for entry, uses in self._uses.items():
             places.setdefault(entry.section, set()).update(use.place for use in uses)

@@ -53,7 +53,7 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     shown: dict[str, Shown] = {}
     awaited: dict[str, frozenset[str]] = {}
     authorities: set[str] = set()
-    sections: dict[str, frozenset[str]] = {}
+    opens_own: dict[str, frozenset[str]] = {}
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
@@ -75,10 +75,10 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
                 data_planes.add(resource.urn)
             if context.flow.is_own_authority(resource):
                 authorities.add(resource.urn)
-        if own := context.of_own_sections(resource):
-            sections[resource.urn] = frozenset(name for path in own for name in map(show, _names(path)))
+        if own := context.of_own_sections(resource) | context.flow.made_of_own(resource):
+            opens_own[resource.urn] = frozenset(name for path in own for name in map(show, _names(path)))
     alone, made = frozenset(data_planes), frozenset(authorities)
-    return Evidence(paths, alone, foreign, shown, awaited, made, sections, salted.salt)
+    return Evidence(paths, alone, foreign, shown, awaited, made, opens_own, salted.salt)
 
 
 def _names(path: Place) -> list[Place]:
@@ -186,19 +186,19 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "shown": evidence.shown,
         "awaited": {urn: sorted(found) for urn, found in evidence.awaited.items()},
         "authorities": sorted(evidence.authorities),
-        "sections": {urn: sorted(found) for urn, found in evidence.sections.items()},
+        "opens_own": {urn: sorted(found) for urn, found in evidence.opens_own.items()},
         "salt": evidence.salt,
     }
 
 
 def _evidence(content: dict[str, Any]) -> Evidence:
-    paths, foreign, awaited, sections = (
+    paths, foreign, awaited, opens_own = (
         {urn: frozenset(found) for urn, found in content[key].items()}
-        for key in ("paths", "foreign", "awaited", "sections")
+        for key in ("paths", "foreign", "awaited", "opens_own")
     )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
     alone, authorities = (frozenset(content[key]) for key in ("data_planes", "authorities"))
-    return Evidence(paths, alone, foreign, shown, awaited, authorities, sections, content["salt"])
+    return Evidence(paths, alone, foreign, shown, awaited, authorities, opens_own, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -25,8 +25,9 @@ class Evidence:
     secrets come from the data plane's own sources. `foreign`: per URN of the control plane, the properties that hold
     only the data plane's. `shown`: what is given away, as the preview showed it. `awaited`: per URN, the properties
     that wait for the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs
-    of the Secrets with an authority that was made for their data plane alone. `sections`: per URN, the properties whose
-    credentials are of a section of the configuration that is the data plane's own."""
+    of the Secrets with an authority that was made for their data plane alone. `opens_own`: per URN, the properties
+    whose credentials open what is the data plane's own, by their section of the configuration or by what they are made
+    of."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     data_planes: frozenset[str] = frozenset()
@@ -34,7 +35,7 @@ class Evidence:
     shown: Mapping[str, Shown] = field(default_factory=dict)
     awaited: Mapping[str, frozenset[str]] = field(default_factory=dict)
     authorities: frozenset[str] = frozenset()
-    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    opens_own: Mapping[str, frozenset[str]] = field(default_factory=dict)
     salt: str = ""
 
     def show(self, resource: Resource) -> Shown:

@@ -70,7 +70,10 @@ class Context:
     def of_own_sections(self, resource: Resource) -> frozenset[Path]:
         """The places of what a data plane is given whose credentials are of its own sections of the configuration."""
         if resource.urn not in self._of_sections:
-            self._of_sections[resource.urn] = frozenset(self._sections.of_own(resource))
+            found: frozenset[Path] = frozenset()
+            with contextlib.suppress(TooMuchError):  # nobody can say where it goes: the value detector refuses it
+                found = frozenset(self._sections.of_own(resource))
+            self._of_sections[resource.urn] = found
         return self._of_sections[resource.urn]
 
     @cached_property

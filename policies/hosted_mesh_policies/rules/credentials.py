@@ -104,12 +104,12 @@ def _origin(origin: str) -> str:
 
 
 def credentials(context: Context, resource: Resource) -> Iterator[Place]:
-    """Credentials by structure in what a data-plane resource asks for. What its name alone gives away is told where
-    nothing else is."""
+    """Credentials by structure in what a data-plane resource asks for. What its name alone gives away, or the id beside
+    it, is told where nothing else is."""
     found = dict.fromkeys(_credentials(context, resource))
-    named = [one for one in found if one[1].startswith(Kind.NAMED.value)]
-    told = {place for place, _ in found.keys() - named}
-    yield from (one for one in found if one not in named or one[0] not in told)
+    weak = [one for one in found if one[1].startswith((Kind.NAMED.value, Kind.KEY_ID.value))]
+    told = {place for place, _ in found.keys() - weak}
+    yield from (one for one in found if one not in weak or one[0] not in told)
 
 
 def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
@@ -161,20 +161,21 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape) -> 
         return ""
     if shape.kind is not Kind.PRIVATE_KEY and shape.kind not in HARD:
         return ""
-    if _is_of_own_section(context, resource, path, shape.kind):
+    if _is_shown_own(context, resource, path, shape.kind):
         return ""
     if shape.kind is Kind.PRIVATE_KEY:
         return _problem_of_key(context, resource, path)
-    return "" if _is_from_data_plane(context, resource) else ": nothing shows that it is the data plane's own"
+    signed = not context.stack.partial and _is_charts_own(context, resource, path)
+    return "" if signed or _is_from_data_plane(context, resource) else ": nothing shows that it is the data plane's own"
 
 
-def _is_of_own_section(context: Context, resource: Resource, path: Path, kind: Kind) -> bool:
-    """True where all that opens something is of a section of the configuration that is the data plane's own; and for
-    the id of a key that such a secret belongs to."""
+def _is_shown_own(context: Context, resource: Resource, path: Path, kind: Kind) -> bool:
+    """True where all that opens something is of a section of the configuration that is the data plane's own, or was
+    shown by the preview to be its own; and for the id of a key that such a secret belongs to."""
     if not context.stack.partial:
         own = context.of_own_sections(resource)
         return bool(own) if kind is Kind.KEY_ID else path in own
-    shown = context.evidence.sections.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    shown = context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
     return bool(shown) if kind is Kind.KEY_ID else show(path) in shown
 
 
@@ -229,7 +230,7 @@ def _is_from_data_plane(context: Context, resource: Resource) -> bool:
 
 
 def _is_charts_own(context: Context, resource: Resource, path: Path) -> bool:
-    """True for a key among a chart's values that was made for its data plane."""
+    """True for a key, or a token, among a chart's values that was made for its data plane."""
     if resource.type not in CHART_TYPES:
         return False
     if context.stack.partial:
@@ -260,7 +261,7 @@ def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
             continue
         named = _name_beside(resource, leaf.path) if leaf.path[-1] == "value" else ""
         if (named or names_clouds_credential(str(leaf.path[-1]))) and not (
-            _is_kept_in_secret(resource, leaf.path) and _is_of_own_section(context, resource, leaf.path, Kind.CLOUD)
+            _is_kept_in_secret(resource, leaf.path) and _is_shown_own(context, resource, leaf.path, Kind.CLOUD)
         ):
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}".rstrip()
 

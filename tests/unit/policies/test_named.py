@@ -107,6 +107,9 @@ TEXTS = [
         f"glsa_{V}{V[:12]}_0a1b2c3d",
         f"username=a,password={V}",
     ),
+    *(f"dsn = root:{V}@tcp(db:3306)/app", f"url=thin:app/{V}@db.example.com:1521/svc", f"app:{V}@pg.example.com/app"),
+    *(f"db.example.com:5432:app:app:{V}\n", f"[smtp.example.com]:587 relay:{V}\n", f"bindpw {V}\n"),
+    *(f"define('DB_PASSWORD', '{V}');", f'os.environ.setdefault("API_TOKEN", "{V}")'),
 ]
 
 
@@ -116,6 +119,22 @@ def test_a_credential_is_found_beside_its_name_and_not_without_the_value(text: s
     assert list(shapes(text.encode()))
     assert not list(shapes(text.replace(V, "required").encode()))
     assert not list(shapes(text.replace(V, "${FROM_ELSEWHERE}").encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://cdn.example.com/npm/vue-router@4.0.3/dist/vue-router.min.js",
+        "uses: actions/checkout@v4.1.7/dist",
+        "mailto:john.smith1984@example.com/",
+        "image: registry.example.com:5000/acme/agent:v1.30.2@sha256:" + "0a1b2c3d" * 8,
+        "2026-01-02T03:04:05Z db.example.com:5432 ready: accepting",
+        "10.0.0.1:53 a:b:c",
+        f"define('DB_HOST', '{V}')",
+    ],
+)
+def test_what_looks_like_a_login_is_none(text: str) -> None:
+    assert not [shape for shape in shapes(text.encode()) if shape.kind is Kind.NAMED]
 
 
 def test_a_clouds_own_example_is_none_and_a_key_like_it_is() -> None:

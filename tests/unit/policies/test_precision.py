@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hmac
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -33,6 +34,7 @@ from tests.corpus import literals
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users",)))
+CLOUD = Provider("urn:pulumi:s::p::pulumi:providers:aws::x", "pulumi:providers:aws", "x", {})
 USERS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::users", "pulumi:providers:kubernetes", "users", {})
 
 
@@ -256,6 +258,134 @@ def test_a_public_part_of_a_secret_pair_is_public(shown: str, said: int) -> None
     data = {"data": {"a": Secret(shown)}}
     taker = _object("kubernetes:core/v1:ConfigMap", "x", data, USERS, dependencies={"data": (made.urn,)})
     assert len(_said(FLOW, made, secret, taker)) == said
+
+
+CREDENTIAL = literals.opaque("by its name", 24)
+
+
+def _custom(spec: dict[str, Any]) -> Resource:
+    body = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": spec}
+    return _object("kubernetes:example.com/v1:Thing", "x", body, USERS)
+
+
+@pytest.mark.parametrize(
+    ("taker", "said"),
+    [
+        (_object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": Secret(f"[api]\ntoken = '{CREDENTIAL}'")}}, USERS), 1),
+        (_object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": Secret(f"dsn: a:{CREDENTIAL}@tcp(b:1)/c")}}, USERS), 1),
+        (_custom({"login": {"password": Secret(CREDENTIAL)}}), 1),
+        (_custom({"env": [{"name": "API_TOKEN", "value": Secret(CREDENTIAL)}]}), 1),
+        (_custom({"env": [{"name": "API_TOKEN", "value": Secret("${API_TOKEN}")}]}), 0),
+        (_custom({"login": {"passwordHash": Secret("$2a$10$" + literals.opaque("hash", 53))}}), 0),
+        # For a chart: which of its values it makes a Secret of, the chart knows.
+        (_custom({"helm": {"values": {"auth": {"password": Secret(CREDENTIAL)}}}}), 0),
+        (_custom({"valuesContent": Secret(f"auth:\n  password: {CREDENTIAL}\n")}), 0),
+        (_custom({"valuesContent": f"auth:\n  password: {CREDENTIAL}\n"}), 1),
+        (_object("kubernetes:core/v1:Secret", "x", {"stringData": {"password": Secret(CREDENTIAL)}}, USERS), 0),
+        (_object("kubernetes:helm.sh/v3:Release", "x", {"values": {"password": Secret(CREDENTIAL)}}, USERS), 0),
+    ],
+)  # fmt: skip
+def test_a_mark_does_not_make_a_secret_of_an_object(taker: Resource, said: int) -> None:
+    assert len(_said(SHAPE, taker)) == said
+
+
+def test_in_values_of_a_chart_a_token_is_told_of_where_it_is() -> None:
+    """Two short values side by side are also looked at end to end, where no mark is."""
+    token = "ghp_" + literals.opaque("forge", 36)
+    values = {"url": "https://git.example.com/", "token": Secret(token), "name": "bot"}
+    assert _said(SHAPE, _object("kubernetes:helm.sh/v3:Release", "x", {"values": values}, USERS)) == []
+    said = _said(SHAPE, _object("kubernetes:helm.sh/v3:Release", "x", {"values": {**values, "token": token}}, USERS))
+    assert [message.partition(":")[0] for message in said] == ["values.token"]
+
+
+KEYS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "pin": ("kubernetes:helm.sh/v3:Release", {"values": {"caPin": [UNKNOWN]}}, False),
+    "PIN of a person": ("kubernetes:helm.sh/v3:Release", {"values": {"userPin": UNKNOWN}}, True),
+    "policy": ("kubernetes:policy.sigstore.dev/v1:ClusterImagePolicy", {"spec": {"key": {"data": UNKNOWN}}}, False),
+    "other": ("kubernetes:example.com/v1:Thing", {"spec": {"key": {"data": UNKNOWN}}}, True),
+    "roots": ("kubernetes:core/v1:ConfigMap", {"data": {"trust-roots.yaml": UNKNOWN}}, False),
+    "map": ("kubernetes:core/v1:ConfigMap", {"data": {"app.yaml": UNKNOWN}}, True),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_before_a_key_is_known_its_public_half_is_what_its_place_says(name: str) -> None:
+    """A place that lies passes no write."""
+    kind, body, said = KEYS[name]
+    key = Resource("urn:pulumi:s::p::tls:index/privateKey:PrivateKey::k", "tls:index/privateKey:PrivateKey", "k", {})
+    held = {"stringData": (key.urn,)}
+    kept = _object("kubernetes:core/v1:Secret", "held", {"stringData": {"tls.key": UNKNOWN}}, dependencies=held)
+    taker = _object(kind, "x", body, USERS, dependencies={next(iter(body)): (key.urn,)})
+    context = Context(Stack("s", (key, kept, taker), preview=True), SETTINGS)
+    findings = judge(FLOW, context)
+    assert bool(findings) is said
+    assert said or evidence_of(context, findings).awaited[taker.urn]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"ca": {"cert": UNKNOWN, "key": UNKNOWN}}, True),
+        ({"sshPrivateKey": UNKNOWN}, True),
+        ({"deploy": {"key": UNKNOWN}}, False),  # it may be its public half, of a key of the data plane's
+        ({"ca": {"cert": UNKNOWN, "publicKey": UNKNOWN}}, False),
+    ],
+)
+def test_a_key_in_a_charts_values_is_its_owners_where_nothing_else_can_be_meant(
+    values: dict[str, Any], said: bool
+) -> None:
+    key = Resource("urn:pulumi:s::p::tls:index/privateKey:PrivateKey::k", "tls:index/privateKey:PrivateKey", "k", {})
+    more = {"dependencies": {"values": (key.urn,)}}
+    charts = [
+        _object("kubernetes:helm.sh/v3:Release", name, {"values": values}, provider, **more)
+        for name, provider in (("ours", OURS), ("theirs", USERS))
+    ]
+    assert bool(judge(FLOW, Context(Stack("s", (key, *charts), preview=True), SETTINGS))) is said
+
+
+def _signed(secret: str) -> str:
+    head, body = (
+        base64.urlsafe_b64encode(json.dumps(one).encode()).rstrip(b"=") for one in ({"alg": "HS256"}, {"a": 1})
+    )
+    made = hmac.digest(secret.encode(), head + b"." + body, "sha256")
+    return b".".join((head, body, base64.urlsafe_b64encode(made).rstrip(b"="))).decode()
+
+
+@pytest.mark.parametrize(("by", "said"), [("own", 0), ("ours", 1), ("another", 1)])
+def test_a_token_among_a_charts_values_is_its_signers(by: str, said: int) -> None:
+    word = "random:index/randomPassword:RandomPassword"
+    secrets = {name: literals.opaque(name, 40) for name in ("own", "ours", "another")}
+    made = [
+        Resource(f"urn:pulumi:s::p::{word}::{name}", word, name, {"length": 40}, {"result": Secret(secrets[name])})
+        for name in ("own", "ours")
+    ]
+    kept = {"stringData": (made[1].urn,)}
+    secret = _object(
+        "kubernetes:core/v1:Secret", "k", {"stringData": {"a": Secret(secrets["ours"])}}, dependencies=kept
+    )
+    values = {"jwt": {"secret": Secret(secrets["own"]), "anonKey": Secret(_signed(secrets[by]))}}
+    depends = {"values": (made[0].urn,)}
+    chart = _object("kubernetes:helm.sh/v3:Release", "x", {"values": values}, USERS, dependencies=depends)
+    assert len(_said(SHAPE, *made, secret, chart)) == said
+
+
+@pytest.mark.parametrize(
+    ("beside", "shown"), [("random:index/randomPassword:RandomPassword", True), ("aws:x:X", False)]
+)
+def test_what_a_chart_will_be_given_is_its_own_if_all_that_it_is_made_of_is(beside: str, shown: bool) -> None:
+    """A service of the control plane's may answer with a token of its own, whose package marks nothing."""
+    word = "random:index/randomPassword:RandomPassword"
+    made = [
+        Resource(f"urn:pulumi:s::p::{kind}::{name}", kind, name, inputs={}, outputs={"x": UNKNOWN}, provider=provider)
+        for kind, name, provider in ((word, "own", None), (beside, "b", CLOUD if beside != word else None))
+    ]
+    depends = {"values": tuple(one.urn for one in made)}
+    chart = _object("kubernetes:helm.sh/v3:Release", "x", {"values": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    evidence = evidence_of(Context(Stack("s", (*made, chart), preview=True), SETTINGS), [])
+    values = {"a": literals.token({"sub": "x"})}
+    written = _object("kubernetes:helm.sh/v3:Release", "x", {"values": {"a": Secret(values["a"])}}, USERS)
+    context = Context(Stack("s", (written,), partial=True), SETTINGS, evidence=evidence)
+    assert (judge(SHAPE, context) == []) is shown
 
 
 ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/database-AbCdEf"
@@ -485,7 +615,7 @@ def test_what_is_public_by_its_name_is_so_in_a_file_of_settings(name: str, value
         assert len(_said(VALUE, kept, taker)) == said
 
 
-@pytest.mark.parametrize("name", ["client-id", "zone", "hostedZoneID", "org", "endpoint", "revision", "instance"])
+@pytest.mark.parametrize("name", ["client-id", "zone", "hostedZoneID", "org", "endpoint", "revision", "AccountTag"])
 def test_an_identifier_is_no_secret_whatever_it_looks_like(name: str) -> None:
     value = b"k2v9x4m7q1w8z5n3b6c0l2j4h7g9f1d3"
     assert level_of(value, name) is Level.PUBLIC
@@ -512,6 +642,20 @@ def test_an_identifier_is_no_secret_whatever_it_looks_like(name: str) -> None:
 def test_a_credential_that_its_name_gives_away(text: str, found: bool) -> None:
     data = text.format("k2v9x4m7Q1w8z5n3B6c0").encode()
     assert holds_named(data, data.lower()) is found
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "level"),
+    [
+        ("known_hosts", f"git.example.com ssh-ed25519 {literals.opaque('host', 68)}\n", Level.PUBLIC),
+        ("known_hosts", literals.opaque("host", 68), Level.SECRET),
+        ("auth-extra-groups", "system:bootstrappers:kubeadm:default-node-token", Level.PUBLIC),
+        ("auth-extra-groups", literals.opaque("groups", 40), Level.SECRET),
+        ("auth-token", "system:bootstrappers:kubeadm:default-node-token", Level.SECRET),
+    ],
+)
+def test_what_a_name_says_of_a_value_that_looks_odd(name: str, value: str, level: Level) -> None:
+    assert level_of(value.encode(), name) is level
 
 
 def _release_record(password: str) -> bytes:
