@@ -92,6 +92,12 @@ def keeps_status(resource: Resource) -> bool:
     return resource.is_kubernetes and not _KNOWN_GROUPS.search(resource.group)
 
 
+def tells_facts(resource: Resource) -> bool:
+    """True for an object of Kubernetes' own that has no secret but what it was given: a Service with its address."""
+    plain = resource.is_kubernetes and not resource.read_only and resource.kind not in {"Secret", "TokenRequest"}
+    return plain and not keeps_status(resource) and resource.group != "helm.sh"
+
+
 def _is_secret_status(path: Path, value: object) -> bool:
     text = value if isinstance(value, str) else ""
     return any(is_secrets_name(str(key)) for key in path[1:]) or is_random(text)

@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from ..detect.leaves import Level
 from ..detect.names import describes
+from ..detect.own_secrets import tells_facts
 from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
@@ -95,7 +96,7 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
         sources = context.stack.sources_of(resource, name)
-        guilty = [source for source in sources if source.urn in flow.tainted or source.urn in flow.owned]
+        guilty = [one for one in sources if one.urn in flow.tainted or (one.urn in flow.owned and not tells_facts(one))]
         if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
         own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
