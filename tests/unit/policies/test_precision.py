@@ -263,6 +263,10 @@ def test_a_public_part_of_a_secret_pair_is_public(shown: str, said: int) -> None
 CREDENTIAL = literals.opaque("by its name", 24)
 
 
+def _text(text: str) -> Resource:
+    return _object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": Secret(text)}}, USERS)
+
+
 def _custom(spec: dict[str, Any]) -> Resource:
     body = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": spec}
     return _object("kubernetes:example.com/v1:Thing", "x", body, USERS)
@@ -271,8 +275,8 @@ def _custom(spec: dict[str, Any]) -> Resource:
 @pytest.mark.parametrize(
     ("taker", "said"),
     [
-        (_object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": Secret(f"[api]\ntoken = '{CREDENTIAL}'")}}, USERS), 1),
-        (_object("kubernetes:core/v1:ConfigMap", "x", {"data": {"a": Secret(f"dsn: a:{CREDENTIAL}@tcp(b:1)/c")}}, USERS), 1),
+        (_text(f"[api]\ntoken = '{CREDENTIAL}'"), 1),
+        (_text(f"dsn: a:{CREDENTIAL}@tcp(b:1)/c"), 1),
         (_custom({"login": {"password": Secret(CREDENTIAL)}}), 1),
         (_custom({"env": [{"name": "API_TOKEN", "value": Secret(CREDENTIAL)}]}), 1),
         (_custom({"env": [{"name": "API_TOKEN", "value": Secret("${API_TOKEN}")}]}), 0),
@@ -341,6 +345,19 @@ def test_a_key_in_a_charts_values_is_its_owners_where_nothing_else_can_be_meant(
         for name, provider in (("ours", OURS), ("theirs", USERS))
     ]
     assert bool(judge(FLOW, Context(Stack("s", (key, *charts), preview=True), SETTINGS))) is said
+
+
+@pytest.mark.parametrize(
+    ("kind", "proven"), [("core/v1:Service", True), ("core/v1:Secret", False), ("example.com/v1:Thing", False)]
+)
+def test_an_objects_address_beside_an_own_password_is_the_data_planes(kind: str, proven: bool) -> None:
+    word = "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", inputs={"length": 24})
+    balancer = _object(f"kubernetes:{kind}", "ingest", {"apiVersion": kind.partition(":")[0].removeprefix("core/")})
+    depends = {"values": (made.urn, balancer.urn)}
+    chart = _object("kubernetes:helm.sh/v3:Release", "x", {"values": {"a": UNKNOWN}}, USERS, dependencies=depends)
+    context = Context(Stack("s", (made, balancer, chart), preview=True), SETTINGS)
+    assert ("values.a" in evidence_of(context, []).paths.get(chart.urn, ())) is proven
 
 
 def _signed(secret: str) -> str:

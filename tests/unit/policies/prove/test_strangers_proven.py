@@ -31,6 +31,10 @@ NOT_RUN = frozenset(
         "fleet-keys-of-the-login-service",
         "fleet-last-applied-of-the-hubs-secret",
         "fleet-store-in-the-same-cluster",
+        "found-connection-secret-joined",
+        "found-dynamic-registration",
+        "found-facts-out-of-a-connection-secret",
+        "found-mirror-maker-as-the-hub",
         "key-as-openssh",
         "one-public-member-of-a-marked-output",
         "output-of-a-command-run",
@@ -67,12 +71,19 @@ OTHERWISE = frozenset(
         "fleet-tokens-known-by-hash",
         "fleet-cluster-of-a-stack",
         "fleet-marked-output-on-the-network",
+        "found-component-per-account",
+        "found-login-of-the-shop-kept-by-the-hub",
+        "found-module-of-secrets-by-name",
+        "found-service-user-of-a-cluster-object",
+        "found-source-name-in-a-map",
+        "found-vault-way-to-log-in",
     }
 )
 """A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
 says so, which the oracle does not read; an output that nobody marks it takes for a fact; what an operator carries
 to another cluster is no registration; where a kubeconfig of another stack leads, that a marked output is a public name,
-and that of a tenant's password the control plane keeps only a hash, it does not know."""
+and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that the
+control plane has too it takes for the control plane's, and one that reaches a single place for that place's own."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
