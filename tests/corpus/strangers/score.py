@@ -53,6 +53,13 @@ _FIFTH = (
     "clean_fleet_mesh",
     "clean_fleet_wiring",
 )
+_SIXTH = (
+    "saaswork",
+    "leaks_saas_delivery",
+    "leaks_saas_data",
+    "leaks_saas_mesh",
+    "leaks_saas_code",
+)
 _SEVENTH = (
     "foundwork",
     "leaks_found_incidents",
@@ -74,13 +81,16 @@ PLATFORM = _themes(_FOURTH)
 """Themes of the fourth set, of platform teams: most of it harmless."""
 FLEET = _themes(_FIFTH)
 """Themes of the fifth set, of fleets of clusters: most of it harmless."""
+SAAS = _themes(_SIXTH)
+"""Themes of the sixth set, of a hosted control plane and what thirty teams write around it: most of it harmless."""
 FOUND = _themes(_SEVENTH)
 """Themes of the seventh set, in the shapes of public programs, charts and incidents: most of it harmless."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
-    named = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET, "found": FOUND}
+    later = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET}
+    named = {**later, "saas": SAAS, "found": FOUND}
     return next((name for name, themes in named.items() if stranger.theme in themes), "first")
 
 
