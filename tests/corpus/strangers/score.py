@@ -59,6 +59,7 @@ _SIXTH = (
     "leaks_saas_data",
     "leaks_saas_mesh",
     "leaks_saas_code",
+    "clean_saas_objects",
 )
 _SEVENTH = (
     "foundwork",
