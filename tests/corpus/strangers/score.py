@@ -60,6 +60,7 @@ _SIXTH = (
     "leaks_saas_mesh",
     "leaks_saas_code",
     "clean_saas_objects",
+    "clean_saas_files",
 )
 _SEVENTH = (
     "foundwork",
