@@ -61,6 +61,7 @@ _SIXTH = (
     "leaks_saas_code",
     "clean_saas_objects",
     "clean_saas_files",
+    "clean_saas_own",
 )
 _SEVENTH = (
     "foundwork",
