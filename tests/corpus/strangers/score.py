@@ -62,6 +62,7 @@ _SIXTH = (
     "clean_saas_objects",
     "clean_saas_files",
     "clean_saas_own",
+    "clean_saas_wiring",
 )
 _SEVENTH = (
     "foundwork",
