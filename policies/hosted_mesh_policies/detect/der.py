@@ -129,15 +129,6 @@ def is_public_der(der: bytes) -> bool:
         return False
 
 
-def is_sequence(der: bytes) -> bool:
-    """True for one sequence of DER, nothing before or after it, whatever is in it."""
-    try:
-        ((tag, _),) = elements(der)
-    except ValueError:
-        return False
-    return tag == SEQUENCE
-
-
 def is_keystore(der: bytes) -> bool:
     """True for a PKCS#12 keystore: version 3, then an envelope."""
     try:

@@ -19,8 +19,9 @@ from typing import Any, Final
 import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from .der import is_keystore, is_public_der, is_sequence, openssh_numbers, private_numbers
-from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, without_public
+from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
+from .examples import default_in, is_example, is_reference
+from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, unfolded, without_public
 from .names import is_identifiers_name, names_credential
 from .unwrap import COMPRESSED, TooMuchError, compressed
 
@@ -47,21 +48,24 @@ _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----).)*)-----END \1---
 _LABELLED_PUBLIC = re.compile(rb"CERTIFICATE|PUBLIC KEY|CRL$")
 _PGP_PUBLIC: Final = frozenset({b"\x98", b"\x99", b"\xb8", b"\xb9", b"\xc6", b"\xce"})
 """How packets of public keys begin (RFC 4880, 4.2 and 4.3)."""
+BEGINS_SEQUENCE: Final = b"\x30"
 _JWT = re.compile(rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _HEX = re.compile(rb"[0-9a-fA-F]{16,}")
 _ASSIGNMENT = re.compile(
     rb"(?:^|[\n;,{&?]|\bexport[ \t]+)[ \t]*[\"']?([A-Za-z_][\w.-]{0,127})[\"']?"
-    rb"(?:[ \t]*(?:=|:(?!//))[ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
+    rb"(?:[ \t]*(?:=|:=?(?!//))[ \t]*|[ \t]+(?=[\"']))(\"[^\"\n]*\"|'[^'\n]*'|[^\s;,&\"'][^\n;,&]*)"
 )
 _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
 _CODED_JSON = re.compile(rb"(?:(?<=[a-z\d]_)|(?<=[a-z\d]-))eyJ[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/.])")
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]{0,127})(?:\s[^<>]{0,512})?>([^<>]{8,4096})</\1>")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1)")  # the same in every such token
+_HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1|(?i:bearer|basic|apikey|token)[ \t]+(?=\S+$))")
+"""The same in every such token."""
 _TEXT_HEAD = re.compile(rb"[\x20-\x7e]{32,}")
+_ID_AND_KEY = re.compile(rb"(?<![\w:/-])([A-Za-z0-9_-]{8,24}):(?=([A-Za-z0-9_-]{16,128})(?![\w:@-]))")
 _HTPASSWD = re.compile(rb"^[^\s:]+:(?:\$[^\s:]{1,40}\$([^\s:$]{16,})(?::\S*)?|(\{S?SHA\}\S+))$", re.MULTILINE)
 _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
@@ -74,8 +78,10 @@ def fingerprints(
     `certain` says that the value is known to be secret as a whole (a generated password), whatever it looks like.
     `name` is its key's name, `names` are the names of objects in the plan.
     """
-    value = _HEAD.sub(b"", value.strip())
+    value = default_in(_HEAD.sub(b"", unfolded(value.strip())))
     if len(value) < LEAST_SECRET or depth > MOST_DEPTH:
+        return
+    if not certain and tells_nothing(value):
         return
     if numbers := private_numbers(value) or openssh_numbers(value):
         yield from numbers
@@ -99,11 +105,12 @@ def fingerprints(
     rest = without_public(_PEM.sub(lambda found: b"" if _is_done(found[1], found[2]) else found[0], value))
     if b"=" in value or b":" in value:
         yield from _of_named_uuids(value)
+    rest = _ID_AND_KEY.sub(lambda found: b"" if all(map(_is_drawn, found.groups())) else found[0], rest)
     if b"eyJ" in rest:
         rest = yield from _of_coded_json(rest, names, depth)
     for sign, pattern, secret in _PARTS:
         if sign in rest:
-            yield from map(secret, pattern.finditer(rest))
+            yield from itertools.filterfalse(tells_nothing, map(secret, pattern.finditer(rest)))
             rest = pattern.sub(b"", rest)
     yield from _of_login(rest)
     rest = rest.strip()
@@ -130,6 +137,11 @@ def fingerprints(
     if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest or b" " in rest:
         searched = yield from _of_settings(rest, names, depth)
     yield from _of_text(rest, searched, certain=certain, name=name, names=names)
+
+
+def tells_nothing(value: bytes) -> bool:
+    """True for what stands in a credential's place and is none."""
+    return is_example(value) or (is_reference(value) and is_public(value.lstrip(b"?")))
 
 
 def digests(values: Collection[bytes]) -> frozenset[bytes]:
@@ -206,7 +218,11 @@ def _is_done(label: bytes, body: bytes) -> bool:
     blob = _unarmoured(body)
     if b"PGP" in label:
         return blob[:1] in _PGP_PUBLIC
-    return is_sequence(blob) and not private_numbers(blob) and not is_keystore(blob)
+    return blob[:1] == BEGINS_SEQUENCE and not private_numbers(blob) and not is_keystore(blob)
+
+
+def _is_drawn(text: bytes) -> bool:
+    return is_random(text.decode("latin-1"))
 
 
 def _password(found: re.Match[bytes]) -> bytes:

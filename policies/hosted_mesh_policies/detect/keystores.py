@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from .der import elements, is_keystore
 
-DEFAULT_PASSWORDS: Final = (b"", b"changeit", b"changeme", b"password")
+DEFAULT_PASSWORDS: Final = (b"", b"changeit", b"changeme", b"password", b"notasecret")
 """Java's own, and those of handbooks."""
 MOST_PASSWORDS: Final = 8
 MOST_BYTES: Final = 256 * 1024

@@ -52,6 +52,7 @@ _STRUCTURE = re.compile(
     rb"|\bsha256/[A-Za-z0-9+/]{43}=|\bZ0\d{6,8}[A-Z0-9]{12,13}\b"  # a pin of a key; a zone of Route 53
     rb"|\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,86}={0,2}|\bage1[02-9ac-hj-np-z]{58}\b"
     rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{62,}={0,2}|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
+    rb"|(?i:\bserial(?:[ _]?number)?[:=]\s*(?:0x[0-9a-f]{8,40}|(?:[0-9a-f]{2}:){7,19}[0-9a-f]{2})(?![0-9a-f:]))"
     rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
@@ -244,9 +245,17 @@ _BASE64_TEXT: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4}){6,}(?:[A-Za-z0-9+/]{2,3
 """So long that bytes by chance are no text in ASCII."""
 
 
+_FOLDED: Final = re.compile(rb"[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})*\r?\n[A-Za-z0-9+/]{1,76}={0,2}")
+
+
+def unfolded(value: bytes) -> bytes:
+    """A value in base64 without its line breaks; any other as it is."""
+    return value.translate(None, b"\r\n") if b"\n" in value and _FOLDED.fullmatch(value.strip()) else value
+
+
 def _text_in_base64(value: bytes) -> bytes:
     """The text that a value is in base64; empty when it is none."""
-    if not _BASE64_TEXT.fullmatch(value):
+    if not _BASE64_TEXT.fullmatch(value := unfolded(value)):
         return b""
     decoded = _decoded(value)
     return decoded if decoded.isascii() and not _CONTROL.search(decoded) else b""

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..plan.tree import Path, Tree, at, leaves
+from .examples import is_example
 from .leaves import SEGMENTS, is_random, is_scrambled, without_public
 from .names import names_credential, names_credentials
 
@@ -39,6 +40,8 @@ LONGEST_BEFORE: Final = 512
 def is_concrete(value: str) -> bool:
     """True for what can only be a credential, when its name says that one is here."""
     if not LEAST <= len(value) <= MOST or not value.isprintable() or " " in value or _NOT_THE_VALUE.search(value):
+        return False
+    if is_example(value.encode()):
         return False
     if (inner := _decoded(value)) is not None:
         return is_concrete(inner)

@@ -34,8 +34,9 @@ _SECRET = re.compile(
 )
 _DESCRIPTION = re.compile(
     r"public|(?:^|[_.-])(?:id|name|type|kind|file|path|host|hostname|user|username|uri|ref|server|email|region|alg"
-    r"|namespace|expiry|ttl|url|size|version|groups|roles|scopes)$|[a-z](?:Groups|Roles|Scopes)$|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url)$|^(?:user|name|host)"
-    r"|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
+    r"|namespace|expiry|ttl|url|size|version|groups|roles|scopes)$|[a-z](?:Groups|Roles|Scopes)$"
+    r"|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url|Format)$|^(?:user|name|host)"
+    r"|passwordKey$|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
     re.IGNORECASE,
 )
 
@@ -112,7 +113,7 @@ _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)(?<!public)(?<!publ
 
 def describes(name: str) -> bool:
     """True for a name of a fact about something: its id, its ARN, its date."""
-    return is_identifiers_name(name) or bool(re.search(r"(?:^|[_.-])(?:arn|date)$|[a-z](?:Arn|Date)$", name))
+    return is_identifiers_name(name) or bool(re.search(r"(?:^|[_.-])(?i:arn|date)$|[a-z](?:Arn|Date)$", name))
 
 
 def is_identifiers_name(name: str) -> bool:

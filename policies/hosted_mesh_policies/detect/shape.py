@@ -14,6 +14,7 @@ import yaml
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree, at
 from .der import OPENSSH, openssh_numbers, private_numbers
+from .examples import is_example
 from .keystores import has_key
 from .named import holds_named, named_in_tree
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
@@ -83,7 +84,8 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     elif CLIENT_KEY.search(data):
         yield Kind.CLIENT_KEY, None
     for found in JWT.finditer(data):
-        yield _token_kind(found.group(1)), None
+        if not is_example(found[0]):
+            yield _token_kind(found.group(1)), None
     if b'"kty"' in data and _OF_PRIVATE_JWK.search(data):
         yield Kind.PRIVATE_KEY, None
     lower = data.lower()

@@ -9,6 +9,9 @@ import re
 from enum import Enum
 from typing import Final, NamedTuple
 
+from .examples import is_blanked, is_example
+from .leaves import is_public
+
 
 class Kind(Enum):
     """What a credential is. The value is how messages call it."""
@@ -143,20 +146,27 @@ _FORMS: Final = (
         Kind.BEARER_TOKEN,
         (b"bearer", b"authorization"),
         rb"(?i:authorization)[\"']?\s*[:=]?\s*[\"']?(?i:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)"
-        rb"|(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)",
+        rb"|(?<![A-Za-z])(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)",
     ),
 )
 SIGNATURES: Final = tuple(Signature(kind, words, re.compile(form)) for kind, words, form in _FORMS)
 
 _PLACEHOLDER = re.compile(
     rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false"
-    rb"|(?:pass(?:word|wd)?|pwd|secret|token)$)"
-    rb"|(?-i:\S*EXAMPLE(?:KEY)?$)",
+    rb"|(?:pass(?:word|wd)?|pwd|secret|token)$)",
     re.IGNORECASE,
 )
 
 
+LONGEST_BLANKED: Final = 128
+
+
 def is_placeholder(found: re.Match[bytes]) -> bool:
-    """True when what stands in the secret's place is a reference or a word such as "changeme"."""
+    """True when what stands in the secret's place is a reference, a word such as "changeme", an example. A bearer's
+    token is no words either."""
     value = next((group for group in found.groups() if group), b"")
-    return bool(value and _PLACEHOLDER.match(value))
+    if is_example(value) or (len(whole := value or found[0]) <= LONGEST_BLANKED and is_blanked(whole)):
+        return True
+    if not value or _PLACEHOLDER.match(value):
+        return bool(value)
+    return found[0].partition(value)[0].rstrip().lower().endswith(b"bearer") and is_public(value)
