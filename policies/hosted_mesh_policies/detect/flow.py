@@ -134,6 +134,20 @@ def _has_signed(source: Resource, token: re.Match[bytes]) -> bool:
     return any(base64.urlsafe_b64encode(one).rstrip(b"=") == token[2] for one in made)
 
 
+def _called(resource: Resource, place: Path) -> str:
+    """The name of a value in a place: its key, or what stands beside it, as the name of a variable does (of
+    PostgreSQL's without its PG)."""
+    name = str(place[-1])
+    beside = at(resource.asked, *place[:-1], "name") if name in {"value", "secureValue"} else None
+    return beside.removeprefix("PG") if isinstance(beside, str) else name
+
+
+def _expects_secret(resource: Resource, place: Path) -> bool:
+    """Whether a place is called a credential's. What is called a secret may be the name of one."""
+    words = _called(resource, place).lower()
+    return names_credential(words) and (not words.endswith("secret") or "client" in words)
+
+
 def _remembered(compute: Callable[Concatenate[Flow, Asked], Answer]) -> Callable[Concatenate[Flow, Asked], Answer]:
     """A method of `Flow` that computes each answer once; resources are told apart by their URNs."""
 
@@ -229,6 +243,8 @@ class Flow:
             return Level.SECRET
         if use.unknown and self._gives_unknown(source) and not self._are_facts(resource, source, use.unknown):
             return Level.SECRET if self.is_source(source) else Level.MAYBE
+        if source.type.split(":")[0] in CLOUDS and any(_expects_secret(resource, place) for place in use.unknown):
+            return Level.SECRET
         if use.unknown and source.urn in self._opening and resource.kind == "Secret" and name in SECRET_DATA:
             return Level.SECRET
         if use.undecided and self._may_be_in(resource, name, source, use.undecided):
@@ -241,14 +257,22 @@ class Flow:
         if source.type == KEY_TYPE:
             return all(_expects_public_half(resource, place) for place in places)
         hidden = source.kind == "Secret" or source.type.startswith(("random:", "tls:")) or source.type in PUBLIC_TOO
-        return not hidden and all(len(path) > 1 and describes(str(path[-1])) for path in places)
+        return not hidden and all(
+            len(place) > 1 and (describes(_called(resource, place)) or place[-2] == "remoteRef") for place in places
+        )
 
     def awaited(self, resource: Resource) -> Iterator[Path]:
-        """Where the control plane's keys will give their public halves, if they are what is expected there."""
+        """Where the control plane's keys will give their public halves, and its objects facts of their status, if they
+        are what is expected there; in an account that nobody classified, what its own clouds will give."""
+        in_account = resource.urn in self._in_accounts
         for name in resource.sources:
-            sources = self.stack.sources_of(resource, name)
-            if any(source.type == KEY_TYPE and source.urn in self.tainted for source in sources):
-                yield from (one for one in self.use(resource, name).unknown if _expects_public_half(resource, one))
+            for source in self.stack.sources_of(resource, name):
+                of_cloud = source.type.split(":")[0] in CLOUDS
+                if in_account and of_cloud and source.urn in self._tainted_elsewhere:
+                    yield from self.use(resource, name).unknown
+                elif source.urn in self.tainted and (source.type == KEY_TYPE or keeps_status(source)):
+                    unknown = self.use(resource, name).unknown
+                    yield from (one for one in unknown if self._are_facts(resource, source, (one,)))
 
     def _gives_unknown(self, source: Resource) -> bool:
         """Whether a value that is not known yet is to be taken for a secret of a source."""

@@ -62,11 +62,13 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
             if alone & set(SECRET_DATA):
                 alone |= set(SECRET_DATA)
             foreign.update({resource.urn: alone} if alone else {})
+        if not context.owners.is_judged(resource):
+            continue
+        if waits := frozenset(map(show, context.flow.awaited(resource))):
+            awaited[resource.urn] = waits
         if not context.owners.is_given_away(resource):
             continue
         shown[resource.urn] = salted.show(resource)
-        if waits := frozenset(map(show, context.flow.awaited(resource))):
-            awaited[resource.urn] = waits
         if resource.urn in accused:
             continue
         kept = {show(path) for leaf in _proven(context, resource) for path in _names(leaf.path)}

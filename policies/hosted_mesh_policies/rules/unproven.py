@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.leaves import Level, is_public, level_of
-from ..detect.names import is_identifiers_name, names_digest_of_public
+from ..detect.names import is_identifiers_name, is_own_login, names_digest_of_public
 from ..detect.places import as_bytes, held
 from ..plan.model import Resource
 from ..plan.tree import Leaf, is_covered, leaves, show
@@ -20,14 +20,17 @@ from .rule import Place, Rule
 ALLOW: Final = "allow"
 REFUSE_SECRETS: Final = "refuse-secrets"
 REFUSE_ALL: Final = "refuse-all"
-NO_PUBLIC_HALF: Final = "is not the public half of a key that the preview waited for"
+NOT_AWAITED: Final = "is not the public fact, or the public half of a key, that the preview waited for"
 
 
 def check(context: Context, resource: Resource) -> Iterator[Place]:
     """Values marked secret whose owner nothing proves, and values that the preview did not show. Dependencies are not
     known before a write, and a secret's first use may be this one, so neither flow nor value can speak yet."""
     stack, mode, evidence = context.stack, context.settings.without_preview, context.evidence
-    if not stack.partial or stack.preview or not context.owners.is_given_away(resource):
+    if not stack.partial or stack.preview:
+        return
+    if not context.owners.is_given_away(resource):
+        yield from _in_account(context, resource)
         return
     if evidence is None and mode == REFUSE_ALL:
         yield "", "is written without a preview"
@@ -44,14 +47,22 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         seen = "showed another value here" if resource.urn in evidence.shown else "never showed this object"
         told += [(leaf, f"is no public fact by its form, and the preview {seen}") for leaf in evidence.news(resource)]
         halves = evidence.awaited.get(resource.urn, frozenset())
-        told += [(leaf, NO_PUBLIC_HALF) for leaf in leaves(resource.asked) if is_covered(show(leaf.path), halves)]
+        told += [(leaf, NOT_AWAITED) for leaf in leaves(resource.asked) if is_covered(show(leaf.path), halves)]
     for leaf, what in told:
         if leaf.path and context.owners.is_deployers_login(resource, str(leaf.path[0])):
             continue
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
-        public = is_public(data, stack.names) and not (what is NO_PUBLIC_HALF and _is_digest_of_secret(leaf))
+        public = is_public(data, stack.names) and not (what is NOT_AWAITED and _is_digest_of_secret(leaf))
         if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
+
+
+def _in_account(context: Context, resource: Resource) -> Iterator[Place]:
+    """What the control plane's clouds mark, where a preview waited for it, in an account that nobody classified."""
+    waited = context.evidence.awaited.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    for leaf in leaves(resource.asked) if waited and context.owners.is_in_unclassified_account(resource) else ():
+        if leaf.secret and is_covered(show(leaf.path), waited) and not is_own_login(leaf.path):
+            yield context.show(leaf.path), "a secret, and its preview could not show whose"
 
 
 LONGEST_DRAWN: Final = 128

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
-from hosted_mesh_policies.rules.rule import judge
+from hosted_mesh_policies.rules.rule import judge, judge_resource
 from hosted_mesh_policies.rules.settings import Settings
+from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus import literals
 
@@ -99,6 +101,43 @@ def test_by_what_an_accounts_resource_is_logged_in_to_is_its_own(kind: str, name
     assert _judged(word, kept, database) == []
     theirs = _kept(UNKNOWN, "users", word.urn)
     assert _judged(word, database, theirs)  # what opens the database is no data plane's
+
+
+STORE = "azure:storage/account:Account"
+JOB = "azure-native:containerinstance:ContainerGroup"
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ({"name": "ACCOUNT_KEY", "secureValue": UNKNOWN}, True),
+        ({"name": "ACCOUNT_SECRET_NAME", "value": UNKNOWN}, False),
+        ({"name": "BLOB", "value": UNKNOWN}, False),
+    ],
+)
+def test_what_a_cloud_will_give_is_its_secret_where_one_is_expected(variable: dict[str, Any], said: bool) -> None:
+    store = _made(STORE, "store", {}, _through("azure", "default_1"), outputs={"primaryAccessKey": Secret(UNKNOWN)})
+    inputs = {"containers": [{"environmentVariables": [variable]}]}
+    account = _through("azure-native", "some-account")
+    job = _made(JOB, "job", inputs, account, dependencies={"containers": (store.urn,)})
+    assert bool(_judged(store, job)) is said
+
+
+@pytest.mark.parametrize(
+    ("comes", "said"),
+    [(Secret(VALUE_OF_WORD), 1), ("kq7vXw2mZx7LkW4nB9pYcR8tQ2", 0), ("https://store.example.com/", 0)],
+)
+def test_what_an_account_waits_for_is_written_unless_a_cloud_marks_it(comes: Any, said: int) -> None:
+    store = _made(STORE, "store", {}, _through("azure", "default_1"), outputs={"primaryAccessKey": Secret(UNKNOWN)})
+    account = _through("azure-native", "some-account")
+
+    def job(given: Any) -> Resource:
+        return _made(JOB, "job", {"definition": given}, account, dependencies={"definition": (store.urn,)})
+
+    preview = Context(Stack("s", (store, job(UNKNOWN)), preview=True), SETTINGS)
+    assert judge(FLOW, preview) == []
+    write = Context(Stack("s", (job(comes),), partial=True), SETTINGS, evidence=evidence_of(preview, []))
+    assert len(judge_resource(UNPROVEN, write, job(comes))) == said
 
 
 def test_what_only_the_account_has_it_may_keep() -> None:

@@ -26,9 +26,10 @@ from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
 from hosted_mesh_policies.rules.providers import PROVIDERS
-from hosted_mesh_policies.rules.rule import Rule, judge
+from hosted_mesh_policies.rules.rule import Rule, judge, judge_resource
 from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.rules.tenants import TENANTS
+from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus import literals
 
@@ -739,3 +740,29 @@ def test_of_a_password_with_signs_all_is_looked_for(text: str) -> None:
     index.add(fingerprints(text.encode(), name="password"), "here")
     assert any(hit.length >= len(text) - 9 for hit in index.search(text.encode()))
     assert list(index.search(f"use {text[4:24]} there".encode()))
+
+
+@pytest.mark.parametrize(
+    ("variable", "comes", "said"),
+    [
+        ("PGHOST", "q7.hosted.example.com", (0, 0)),
+        ("PGUSER", "reader", (0, 0)),
+        ("PGHOST", literals.opaque("claim", 36), (0, 1)),
+        ("PGHOST", json.dumps({"host": "q7.example.com", "password": literals.opaque("claim", 36)}), (0, 1)),
+        ("PGPASSWORD", literals.opaque("claim", 36), (1, 0)),
+    ],
+)
+def test_a_fact_of_a_status_is_written_if_it_is_one(variable: str, comes: str, said: tuple[int, int]) -> None:
+    """A claim of the control plane's answers after the preview, and marks nothing."""
+    kind = "kubernetes:hosted.example.com/v1:Database"
+    claim = _object(kind, "claim", {"spec": {"size": "small"}}, outputs={"status": UNKNOWN})
+
+    def reader(value: Any) -> Resource:
+        spec = {"containers": [{"name": "reader", "env": [{"name": variable, "value": value}]}]}
+        kinds, more = "kubernetes:core/v1:Pod", {"spec": (claim.urn,)}
+        return _object(kinds, "reader", {"spec": spec}, USERS, dependencies=more)
+
+    preview = Context(Stack("s", (claim, reader(UNKNOWN)), preview=True), SETTINGS)
+    found = judge(FLOW, preview)
+    write = Context(Stack("s", (reader(comes),), partial=True), SETTINGS, evidence=evidence_of(preview, []))
+    assert (len(found), len(judge_resource(UNPROVEN, write, reader(comes)))) == said
