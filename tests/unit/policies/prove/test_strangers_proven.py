@@ -52,6 +52,10 @@ NOT_RUN = frozenset(
         "platform-unmarked-host",
         "platform-unseal",
         "registry-login-of-a-cloud",
+        "saas-facts-of-projects",
+        "saas-own-login-of-an-operator",
+        "saas-password-for-the-vendors-side",
+        "saas-status-of-the-tenant-goes-up",
         "state-of-terraform",
         "storage-keys-listed",
         "token-for-a-cluster",
@@ -59,7 +63,7 @@ NOT_RUN = frozenset(
     }
 )
 """Data sources and dynamic providers have no answers before the oracle; OpenSSH's form has a random number in it; what
-another stack's marked output is made of it does not know."""
+another stack's marked output is made of, or an object that is only read, it does not know."""
 OTHERWISE = frozenset(
     {
         "field-application-elsewhere",
@@ -77,13 +81,24 @@ OTHERWISE = frozenset(
         "found-service-user-of-a-cluster-object",
         "found-source-name-in-a-map",
         "found-vault-way-to-log-in",
+        "saas-bundle-for-all-edges",
+        "saas-export-of-a-tenants-stack",
+        "saas-hook-with-an-own-token",
+        "saas-own-cloud-login-later",
+        "saas-own-database-in-a-cloud",
+        "saas-own-realm",
+        "saas-release-notes-of-a-chart",
+        "saas-resource-set-of-a-new-cluster",
+        "saas-status-of-a-claim-copied-later",
+        "saas-workflow-of-the-tenant",
     }
 )
 """A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
 says so, which the oracle does not read; an output that nobody marks it takes for a fact; what an operator carries
-to another cluster is no registration; where a kubeconfig of another stack leads, that a marked output is a public name,
-and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that the
-control plane has too it takes for the control plane's, and one that reaches a single place for that place's own."""
+to another cluster is no registration, nor is what a stack exports; where a kubeconfig of another stack leads, that a
+marked output is a public name, what a claim or a chart answers, and that of a tenant's password the control plane keeps
+only a hash, it does not know. A generated secret that the control plane has too it takes for the control plane's, and
+one that reaches a single place for that place's own."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
