@@ -70,6 +70,15 @@ _SEVENTH = (
     "clean_found_charts",
     "clean_found_facts",
 )
+_EIGHTH = (
+    "eighthwork",
+    "leaks_eighth_code",
+    "leaks_eighth_places",
+    "clean_eighth_objects",
+    "clean_eighth_files",
+    "clean_eighth_own",
+    "clean_eighth_wiring",
+)
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
@@ -89,12 +98,14 @@ SAAS = _themes(_SIXTH)
 """Themes of the sixth set, of a hosted control plane and what thirty teams write around it: most of it harmless."""
 FOUND = _themes(_SEVENTH)
 """Themes of the seventh set, in the shapes of public programs, charts and incidents: most of it harmless."""
+EIGHTH = _themes(_EIGHTH)
+"""Themes of the eighth set, of a platform with a dictionary of tenants and their accounts: most of it harmless."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
     later = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET}
-    named = {**later, "saas": SAAS, "found": FOUND}
+    named = {**later, "saas": SAAS, "found": FOUND, "eighth": EIGHTH}
     return next((name for name, themes in named.items() if stranger.theme in themes), "first")
 
 
