@@ -368,7 +368,7 @@ def _(scene: Scene) -> None:
 @clean(LATER, "eighth-address-of-a-gateway-later", "A gateway of the platform's answers with its address at the second update; the tenant's entry gets it.", before="the same")  # fmt: skip
 def _(scene: Scene) -> None:
     core(scene)
-    gateway = scene.answered("cp", "v1:Service", "xds", {"spec": {"type": "LoadBalancer", "ports": [{"port": 15012}]}}, status={"loadBalancer": {"ingress": [{"ip": "203.0.113.77", "hostname": f"{drawn('lb', 32, HEX)}.elb.amazonaws.com"}]}})  # fmt: skip
+    gateway = scene.answered("cp", "v1:Service", "xds", {"spec": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["198.51.100.0/24"], "ports": [{"port": 15012}]}}, status={"loadBalancer": {"ingress": [{"ip": "203.0.113.77", "hostname": f"{drawn('lb', 32, HEX)}.elb.amazonaws.com"}]}})  # fmt: skip
     host = gateway.output("status").apply(lambda status: ((status or {}).get("loadBalancer", {}).get("ingress") or [{"ip": "0.0.0.0"}])[0]["ip"])  # fmt: skip
     scene.object("dp", "networking.istio.io/v1:ServiceEntry", "xds", {"spec": {"hosts": [f"xds.{DOMAIN}"], "endpoints": [{"address": host}], "ports": [{"number": 15012, "name": "tls", "protocol": "TLS"}], "resolution": "STATIC"}})  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 import pulumi
 import yaml
@@ -50,7 +51,7 @@ def _(scene: Scene) -> None:
 @leak(MESHES, "saas-remote-profile-with-pilots-environment", "The remote profile's values are merged over the hosted ones, so that pilot's variables come along: the vendor's CA login.", "istiod-remote values")  # fmt: skip
 def _(scene: Scene) -> None:
     token = generated(scene, "external-ca", "token", 40)
-    hosted = {"global": {"meshID": MESH}, "pilot": {"env": {"EXTERNAL_CA": "ISTIOD_RA_KUBERNETES_API", "CA_TOKEN": token}}}  # fmt: skip
+    hosted: dict[str, Any] = {"global": {"meshID": MESH}, "pilot": {"env": {"EXTERNAL_CA": "ISTIOD_RA_KUBERNETES_API", "CA_TOKEN": token}}}  # fmt: skip
     release(scene, "cp", "istiod", hosted)
     remote = {"istiodRemote": {"enabled": True, "injectionPath": "/inject/cluster/orchard/net/orchard"}, "global": {**hosted["global"], "remotePilotAddress": f"xds.{DOMAIN}"}}  # fmt: skip
     release(scene, "dp", "istiod-remote", hosted | remote)

@@ -115,7 +115,7 @@ exec /usr/local/bin/serve --listen :8080 --token-file /var/run/secrets/tokens/ap
 
 def phrase(made: Any, name: str) -> str:
     """Six words for people to type."""
-    return made._give("-".join(WORDS[byte % len(WORDS)] for byte in made.raw(name, 6)))
+    return str(made._give("-".join(WORDS[byte % len(WORDS)] for byte in made.raw(name, 6))))
 
 
 def vendor(scene: Scene) -> None:
