@@ -72,6 +72,7 @@ def test_a_bundle_is_public_with_all_that_stands_around_it(bundle: str) -> None:
         ("Bearer %s", DRAWN),
         ("Bearer %s", WORDS),
     ],
+    ids=["default", "default of words", "call", "command", "variable", "bearer", "bearer of words"],
 )
 def test_a_secret_inside_a_reference_is_found(kept: str, secret: str) -> None:
     index = Index()
@@ -106,6 +107,21 @@ def test_the_id_before_a_key_is_not_the_key(form: str) -> None:
         (f"a bearer {DRAWN} goes there", True),
         ("amqp://guest:guest@rabbit:5672/", False),
         (f"amqp://guest:{DRAWN}@rabbit:5672/", True),
+    ],
+    ids=[
+        "jwt.io's token",
+        "token",
+        "RFC 7617's login",
+        "login",
+        "RFC 6749's client",
+        "blanked token of a service",
+        "token of a service",
+        "blanked address",
+        "name of a mechanism",
+        "words of a bearer",
+        "bearer's token",
+        "guest",
+        "guest with a password",
     ],
 )
 def test_documentations_examples_are_no_credentials(text: str, said: bool) -> None:

@@ -214,6 +214,7 @@ def test_what_is_not_known_yet_may_be_a_secret_that_the_stack_makes(kept: bool, 
         (("data", "sum"), hashlib.sha256(b"any").hexdigest(), 0),
         (("data", "host"), "istiod.example.com", 0),
     ],
+    ids=["data", "variable", "field", "id", "digest", "host"],
 )
 def test_without_a_preview_random_text_is_a_secret_of_nobodys(place: tuple[str, ...], text: str, said: int) -> None:
     inputs: Any = text

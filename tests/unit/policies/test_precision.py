@@ -671,6 +671,7 @@ def test_a_credential_that_its_name_gives_away(text: str, found: bool) -> None:
         ("auth-extra-groups", literals.opaque("groups", 40), Level.SECRET),
         ("auth-token", "system:bootstrappers:kubeadm:default-node-token", Level.SECRET),
     ],
+    ids=["a host's key", "no host's key", "groups", "no groups", "no token's name"],
 )
 def test_what_a_name_says_of_a_value_that_looks_odd(name: str, value: str, level: Level) -> None:
     assert level_of(value.encode(), name) is level
@@ -751,6 +752,7 @@ def test_of_a_password_with_signs_all_is_looked_for(text: str) -> None:
         ("PGHOST", json.dumps({"host": "q7.example.com", "password": literals.opaque("claim", 36)}), (0, 1)),
         ("PGPASSWORD", literals.opaque("claim", 36), (1, 0)),
     ],
+    ids=["a host", "a user", "drawn", "a password within", "a password"],
 )
 def test_a_fact_of_a_status_is_written_if_it_is_one(variable: str, comes: str, said: tuple[int, int]) -> None:
     """A claim of the control plane's answers after the preview, and marks nothing."""
