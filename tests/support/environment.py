@@ -36,10 +36,10 @@ def quickened(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def quick_cli(tools: Tools, settings: Mapping[str, str]) -> PulumiCli:
-    """The CLI in an environment that is quickened; what begins with `#!/usr/bin/env python3`, the policy pack, too."""
+    """The CLI in an environment that is quickened. The policy pack is Python itself: it looks for the engine among its
+    ancestors, which a fork does not have."""
     cli = PulumiCli.of(tools, settings)
-    path = f"{quick_python().parent}{os.pathsep}{cli.environment['PATH']}"
-    return PulumiCli(cli.program, quickened(cli.environment) | {"PATH": path})
+    return PulumiCli(cli.program, quickened(cli.environment))
 
 
 _COMPILED_IS_KEPT = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache_dir() / "pyc")}
@@ -47,7 +47,7 @@ _COMPILED_IS_KEPT = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(c
 
 @cache
 def quick_python() -> Path:
-    """This Python, as forks of a process that ends with this one; in a folder that has it under both of its names."""
+    """This Python, as forks of a process that ends with this one."""
     folder = Path(tempfile.mkdtemp(prefix="hosted-mesh-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     place = folder / "socket"
@@ -73,5 +73,4 @@ def quick_python() -> Path:
     program.write_text(f'#!/bin/sh\n[ "$*" = "{" ".join(LISTED)}" ] && exec cat {answer}\nexec {forking} "$@"\n')
     for one in (forking, program):
         one.chmod(0o755)
-    (folder / "python3").symlink_to(program)
     return program

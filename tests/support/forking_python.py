@@ -1,7 +1,7 @@
 """A Python that has imported Pulumi's SDKs before it is asked for: every program that it runs is a fork of it.
 
-`pulumi up` starts six Python programs (the language host's, the stand-in plug-ins, the policy pack), and each takes 0.4
-to 1.7 CPU seconds to import what other people wrote. Nothing of ours is imported before the fork, so what a program of
+`pulumi up` starts five Python programs (the language host's and the stand-in plug-ins), and each takes 0.4 to 1.7 CPU
+seconds to import what other people wrote. Nothing of ours is imported before the fork, so what a program of
 this checkout imports, and in which order, is tested as before.
 
     python tests/support/forking_python.py SOCKET     serves; prints a line when it is ready
@@ -40,7 +40,6 @@ PRELOADED = (
     "http.client",
     "multiprocessing",
     "pulumi",
-    "pulumi.policy",
     "pulumi.provider.experimental",
     "pulumi_kubernetes.admissionregistration.v1",
     "pulumi_kubernetes.apiextensions",
