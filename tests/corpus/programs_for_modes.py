@@ -102,9 +102,10 @@ LEAKY: Mapping[str, Program] = {
     "disguised": disguised,
     "by a certificate": by_certificate,
     "a known literal": known_literal,
+    "a literal first": literal_first,
 }
 
-WITHOUT_MARK: Mapping[str, Program] = {"a literal first": literal_first, "mark removed": mark_removed}
+WITHOUT_MARK: Mapping[str, Program] = {"mark removed": mark_removed}
 """What an update without preview cannot see before it writes, unless it is told to write nothing."""
 
 
