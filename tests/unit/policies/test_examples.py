@@ -82,7 +82,7 @@ def test_a_secret_inside_a_reference_is_found(kept: str, secret: str) -> None:
 
 @pytest.mark.parametrize("form", ["{}:{}", "ES_API_KEY={}:{}\n", '{{"api_key": "{}:{}"}}'])
 def test_the_id_before_a_key_is_not_the_key(form: str) -> None:
-    known, other = (literals.opaque(name, 22) for name in ("known", "other"))
+    known, other = (f"Q7{literals.opaque(name, 18)}x9" for name in ("known", "other"))  # one in 150 has one digit else
     named = "kc4r0IHDKesdgHEBnx0S"
     for text in (form.format(named, known), base64.b64encode(form.format(named, known).encode()).decode()):
         index = Index()
