@@ -129,6 +129,11 @@ def is_public_der(der: bytes) -> bool:
         return False
 
 
+def begins_as_certificates_do(der: bytes) -> bool:
+    """True for what begins as a sequence of DER with more than 127 bytes, which no text does."""
+    return der[:2] in {b"\x30\x81", b"\x30\x82", b"\x30\x83"}
+
+
 def is_keystore(der: bytes) -> bool:
     """True for a PKCS#12 keystore: version 3, then an envelope."""
     try:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from .der import is_keystore, is_public_der, openssh_numbers, private_numbers
+from .der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
 from .examples import default_in, is_example, is_reference
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, unfolded, without_public
 from .names import is_identifiers_name, names_credential
@@ -48,7 +48,6 @@ _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----).)*)-----END \1---
 _LABELLED_PUBLIC = re.compile(rb"CERTIFICATE|PUBLIC KEY|CRL$")
 _PGP_PUBLIC: Final = frozenset({b"\x98", b"\x99", b"\xb8", b"\xb9", b"\xc6", b"\xce"})
 """How packets of public keys begin (RFC 4880, 4.2 and 4.3)."""
-BEGINS_SEQUENCE: Final = b"\x30"
 _JWT = re.compile(rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
@@ -218,7 +217,7 @@ def _is_done(label: bytes, body: bytes) -> bool:
     blob = _unarmoured(body)
     if b"PGP" in label:
         return blob[:1] in _PGP_PUBLIC
-    return blob[:1] == BEGINS_SEQUENCE and not private_numbers(blob) and not is_keystore(blob)
+    return begins_as_certificates_do(blob) and not private_numbers(blob) and not is_keystore(blob)
 
 
 def _is_drawn(text: bytes) -> bool:

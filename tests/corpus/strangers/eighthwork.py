@@ -29,7 +29,7 @@ ISSUER = f"https://id.{DOMAIN}/realms/grid"
 CLIENT, DIRECTORY = uid("grid client"), uid("grid directory")
 ZONE_ID, CF_ACCOUNT = drawn("grid zone", 32, HEX), drawn("grid cloudflare", 32, HEX)
 FLAGS = {"new-ingress": {"state": "ENABLED", "variants": {"on": True, "off": False}, "defaultVariant": "off"}}
-ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(b'0' + drawn(f'grid public root {at}', 510).encode())}\n-----END CERTIFICATE-----\n" for at in range(2))  # fmt: skip
+ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201fe') + drawn(f'grid public root {at}', 510).encode())}\n-----END CERTIFICATE-----\n" for at in range(2))  # fmt: skip
 CERTIFICATE, PUBLIC = "a certificate differs when its key does", "a public key differs when its key does"
 
 

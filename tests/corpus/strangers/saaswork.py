@@ -103,7 +103,7 @@ STYLES = [
     "NO_PROXY",
 ]
 HOSTS = f"git.{DOMAIN} ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('saas known host', 43)}\n"
-ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(b'0' + drawn(f'public root {at}', 420).encode())}\n-----END CERTIFICATE-----\n" for at in range(3))  # fmt: skip
+ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201a4') + drawn(f'public root {at}', 420).encode())}\n-----END CERTIFICATE-----\n" for at in range(3))  # fmt: skip
 KEYS = {"keys": [{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": drawn(f"idp kid {at}", 43), "n": drawn(f"idp n {at}", 342), "e": "AQAB"} for at in range(2)]}  # fmt: skip
 ENTRY = """#!/bin/sh
 set -eu

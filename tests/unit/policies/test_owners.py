@@ -137,7 +137,7 @@ PGP = hashlib.shake_256(b"a packet").digest(300)
         (_armoured("PGP PRIVATE KEY BLOCK", b"\x95" + PGP, "Version: GnuPG v2", ""), True),
         (_armoured("PGP PUBLIC KEY BLOCK", b"\x95" + PGP, "Version: GnuPG v2", ""), True),
         (_armoured("CERTIFICATE", base64.b64decode(literals.private_key_der("x"))), True),
-        (_armoured("CERTIFICATE", literals.opaque("x", 60).encode()), True),
+        (_armoured("CERTIFICATE", b"0" + literals.opaque("x", 60).encode()), True),  # as DER's sequences begin
         (_armoured("TRUSTED CERTIFICATE", NEW_FORM + b"\x30\x03\x0c\x01x"), False),
         (_armoured("SESSION", NEW_FORM), True),
         (_armoured("CERTIFICATE", NEW_FORM) + b"\npassword: k2v9x4m7Q1w8z5n3B6c0\n", True),
