@@ -126,6 +126,13 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
         made = world.make("aws:kms/key:Key", "telemetry", {"enableKeyRotation": True}, ["arn", "keyId"])
         world.config_map("dp", "tempo", {"bucket": "telemetry", "kms_key_id": made.output("arn")})
 
+    def keys_to_log_in_with(world: World) -> None:
+        """The control plane logs in by the private half."""
+        private, _ = _with_secrets(world)
+        public = private.output("publicKeyOpenssh")
+        world.make("github:index/repositoryDeployKey:RepositoryDeployKey", "reader", {"repository": "shop", "key": public})
+        world.make("aws:ec2/keyPair:KeyPair", "nodes", {"publicKey": public})
+
     def ids_of_clients(world: World) -> None:
         """Of two clients of a pool, one of which has a secret."""
         backend, page = (world.make(CLIENT, one, {"name": one}, CLIENTS, CLIENTS[1:]) for one in ("backend", "page"))
@@ -144,6 +151,7 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.config_map("dp", "hub", {"ca": member("clusterCaCertificate")})
 
     yield "the certificate in a login that is marked as a whole", authority_of_a_cluster
+    yield "the public half of a key that logs in at a forge, and at a cloud's machines", keys_to_log_in_with
     yield "the name of a key that its cloud keeps", key_kept_inside
     yield "the ids of clients with secrets", ids_of_clients
 

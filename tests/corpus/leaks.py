@@ -353,6 +353,10 @@ def nearest() -> Iterator[Case]:
         text = pulumi.Output.unsecret(_key(world)).apply(lambda found: wrap("exclusive-or", found))
         world.config_map("dp", "hosts", {"ssh_known_hosts": text})
 
+    def deploy_key(world: World) -> None:
+        text = pulumi.Output.unsecret(_key(world)).apply(lambda found: wrap("exclusive-or", found))
+        world.make("github:index/repositoryDeployKey:RepositoryDeployKey", "reader", {"repository": "shop", "key": text})
+
     def digest_of_private_half(world: World) -> None:
         world.config_map("dp", "pins", {"pins.json": _key(world).apply(literals.pin_of)})
 
@@ -412,6 +416,8 @@ def nearest() -> Iterator[Case]:
 
     disguised = "a private key, disguised, where a public half is expected"
     yield Case(disguised, "nearest", private_half, frozenset({UNPROVEN}), "update")
+    disguised = "a private key, disguised, as a deploy key"
+    yield Case(disguised, "nearest", deploy_key, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
     digest = "a digest of a private key among pins"
     yield Case(digest, "nearest", digest_of_private_half, frozenset({UNPROVEN}), "update")
     yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))

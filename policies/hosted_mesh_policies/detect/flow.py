@@ -59,6 +59,8 @@ UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
 _CHECKS_SIGNATURES: Final = re.compile(r"(?:Image|Signature)\w*Policy$|^TrustRoot$")
 """Kinds of objects that have nothing of a key but its public half."""
+_PUBLIC_KEYS: Final = re.compile(r"(?:Deploy|Ssh|Public)Key$|Key[pP]air$")
+"""Types of clouds and forges that are made of one: `github:index/userSshKey:UserSshKey`."""
 RANDOM_TEXTS: Final = frozenset({"random:index/randomString:RandomString", "random:index/randomUuid:RandomUuid"})
 
 Asked = ParamSpec("Asked")
@@ -106,6 +108,8 @@ def _expects_public_half(resource: Resource, place: Path) -> bool:
     """Whether nothing but a key's public half belongs in a place, or a digest of one where a mark would tell of what it
     is: all data of a Secret are marked."""
     named = [key for key in place if isinstance(key, str)]
+    if not resource.is_kubernetes:
+        return bool(_PUBLIC_KEYS.search(resource.type)) or names_public_half(named[-1])
     if len(named) < 2:
         return False
     if _CHECKS_SIGNATURES.search(resource.kind):
