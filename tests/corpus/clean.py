@@ -129,8 +129,8 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
     def keys_to_log_in_with(world: World) -> None:
         """The control plane logs in by the private half."""
         private, _ = _with_secrets(world)
-        public = private.output("publicKeyOpenssh")
-        world.make("github:index/repositoryDeployKey:RepositoryDeployKey", "reader", {"repository": "shop", "key": public})
+        kind, public = "github:index/repositoryDeployKey:RepositoryDeployKey", private.output("publicKeyOpenssh")
+        world.make(kind, "reader", {"repository": "shop", "key": public})
         world.make("aws:ec2/keyPair:KeyPair", "nodes", {"publicKey": public})
 
     def ids_of_clients(world: World) -> None:

@@ -354,8 +354,9 @@ def nearest() -> Iterator[Case]:
         world.config_map("dp", "hosts", {"ssh_known_hosts": text})
 
     def deploy_key(world: World) -> None:
+        kind = "github:index/repositoryDeployKey:RepositoryDeployKey"
         text = pulumi.Output.unsecret(_key(world)).apply(lambda found: wrap("exclusive-or", found))
-        world.make("github:index/repositoryDeployKey:RepositoryDeployKey", "reader", {"repository": "shop", "key": text})
+        world.make(kind, "reader", {"repository": "shop", "key": text})
 
     def digest_of_private_half(world: World) -> None:
         world.config_map("dp", "pins", {"pins.json": _key(world).apply(literals.pin_of)})

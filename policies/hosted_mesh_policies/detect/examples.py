@@ -17,7 +17,7 @@ _OF_STANDARDS: Final = frozenset({
     b"czZCaGRSa3F0MzpnWDFmQmF0M2JW", b"2YotnFZFEjr1zCsicMWpAA", b"tGzv3JOkF0XG5Qx2TlKWIA",  # RFC 6749
     b"7Fjfp0ZBr1KtDRbnfVdmIw",
 })  # fmt: skip
-_OF_NOBODY: Final = {"sub": "1234567890", "name": "John Doe"}
+_OF_NOBODY: Final = {"sub": "1234567890"}
 """Whom the tokens in documentation are for, since jwt.io has it."""
 _BLANKED: Final = re.compile(rb"([xX0*.])\1{7}|EXAMPLE(?:KEY)?$")
 
@@ -58,6 +58,12 @@ def is_reference(value: bytes) -> bool:
     """True for what only says where a secret is: `${DB_PASSWORD:?is missing}` (or its end), `$(cat /run/token)`,
     `vault:kv/db`, a path, a call. What stands in it may be a secret still."""
     return bool(_REFERENCE.fullmatch(value))
+
+
+def after_reference(value: bytes) -> bytes:
+    """Of `$(cat /run/token) psql -h db`, a line of a script that begins with a variable, the command; else nothing."""
+    found = _REFERENCE.match(value)
+    return value[found.end() :].lstrip() if found and value[found.end() : found.end() + 1].isspace() else b""
 
 
 def default_in(value: bytes) -> bytes:

@@ -20,7 +20,7 @@ import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from .der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
-from .examples import default_in, is_example, is_reference
+from .examples import after_reference, default_in, is_example, is_reference
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, unfolded, without_public
 from .names import is_identifiers_name, names_credential
 from .unwrap import COMPRESSED, TooMuchError, compressed
@@ -268,6 +268,8 @@ def _of_settings(text: bytes, names: Collection[str], depth: int) -> Generator[b
     values that their names say to be public."""
     for number, (key, found) in enumerate([*_ASSIGNMENT.findall(text), *_SPACED.findall(text)]):
         value = found.strip().strip(b"\"'").strip()
+        if command := after_reference(value):
+            key, value = b"", command
         if number < MOST_PARTS and value != text:
             yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)
     return _ASSIGNMENT.sub(lambda found: b"" if _is_public_pair(found) else found.group(), text)

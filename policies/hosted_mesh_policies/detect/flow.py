@@ -59,8 +59,8 @@ UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
 _CHECKS_SIGNATURES: Final = re.compile(r"(?:Image|Signature)\w*Policy$|^TrustRoot$")
 """Kinds of objects that have nothing of a key but its public half."""
-_PUBLIC_KEYS: Final = re.compile(r"(?:Deploy|Ssh|Public)Key$|Key[pP]air$")
-"""Types of clouds and forges that are made of one: `github:index/userSshKey:UserSshKey`."""
+_PUBLIC_KEYS: Final = re.compile(r"(?:Deploy|Ssh|Public)Key$|Key[pP]air$|(?:Record|RecordSet)$")
+"""Types of clouds and forges that are made of one, `github:index/userSshKey:UserSshKey`, and records of DNS."""
 RANDOM_TEXTS: Final = frozenset({"random:index/randomString:RandomString", "random:index/randomUuid:RandomUuid"})
 
 Asked = ParamSpec("Asked")

@@ -42,7 +42,9 @@ _BLOCK = re.compile(
     rb"-----BEGIN ((?:[A-Z0-9]+ )*(?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY|CRL|PARAMETERS|PKCS7|CMS))-----"
     rb"([^-]*)-----END \1-----(?:\\+[nr])*"
 )
-_BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])MI[A-Za-z0-9+/]{62,}={0,2}")
+_BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])(?:MI[A-Za-z0-9+/]{20}|MFkw|MHYw|MCow)[A-Za-z0-9+/]{42,}={0,2}")
+"""As DER begins: what is longer than 255 bytes, and public keys on the curves P-256, P-384 and 25519."""
+_DER_BEGINS: Final = (b"MI", b"MFkw", b"MHYw", b"MCow")
 _BASE64_PEM = re.compile(rb"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/]{62,}={0,2}")
 _SSH = re.compile(rb"(ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) (AAAA[0-9A-Za-z+/]{40,}={0,2})")
 _STRUCTURE = re.compile(
@@ -51,7 +53,8 @@ _STRUCTURE = re.compile(
     rb"|\b(?:ami|eipalloc|eni|i|igw|lt|nat|rtb|sg|snap|subnet|tgw|vol|vpc|vpce)-[0-9a-f]{17}\b"
     rb"|\bsha256/[A-Za-z0-9+/]{43}=|\bZ0\d{6,8}[A-Z0-9]{12,13}\b"  # a pin of a key; a zone of Route 53
     rb"|\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,86}={0,2}|\bage1[02-9ac-hj-np-z]{58}\b"
-    rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{62,}={0,2}|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
+    rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{4}ANBgkqhkiG9w0BAQEFAAO[A-Za-z0-9+/]{42,}={0,2}"
+    rb"|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
     rb"|(?i:\bserial(?:[ _]?number)?[:=]\s*(?:0x[0-9a-f]{8,40}|(?:[0-9a-f]{2}:){7,19}[0-9a-f]{2})(?![0-9a-f:]))"
     rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -63,7 +66,7 @@ def without_public(value: bytes) -> bytes:
     dates, names that a cloud gives."""
     if b"-----BEGIN" in value:
         value = _BLOCK.sub(lambda found: b"" if is_public_der(_decoded(found.group(2))) else found.group(), value)
-    if b"MI" in value:
+    if any(sign in value for sign in _DER_BEGINS):
         value = _BASE64_DER.sub(lambda found: b"" if _is_public_der(_decoded(found.group())) else found.group(), value)
     if b"LS0tLS1CRUdJTi" in value:
         value = _BASE64_PEM.sub(lambda found: b"" if _is_public_pem(found.group()) else found.group(), value)

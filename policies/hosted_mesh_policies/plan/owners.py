@@ -41,6 +41,8 @@ _STORES: Final = re.compile(
     re.IGNORECASE,
 )
 """Types whose content is there to be read elsewhere: objects with links, DNS, what programs and machines are given."""
+_SEALED: Final = "SecureString"
+"""The type of a parameter of `aws:ssm` that is kept as a secret is: encrypted, and by a name that opens nothing."""
 BUILDERS: Final = {
     "docker:index/image:Image": "registry",
     "docker:index/registryImage:RegistryImage": "authConfig",
@@ -176,7 +178,7 @@ class Owners:
             return True
         return (
             resource.type.split(":")[0] in CLOUDS
-            and not _STORES.search(resource.type)
+            and (not _STORES.search(resource.type) or at(resource.asked, "type") == _SEALED)
             and not self._is_other_account(provider)
         )
 

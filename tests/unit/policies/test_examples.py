@@ -16,7 +16,7 @@ DRAWN = literals.opaque("drawn", 28)
 ROOT, OTHER = literals.certificate("root"), literals.certificate("other")
 TEXTS = {
     "start.sh": ': "${PGPASSWORD:?is missing}"\nexport TOKEN="$(cat /run/secrets/token)"\n'
-    'PASSWORD=${PASSWORD:-}\nexec psql "postgres://${PGUSER}:${PGPASSWORD}@${PGHOST}/meshes"\n',
+    'PASSWORD=${PASSWORD:-}\nPGPASSWORD=$(cat /run/secrets/db) pg_dump -Fc "$PGDATABASE" > /backup/mesh\nexec psql "postgres://${PGUSER}:${PGPASSWORD}@${PGHOST}/meshes"\n',
     "app.properties": "db.password=${DB_PASSWORD}\nssl.truststore.password=changeit\n"
     "ssl.keystore.password=${KEYSTORE_PASSWORD:changeit}\nssl.keystore.location=/etc/tls/keystore.p12\n",
     "values.yaml": "auth:\n  existingSecret: login\n  passwordKey: redis-password\n  token: ${env:TOKEN}\n"
@@ -68,11 +68,12 @@ def test_a_bundle_is_public_with_all_that_stands_around_it(bundle: str) -> None:
         ('export PGPASSWORD="${PGPASSWORD:-%s}"\n', WORDS),
         ('password = decrypt("%s")\n', DRAWN),
         ("TOKEN=$(echo %s | base64)\n", DRAWN),
+        ("TOKEN=$(cat /run/token) curl -H 'X-Key: %s'\n", DRAWN),
         ("password: ${env:%s}\n", DRAWN),
         ("Bearer %s", DRAWN),
         ("Bearer %s", WORDS),
     ],
-    ids=["default", "default of words", "call", "command", "variable", "bearer", "bearer of words"],
+    ids=["default", "default of words", "call", "command", "command after it", "variable", "bearer", "bearer of words"],
 )
 def test_a_secret_inside_a_reference_is_found(kept: str, secret: str) -> None:
     index = Index()

@@ -67,6 +67,12 @@ def test_unknown_is_a_users_for_where_and_the_providers_for_from_whom(
     assert _owners(resource).maker(resource) == maker
 
 
+@pytest.mark.parametrize(("kept_as", "given_away"), [("SecureString", False), ("String", True), ("StringList", True)])
+def test_a_parameter_that_is_encrypted_stays_in_its_account(kept_as: str, given_away: bool) -> None:
+    resource = _resource("aws:ssm/parameter:Parameter", "default_7", {"type": kept_as, "value": "x"})
+    assert _owners(resource).is_given_away(resource) is given_away
+
+
 @pytest.mark.parametrize(
     ("value", "name", "level"),
     [

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.leaves import Level, is_public, level_of
@@ -589,6 +591,23 @@ def test_a_certificate_is_public_in_json_in_json(layers: int) -> None:
         for _ in range(layers):
             text = json.dumps({"authority": text, "mesh": "shop"})
         assert is_public(text.encode()) is public
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda: ec.generate_private_key(ec.SECP256R1()),
+        lambda: ec.generate_private_key(ec.SECP384R1()),
+        ed25519.Ed25519PrivateKey.generate,
+    ],
+    ids=["P-256", "P-384", "Ed25519"],
+)
+def test_a_key_on_a_curve_in_a_line_is_public_by_its_half(drawn: Callable[[], Any]) -> None:
+    key = drawn()
+    public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    private = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    for der, shown in ((public, True), (private, False), (public[:27] + private[-32:], False)):
+        assert is_public(b"v=DKIM1; k=ecdsa; p=" + base64.b64encode(der)) is shown
 
 
 def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
