@@ -345,7 +345,7 @@ def _(scene: Scene) -> None:
 @clean(MADE, "ninth-hosts-out-of-a-gateways-status", "The mesh team's gateway answers its address; the tenant's remote profile and a record of its zone get it.", before="the same")  # fmt: skip
 def _(scene: Scene) -> None:
     loom(scene)
-    gateway = scene.answered("cp", "gateway.networking.k8s.io/v1:Gateway", "xds", {"spec": {"gatewayClassName": "istio", "listeners": [{"name": "xds", "port": 15012, "protocol": "TLS", "tls": {"mode": "Passthrough"}}]}}, status={"addresses": [{"type": "IPAddress", "value": "198.51.100.41"}]})  # fmt: skip
+    gateway = scene.answered("cp", "gateway.networking.k8s.io/v1:Gateway", "xds", {"spec": {"gatewayClassName": "istio", "listeners": [{"name": "xds", "hostname": f"xds.{DOMAIN}", "port": 15012, "protocol": "TLS", "tls": {"mode": "Passthrough"}}]}}, status={"addresses": [{"type": "IPAddress", "value": "198.51.100.41"}]})  # fmt: skip
     address = gateway.output("status").apply(lambda status: ((status or {}).get("addresses") or [{"value": "192.0.2.1"}])[0]["value"])  # fmt: skip
     release(scene, "dp", "istiod-remote", {"istiodRemote": {"enabled": True}, "global": {"remotePilotAddress": address, "externalIstiod": True, "meshID": LOOM}})  # fmt: skip
     maple(scene, "aws:route53/record:Record", "xds", {"zoneId": "Z04417MAPLE", "name": f"xds.mesh.{MAPLE}", "type": "A", "ttl": 60, "records": [address]}, region=REGION)  # fmt: skip

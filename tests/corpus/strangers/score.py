@@ -18,67 +18,73 @@ for _module in sorted(Path(__file__).parent.glob("*_*.py")):
     if _module.stem.startswith(("leaks_", "clean_")):
         importlib.import_module(f"{__package__}.{_module.stem}")
 
-_SECOND = (
-    "leaks_practice",
-    "leaks_plumbing",
-    "leaks_shapes",
-    "leaks_ways",
-    "clean_practice",
-    "clean_twins",
-    "clean_facts",
-)
-_THIRD = (
-    "leaks_field",
-    "leaks_field_ways",
-    "leaks_field_logins",
-    "clean_field",
-    "clean_field_own",
-    "clean_field_ids",
-)
-_FOURTH = (
-    "leaks_platform",
-    "leaks_platform_ways",
-    "clean_platform",
-    "clean_platform_facts",
-    "clean_platform_docs",
-    "clean_platform_plumbing",
-)
-_FIFTH = (
-    "fleetwork",
-    "leaks_fleet",
-    "leaks_fleet_ways",
-    "clean_fleet_gitops",
-    "clean_fleet_identity",
-    "clean_fleet_own",
-    "clean_fleet_mesh",
-    "clean_fleet_wiring",
-)
-_SIXTH = (
-    "saaswork",
-    "leaks_saas_delivery",
-    "leaks_saas_data",
-    "leaks_saas_mesh",
-    "leaks_saas_code",
-    "clean_saas_objects",
-    "clean_saas_files",
-    "clean_saas_own",
-    "clean_saas_wiring",
-)
-_SEVENTH = (
-    "foundwork",
-    "leaks_found_incidents",
-    "clean_found_charts",
-    "clean_found_facts",
-)
-_EIGHTH = (
-    "eighthwork",
-    "leaks_eighth_code",
-    "leaks_eighth_places",
-    "clean_eighth_objects",
-    "clean_eighth_files",
-    "clean_eighth_own",
-    "clean_eighth_wiring",
-)
+_MODULES: Mapping[str, tuple[str, ...]] = {
+    "daily practice": (
+        "leaks_practice",
+        "leaks_plumbing",
+        "leaks_shapes",
+        "leaks_ways",
+        "clean_practice",
+        "clean_twins",
+        "clean_facts",
+    ),
+    "field": (
+        "leaks_field",
+        "leaks_field_ways",
+        "leaks_field_logins",
+        "clean_field",
+        "clean_field_own",
+        "clean_field_ids",
+    ),
+    "platform": (
+        "leaks_platform",
+        "leaks_platform_ways",
+        "clean_platform",
+        "clean_platform_facts",
+        "clean_platform_docs",
+        "clean_platform_plumbing",
+    ),
+    "fleet": (
+        "fleetwork",
+        "leaks_fleet",
+        "leaks_fleet_ways",
+        "clean_fleet_gitops",
+        "clean_fleet_identity",
+        "clean_fleet_own",
+        "clean_fleet_mesh",
+        "clean_fleet_wiring",
+    ),
+    "saas": (
+        "saaswork",
+        "leaks_saas_delivery",
+        "leaks_saas_data",
+        "leaks_saas_mesh",
+        "leaks_saas_code",
+        "clean_saas_objects",
+        "clean_saas_files",
+        "clean_saas_own",
+        "clean_saas_wiring",
+    ),
+    "found": ("foundwork", "leaks_found_incidents", "clean_found_charts", "clean_found_facts"),
+    "eighth": (
+        "eighthwork",
+        "leaks_eighth_code",
+        "leaks_eighth_places",
+        "clean_eighth_objects",
+        "clean_eighth_files",
+        "clean_eighth_own",
+        "clean_eighth_wiring",
+    ),
+    "ninth": (
+        "ninthwork",
+        "leaks_ninth_code",
+        "leaks_ninth_places",
+        "clean_ninth_facts",
+        "clean_ninth_own",
+        "clean_ninth_settings",
+        "clean_ninth_wiring",
+    ),
+}
 
 
 def _themes(modules: Collection[str]) -> frozenset[str]:
@@ -86,27 +92,13 @@ def _themes(modules: Collection[str]) -> frozenset[str]:
     return frozenset(one.theme for one in every if one.play.__module__.rpartition(".")[2] in modules)
 
 
-PRACTICE = _themes(_SECOND)
-"""Themes of the second set, of daily practice."""
-FIELD = _themes(_THIRD)
-"""Themes of the third set, whose shapes are those of public programs, charts and operators."""
-PLATFORM = _themes(_FOURTH)
-"""Themes of the fourth set, of platform teams: most of it harmless."""
-FLEET = _themes(_FIFTH)
-"""Themes of the fifth set, of fleets of clusters: most of it harmless."""
-SAAS = _themes(_SIXTH)
-"""Themes of the sixth set, of a hosted control plane and what thirty teams write around it: most of it harmless."""
-FOUND = _themes(_SEVENTH)
-"""Themes of the seventh set, in the shapes of public programs, charts and incidents: most of it harmless."""
-EIGHTH = _themes(_EIGHTH)
-"""Themes of the eighth set, of a platform with a dictionary of tenants and their accounts: most of it harmless."""
+SETS: Mapping[str, frozenset[str]] = {name: _themes(modules) for name, modules in _MODULES.items()}
+"""The themes of each set after the first, by what the documentation calls it."""
 
 
 def set_of(stranger: Stranger) -> str:
     """Which of the sets a program is of, as the documentation calls them."""
-    later = {"daily practice": PRACTICE, "field": FIELD, "platform": PLATFORM, "fleet": FLEET}
-    named = {**later, "saas": SAAS, "found": FOUND, "eighth": EIGHTH}
-    return next((name for name, themes in named.items() if stranger.theme in themes), "first")
+    return next((name for name, themes in SETS.items() if stranger.theme in themes), "first")
 
 
 def verdict(stranger: Stranger) -> str:
