@@ -7,10 +7,11 @@ these have, or refer to, in others.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .clusters import IN_CLUSTER, normal_server
 from .model import Resource
 from .tree import UNKNOWN, Tree, at, items
 
@@ -117,6 +118,39 @@ CARRIERS: Final = (
     Carrier("apps.clusternet.io/*", (), ELSEWHERE),
     Carrier("core.oam.dev/Application", ("spec.policies.*.properties.clusters.*",)),
 )
+
+
+def carried(here: Collection[Resource], elsewhere: Callable[[str], str]) -> dict[str, str]:
+    """Where operators carry what one cluster has, by URN: the objects that are made for this, and those that these
+    refer to.
+
+    here: the cluster's objects. elsewhere: the place that is called by a name or an address; empty if that is here.
+    """
+    itself = {*HERE, *_names_of_itself(here)}
+    found: dict[str, str] = {}
+    for resource in here:
+        for carrier, manifest in carriers_in(resource):
+            named = (normal_server(one) if "://" in one else one for one in carrier.destinations(manifest))
+            others = (one for one in named if one not in itself and not one.startswith(IN_CLUSTER))
+            away = next(filter(None, map(elsewhere, others)), "")
+            for one in (resource, *_taken_by(resource, carrier.taken(manifest), here)) if away else ():
+                found.setdefault(one.urn, away)
+    return found
+
+
+def _names_of_itself(here: Iterable[Resource]) -> Iterator[str]:
+    """What Crossplane calls the cluster that it is in: its provider logs in as the Pod that it is."""
+    for one in here:
+        if one.kind == "ProviderConfig" and at(one.body, "spec", "credentials", "source") == "InjectedIdentity":
+            yield one.object_name
+
+
+def _taken_by(carrier: Resource, references: Iterable[Reference], here: Iterable[Resource]) -> Iterator[Resource]:
+    for reference in references:
+        for one in here:
+            known = reference.name is not UNKNOWN or one.urn in carrier.depends_on
+            if known and one.provider == carrier.provider and one.urn != carrier.urn and reference.means(one):
+                yield one
 
 
 def carriers_in(resource: Resource) -> Iterator[tuple[Carrier, Tree]]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from .. import vocabulary
-from .carriers import HERE, Reference, carriers_in
-from .clusters import IN_CLUSTER, Clusters, Role, matches, normal_server
+from .carriers import carried
+from .clusters import Clusters, Role, matches
 from .model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE, Provider, Resource, Stack
-from .tree import UNKNOWN, at
+from .tree import at
 
 CONTROL_PLANE: Final = "the control plane"
 DATA_PLANES: Final = "a data plane"
@@ -86,42 +86,15 @@ class Owners:
 
     @cached_property
     def _carried(self) -> Mapping[str, str]:
-        """Where operators of the control plane's carry what it has, by URN: the objects that are made for this, and
-        those that these refer to."""
-        here = [one for one in self.stack.resources if self.clusters.on_control_plane(one)]
-        found: dict[str, str] = {}
-        for resource in here:
-            for carrier, manifest in carriers_in(resource):
-                away = [one for one in map(self._elsewhere, carrier.destinations(manifest)) if one]
-                for one in (resource, *self._taken_by(resource, carrier.taken(manifest), here)) if away else ():
-                    found.setdefault(one.urn, away[0])
-        return found
-
-    @cached_property
-    def _names_of_itself(self) -> frozenset[str]:
-        """What Crossplane calls the cluster that it is in: its provider logs in as the Pod that it is."""
-        configured = (one for one in self.stack.resources if one.kind == "ProviderConfig")
-        return frozenset(
-            one.object_name for one in configured if at(one.body, "spec", "credentials", "source") == "InjectedIdentity"
-        )
-
-    def _taken_by(
-        self, carrier: Resource, references: Iterable[Reference], here: Iterable[Resource]
-    ) -> Iterator[Resource]:
-        for reference in references:
-            for one in here:
-                known = reference.name is not UNKNOWN or one.urn in carrier.depends_on
-                if known and one.provider == carrier.provider and one.urn != carrier.urn and reference.means(one):
-                    yield one
+        """Where operators of the control plane's carry what it has, by URN."""
+        return carried([one for one in self.stack.resources if self.clusters.on_control_plane(one)], self._elsewhere)
 
     def _elsewhere(self, name: str) -> str:
         """The place that an operator calls by a name or an address; empty where that is the control plane. What nobody
         classified is none of it."""
-        address = normal_server(name) if "://" in name else ""
-        ours = (*HERE, *self._names_of_itself, *self.clusters.config.control_plane_providers)
-        if address.startswith(IN_CLUSTER) or any(fnmatch.fnmatchcase(name, one) for one in ours):
+        if any(fnmatch.fnmatchcase(name, one) for one in self.clusters.config.control_plane_providers):
             return ""
-        return "" if self.clusters.by_server.get(address) == {Role.CONTROL_PLANE} else address or name
+        return "" if self.clusters.by_server.get(name) == {Role.CONTROL_PLANE} else name
 
     def is_on_data_plane(self, resource: Resource) -> bool:
         """True for an object of a data plane's cluster, or of one that nobody classified, and for what an operator

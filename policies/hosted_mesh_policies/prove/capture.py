@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..plan.carriers import carried
+from ..plan.decode import from_plain
+from ..plan.model import Resource
 from ..plan.owners import BUILDERS
-from .places import Place, Side, default_name
+from .places import Place, Places, Side, default_name
 from .values import UNKNOWN, Leaf, Path, leaves
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A resource as the program asked for it. place: where its inputs go; None for what goes nowhere."""
+    """A resource as the program asked for it.
+
+    place: where its inputs are written; None for what goes nowhere. sources: URNs that its inputs come from, told where
+    a run does not know all values.
+    """
 
     urn: str
     type: str
     name: str
     inputs: dict[str, Any]
     place: Place | None
+    sources: tuple[str, ...] = ()
 
     def leaves(self) -> dict[Path, Leaf]:
         """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
@@ -40,19 +50,41 @@ class Capture:
     """Everything from one run.
 
     problems: what ended it; the run proves nothing. unsure: what could not be run as it would be.
-    sides: whose each place is, by its name.
     """
 
     resources: dict[str, Registered] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    sides: dict[str, Side] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
+
+    @cached_property
+    def _carried(self) -> Mapping[str, Place]:
+        """Where operators of the control plane's carry what its clusters have, by URN. Known when the run has ended."""
+        clusters: dict[str, list[Resource]] = {}
+        for urn, one in self.resources.items():
+            if one.place and self.places.side(one.place) is Side.CONTROL_PLANE:
+                given = Resource(urn, one.type, one.name, from_plain(one.inputs), dependencies={"": one.sources})
+                clusters.setdefault(one.place.name, []).append(given)
+        away = [carried(here, self._elsewhere) for here in clusters.values()]
+        return {urn: self.places.called(name) for found in away for urn, name in found.items()}
+
+    def _elsewhere(self, name: str) -> str:
+        return "" if self.places.called(name).side is Side.CONTROL_PLANE else name
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """Whose each place is, by its name."""
+        return {**self.places.sides, **{place.name: place.side for place in self._carried.values()}}
+
+    def place(self, urn: str) -> Place | None:
+        """Where a resource's inputs get to; None for what goes nowhere."""
+        return self._carried.get(urn) or (self.resources[urn].place if urn in self.resources else None)
 
     def side(self, urn: str) -> Side | None:
         """Whose a resource's place is; None for what goes nowhere."""
-        place = self.resources[urn].place if urn in self.resources else None
-        return self.sides.get(place.name, place.side) if place else None
+        place = self.place(urn)
+        return self.places.side(place) if place else None
 
     def unknown(self) -> set[Spot]:
         """What a preview does not know."""

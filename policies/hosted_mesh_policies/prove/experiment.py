@@ -193,7 +193,7 @@ class Experiment:
         return self._captures[spot.urn].side(spot.urn)
 
     def place_name(self, spot: Spot) -> str:
-        place = self._captures[spot.urn].resources[spot.urn].place
+        place = self._captures[spot.urn].place(spot.urn)
         return place.name if place else ""
 
     def _is_secret_data(self, spot: Spot) -> bool:

@@ -1,7 +1,8 @@
 """Where a resource goes: to the control plane, to a data plane, or nowhere at all.
 
 A cluster is known by its API server's address, as the policies know it: from what the command is told, then from what
-the library's wrappers call their providers. A place that nobody knows is a data plane for what goes there.
+the library's wrappers call their providers. A place that nobody knows is a data plane for what goes there. What an
+operator of the control plane's carries elsewhere is in `capture`: it is known once all objects are.
 """
 
 from __future__ import annotations
@@ -80,6 +81,19 @@ class Places:
                 if found.name == here and found.side is Side.UNKNOWN:
                     self.by_provider[other] = place
         return place
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """Whose each provider's place is, by the place's name."""
+        return {place.name: place.side for place in self.by_provider.values()}
+
+    def side(self, place: Place) -> Side:
+        """Whose a place is, by all providers that lead there."""
+        return self.sides.get(place.name, place.side)
+
+    def called(self, name: str) -> Place:
+        """The place that an operator calls by a name or by its API server's address."""
+        return Place(self.known.side_of(name) or self.sides.get(name, Side.UNKNOWN), name)
 
     def place_of(self, kind: str, provider: str) -> Place | None:
         """Where a custom resource goes; None if nowhere."""

@@ -51,7 +51,8 @@ def captured(
     old = {str(step.get("urn")): str(_mapping(step.get("oldState")).get("urn") or step.get("urn")) for step in steps}
     inputs = {urn: _inputs(goal, _mapping(before).get(old.get(urn, urn), {})) for urn, goal in goals.items()}
     stable = _Stable({**(instead or {}), **_generated(inputs)})
-    found, places = Capture(remarks=[ALWAYS]), Places(known)
+    places = Places(known)
+    found = Capture(remarks=[ALWAYS], places=places)
     for urn, goal in goals.items():
         if str(goal["type"]).startswith(PROVIDERS):
             add_provider(places, urn, str(goal["type"]), inputs[urn])
@@ -59,7 +60,8 @@ def captured(
         if goal.get("custom") and not str(goal["type"]).startswith(PROVIDERS):
             kind = str(goal["type"])
             to = place_of(places, kind, goal.get("provider"))
-            found.resources[urn] = Registered(urn, kind, _name(urn), stable.tree(inputs[urn]), to)
+            sources = tuple(one for urns in _mapping(goal.get("propertyDependencies")).values() for one in urns or ())
+            found.resources[urn] = Registered(urn, kind, _name(urn), stable.tree(inputs[urn]), to, sources)
             _tell_what_is_later(found, urn, plans[urn], keep)
     for step in steps:
         if step.get("op") == "read":
@@ -67,7 +69,6 @@ def captured(
     for call in sorted({*calls} - PURE):
         text = f"function {call}: what it returns is the same in each run, so what depends on it is not seen"
         _tell(found, text, {call}, keep)
-    found.sides = {place.name: place.side for place in places.by_provider.values()}
     return found
 
 

@@ -84,7 +84,7 @@ class Monitor:
         self.surroundings, self.vault, self.world = surroundings, vault, world
         self.answers = Answers(vault, world)
         self.places = Places(surroundings.known)
-        self.capture = Capture()
+        self.capture = Capture(places=self.places)
         self.transform: Callable[[Any], Any] = lambda request: request
         self.stack_transforms: list[Any] = []
         self._lock = threading.RLock()
@@ -172,8 +172,7 @@ class Monitor:
         declared = inputs.pop(DECLARED, {})
         known = plain(inputs)
         if request.type.startswith("pulumi:providers:"):
-            opened = self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
-            self.capture.sides[opened.name] = opened.side
+            self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
             return f"{request.name}-id", inputs
         if not request.custom and not request.remote:
             return "", inputs

@@ -86,9 +86,6 @@ OTHERWISE = frozenset(
         "eighth-pets-and-suffixes",
         "eighth-up-job-at-the-platform",
         "eighth-up-login-of-the-tenants-metrics",
-        "field-application-elsewhere",
-        "field-crossplane-object",
-        "field-manifest-work",
         "fleet-cluster-of-a-stack",
         "fleet-marked-output-on-the-network",
         "fleet-tokens-known-by-hash",
@@ -116,25 +113,22 @@ OTHERWISE = frozenset(
         "ninth-up-telemetry-token-of-the-tenant",
         "own-access-key-of-the-users-account",
         "random-uuid-as-a-token",
-        "saas-bundle-for-all-edges",
         "saas-export-of-a-tenants-stack",
         "saas-hook-with-an-own-token",
         "saas-own-cloud-login-later",
         "saas-own-database-in-a-cloud",
         "saas-own-realm",
         "saas-release-notes-of-a-chart",
-        "saas-resource-set-of-a-new-cluster",
         "saas-status-of-a-claim-copied-later",
         "saas-workflow-of-the-tenant",
         "unmarked-output-of-a-client",
     }
 )
 """A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
-says so, which the oracle does not read; an output that nobody marks it takes for a fact; what an operator carries
-to another cluster is no registration, nor is what a stack exports; where a kubeconfig of another stack leads, that a
-marked output is a public name, what a claim or a chart answers, and that of a tenant's password the control plane keeps
-only a hash, it does not know. A generated secret that the control plane has too it takes for the control plane's, and
-one that reaches a single place for that place's own."""
+says so, which the oracle does not read; an output that nobody marks it takes for a fact; what a stack exports is no
+registration; where a kubeconfig of another stack leads, that a marked output is a public name, what a claim or a chart
+answers, and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that
+the control plane has too it takes for the control plane's, and one that reaches a single place for that place's own."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
