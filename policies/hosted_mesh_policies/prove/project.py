@@ -206,9 +206,12 @@ def _parsed(config: Mapping[str, str]) -> Iterator[Any]:
 
 
 def _documents(folders: set[Path]) -> Iterator[Any]:
-    """The YAML files beside the program and its configuration: a mesh document may be among them."""
+    """The YAML files beside the program and its configuration: a mesh document may be among them. Other stacks' files
+    are none of this one's, and its own has been read."""
     for folder in sorted(folders):
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+            if path.match("Pulumi.*.y*ml"):
+                continue
             try:
                 yield from yaml.safe_load_all(path.read_text(encoding="utf-8"))
             except (OSError, *UNPARSABLE):
@@ -234,7 +237,8 @@ def _slug(text: str) -> str:
 
 
 def missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]) -> dict[str, str]:
-    """A kubeconfig for each path that is named and not there, with the contexts that are asked of it."""
+    """A kubeconfig for each path that is named and not there, with the contexts that are asked of it. $KUBECONFIG has a
+    context of its own if none is."""
     wanted: dict[str, dict[str, str]] = {}
     variable = environment.get("KUBECONFIG", "")
     for document in documents:
@@ -244,7 +248,7 @@ def missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]
             if not Path(full).is_file():
                 wanted.setdefault(full, {}).setdefault(context, server)
     if variable:
-        wanted.setdefault(variable, {}).setdefault("default", "https://default.example.com:6443")
+        wanted.setdefault(variable, {"default": "https://default.example.com:6443"})
     return {path: yaml.safe_dump(_kubeconfig(servers)) for path, servers in wanted.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 from hosted_mesh_policies.prove.command import app
+from hosted_mesh_policies.prove.secrets import forms
 from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
+from tests.corpus import literals
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 """What a run must never see: the token of a kubeconfig on this machine, and a password from its environment."""
@@ -273,12 +276,15 @@ def test_a_chart_is_said_not_to_be_rendered_and_its_transforms_are_tried(folder:
     assert (done.returncode, "ConfigMap shop (tried)" in done.stdout) == (code, bool(code))
 
 
-def _shown(page: str) -> list[str]:
-    """What a page shows of the first command on it, and its words without the table's lines."""
+EXAMPLE = "examples/two_clusters"
+LEAKY = "tests/corpus/leaky --config-file stacks/Pulumi.all-in-one.yaml --rounds 1"
+MADE_UP = ("https://control-plane.example.com:6443", "https://data-plane.example.com:6443")
+
+
+def _shown(page: str, arguments: str) -> list[str]:
+    """What a page shows of a command, and its words without the table's lines."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
-    return _words(
-        text.partition("hosted-mesh prove examples/two_clusters\n```")[2].split("```")[1].removeprefix("text")
-    )
+    return _words(text.partition(f"hosted-mesh prove {arguments}\n```")[2].split("```")[1].removeprefix("text"))
 
 
 def _words(text: str) -> list[str]:
@@ -286,10 +292,32 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[\s│┃┏┓┡┩├┤└┘━─┳╇┼┴]+", counted) if word]
 
 
-def test_the_pages_show_what_prove_prints() -> None:
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "examples/two_clusters"]
-    environment = {**os.environ, "COLUMNS": "100"}
-    environment.pop("KUBECONFIG", None)
+def _printed(arguments: str, **variables: str) -> str:
+    """On a machine that has nothing but these variables: each that is called a token is a secret more."""
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", *arguments.split()]
+    kept = {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH") if name in os.environ}
+    environment = {**kept, "COLUMNS": "100", **variables}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert _shown("README.md") == _shown("docs/policies/prove.md") == _words(done.stdout)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_pages_show_what_prove_prints() -> None:
+    shown = _shown("README.md", EXAMPLE)
+    assert shown == _shown("docs/policies/prove.md", EXAMPLE) == _words(_printed(EXAMPLE))
+    assert _shown("README.md", LEAKY) == _words(_printed(LEAKY, LEAK="control-plane"))
+
+
+def test_in_a_sandbox_it_prints_the_same_but_for_the_addresses(tmp_path: Path) -> None:
+    def cluster(name: str, server: str) -> dict[str, str]:
+        authority = literals.certificate(name, authority=True)
+        return {"server": server, "certificate-authority-data": base64.b64encode(authority.encode()).decode()}
+
+    servers = ("https://127.0.0.1:40001", "https://127.0.0.1:40002")
+    clusters = {name: cluster(name, at) for name, at in zip(("control-plane", "data-plane"), servers, strict=True)}
+    (tmp_path / "kubeconfig").write_text(json.dumps(forms.kubeconfig(clusters, TOKEN)))
+    printed = _printed(EXAMPLE, KUBECONFIG=str(tmp_path / "kubeconfig"))
+    for server, made_up in zip(servers, MADE_UP, strict=True):
+        assert f"place: {server} (" in printed
+        printed = printed.replace(server, made_up)
+    assert _words(printed) == _shown("README.md", EXAMPLE)
