@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..plan.model import IN_SECRET
 from .capture import Capture, Spot
 from .compare import Noise, difference, value_at
-from .ownership import Owners
 from .places import Side
 from .public_facts import PublicFacts
 from .secrets.vault import FIRST, Source, Vault, World
@@ -61,8 +59,8 @@ class Experiment:
         others = self._run(worlds)
         self._noise = Noise(self._since, datetime.datetime.now(datetime.UTC))
         noisy = difference(self.first, self.again)
-        self.undecided = {spot for spot in noisy if self._on_data_plane(spot) and not self._decided(spot)}
-        self.unknown = {spot for run in (self.first, self.again) for spot in run.unknown() if self._on_data_plane(spot)}
+        self.undecided = {spot for spot in noisy if self.is_on_data_plane(spot) and not self._decided(spot)}
+        self.unknown = set(filter(self.is_on_data_plane, self.first.unknown() | self.again.unknown()))
         self.undecided |= self.unknown
         kept: dict[int, set[Spot]] = {}
         for world, other in zip(worlds, others, strict=True):
@@ -70,7 +68,7 @@ class Experiment:
                 self.unsure.append("with other secrets the program ends otherwise: " + "; ".join(other.problems))
             else:
                 kept[world.variant] = self._differing(other)
-        suspects = {variant: spots for variant, spots in kept.items() if any(map(self._on_data_plane, spots))}
+        suspects = {variant: spots for variant, spots in kept.items() if any(map(self.is_on_data_plane, spots))}
         if suspects:
             self._tell_private_from_public(suspects)
         return self
@@ -79,14 +77,14 @@ class Experiment:
         worlds = [World(variant, held=True) for variant in suspects]
         private: dict[int, set[Spot]] = {}
         for world, held in zip(worlds, self._run(worlds), strict=True):
-            spots = {spot for spot in suspects[world.variant] if self._on_data_plane(spot)}
+            spots = {spot for spot in suspects[world.variant] if self.is_on_data_plane(spot)}
             if held.problems:
                 self.unsure.append("it checks keys against certificates, so these were judged by structure alone")
             else:
                 spots &= self._differing(held)
             private[world.variant] = {spot for spot in spots if not self._same_facts(spot, held)}
         everything = set().union(*private.values()) if private else set()
-        on_data_plane = {spot for spots in suspects.values() for spot in spots if self._on_data_plane(spot)}
+        on_data_plane = {spot for spots in suspects.values() for spot in spots if self.is_on_data_plane(spot)}
         self.public = on_data_plane - everything
         done: set[Spot] = set()
         for variant, spots in private.items():
@@ -156,10 +154,6 @@ class Experiment:
             self._alone[source_id] = set().union(*(self._changed([source_id], v) for v in range(1, self.rounds + 1)))
         return self._alone[source_id]
 
-    def owners(self) -> Owners:
-        """Whose the secrets are."""
-        return Owners(self.vault, self.alone, self.side, self.place_name, self.users, self._is_secret_data)
-
     # What is compared ---------------------------------------------------------------------------------------------
 
     def _run(self, worlds: Sequence[World]) -> list[Capture]:
@@ -196,10 +190,8 @@ class Experiment:
         place = self._captures[spot.urn].place(spot.urn)
         return place.name if place else ""
 
-    def _is_secret_data(self, spot: Spot) -> bool:
-        return ":Secret::" in spot.urn and spot.path[:1] in IN_SECRET
-
-    def _on_data_plane(self, spot: Spot) -> bool:
+    def is_on_data_plane(self, spot: Spot) -> bool:
+        """True for a place that nobody knows too."""
         return self.side(spot) in {Side.DATA_PLANE, Side.UNKNOWN}
 
     def names(self, ids: Iterable[str]) -> tuple[str, ...]:

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..plan.model import IN_SECRET
 from .capture import Spot
+from .experiment import Experiment
 from .places import Side
-from .secrets.vault import Owner, Source, Vault
+from .secrets.vault import Owner, Source
 
 
 @dataclass
 class Owners:
-    """Answers for one experiment. alone: what changes if one secret alone is another. users: patterns of names of
-    secrets that somebody has said to be the data planes' own."""
+    """Answers for one experiment. sides: whose each place is, by its name."""
 
-    vault: Vault
-    alone: Callable[[str], set[Spot]]
-    side: Callable[[Spot], Side | None]
-    place: Callable[[Spot], str]
-    users: Sequence[str]
-    is_secret_data: Callable[[Spot], bool]
-    sides: dict[str, Side] = field(default_factory=dict)
+    experiment: Experiment
+    sides: Mapping[str, Side]
     _control_plane: dict[str, bool] = field(default_factory=dict)
 
     def why_not(self, source: Source, spot: Spot) -> str:
         """Why a secret must not be in a spot; empty if it may."""
-        said_theirs = any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.users)
+        said_theirs = any(fnmatch.fnmatchcase(source.name, pattern) for pattern in self.experiment.users)
         if said_theirs or source.owner is Owner.DATA_PLANES:
             return ""
         if source.owner is Owner.PLACE:
             return self._of_place(source, spot)
         if self.is_control_planes(source.id):
             return "the control plane's"
-        places = {self.place(one) for one in self.alone(source.id) if self.side(one) in {Side.DATA_PLANE, Side.UNKNOWN}}
+        places = {
+            self.experiment.place_name(one)
+            for one in self.experiment.alone(source.id)
+            if self.experiment.is_on_data_plane(one)
+        }
         return "given to more than one place, and nobody says whose it is" if len(places) > 1 else ""
 
     def _of_place(self, source: Source, spot: Spot) -> str:
-        if source.place == self.place(spot):
+        if source.place == self.experiment.place_name(spot):
             return ""
         side = self.sides.get(source.place, Side.UNKNOWN)
         return "another data plane's" if side is Side.DATA_PLANE else "the control plane's"
@@ -47,7 +47,7 @@ class Owners:
         """True for what was made there, what the program keeps there, and what signs a certificate of such a key."""
         if source_id not in self._control_plane:
             self._control_plane[source_id] = False  # ends a circle of keys that sign each other
-            self._control_plane[source_id] = self._is_control_planes(self.vault.sources[source_id])
+            self._control_plane[source_id] = self._is_control_planes(self.experiment.vault.sources[source_id])
         return self._control_plane[source_id]
 
     def _is_control_planes(self, source: Source) -> bool:
@@ -55,8 +55,13 @@ class Owners:
             return source.owner is Owner.CONTROL_PLANE
         if source.owner is Owner.PLACE:
             return self.sides.get(source.place, Side.UNKNOWN) is not Side.DATA_PLANE
-        kept = [spot for spot in self.alone(source.id) if self.side(spot) is Side.CONTROL_PLANE]
-        if any(not source.weak or self.is_secret_data(spot) for spot in kept):
+        kept = [spot for spot in self.experiment.alone(source.id) if self.experiment.side(spot) is Side.CONTROL_PLANE]
+        if any(not source.weak or _is_secret_data(spot) for spot in kept):
             return True
-        signed = {subject for signer, subject in self.vault.signers if signer == source.id and subject != source.id}
-        return any(subject in self.vault.sources and self.is_control_planes(subject) for subject in signed)
+        vault = self.experiment.vault
+        signed = {subject for signer, subject in vault.signers if signer == source.id and subject != source.id}
+        return any(subject in vault.sources and self.is_control_planes(subject) for subject in signed)
+
+
+def _is_secret_data(spot: Spot) -> bool:
+    return ":Secret::" in spot.urn and spot.path[:1] in IN_SECRET

@@ -16,9 +16,11 @@ from typing import Any, Final
 from .. import vocabulary
 from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, normal_server
 from ..plan.model import Provider
+from ..plan.owners import GENERATORS
 
-NOWHERE: Final = frozenset({"tls", "random", "time", "std", "null", "pulumi"})
-"""Packages whose resources exist in the stack's state alone."""
+NOWHERE: Final = GENERATORS - {vocabulary.PACKAGE}
+"""Packages whose resources exist in the stack's state alone. What a component of the library in another language is
+given, that component may give on."""
 
 
 class Side(Enum):
@@ -63,11 +65,11 @@ class Places:
     known: Known = Known()
     by_provider: dict[str, Place] = field(default_factory=dict)
 
-    def add_provider(self, urn: str, package: str, name: str, inputs: Mapping[str, Any]) -> Place:
+    def add_provider(self, urn: str, package: str, name: str, inputs: Mapping[str, Any]) -> None:
         """Takes a provider in. Two providers of one address are one place, and what one claims holds for both."""
         if folder := inputs.get("renderYamlToDirectory"):  # it writes files, whatever cluster its kubeconfig leads to
             self.by_provider[urn] = Place(Side.UNKNOWN, f"the folder {folder}")
-            return self.by_provider[urn]
+            return
         server = server_of(inputs)
         said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)
         here = server or f"{package} ({name})"
@@ -80,7 +82,6 @@ class Places:
             for other, found in self.by_provider.items():
                 if found.name == here and found.side is Side.UNKNOWN:
                     self.by_provider[other] = place
-        return place
 
     @property
     def sides(self) -> dict[str, Side]:

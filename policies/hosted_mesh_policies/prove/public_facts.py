@@ -10,13 +10,13 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from .secrets import keys
 from .secrets.vault import Vault
+from .values import substitution
 
 _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----(?:\n|\\n)?", re.DOTALL)
-_PRIVATE: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----\n?", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
 _OWN_IDENTIFIERS: Final = (x509.SubjectKeyIdentifier, x509.AuthorityKeyIdentifier)
 
@@ -31,14 +31,12 @@ class PublicFacts:
         self.texts: dict[str, str] = {}
         for source, texts in vault.by_source():
             for text in texts:
-                for found in _PRIVATE.findall(text):
+                for found in keys.privates_in(text):
                     try:
                         self._add(source, keys.private_of(found).public_key())
                     except keys.UnusableKeyError:
                         continue
-        self._any = (
-            re.compile("|".join(map(re.escape, sorted(self.texts, key=len, reverse=True)))) if self.texts else None
-        )
+        self._named = substitution(self.texts)
 
     def _add(self, source: str, public: Any) -> None:
         der = keys.spki(public)
@@ -55,8 +53,7 @@ class PublicFacts:
         if not isinstance(text, str):
             return text
         text = _PEM.sub(lambda found: self._certificate(found.group()), text)
-        if self._any:
-            text = self._any.sub(lambda found: self.texts[found.group()], text)
+        text = self._named(text)
         if depth < 2:
             text = _BASE64.sub(lambda found: self._inside(found.group(), depth), text)
         return text
@@ -113,8 +110,8 @@ def _signed(certificate: x509.Certificate, public: Any) -> bool:
 
 def encodings(public: Any) -> dict[str, str]:
     """The usual ways to write a public key, and its usual digests."""
-    der = keys.spki(public)
-    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    der, texts = keys.spki(public), keys.public_texts(public)
+    pem, line = texts["publicKeyPem"], texts["publicKeyOpenssh"]
     found = {
         "public key": pem,
         "public key without its last line break": pem.strip(),
@@ -124,13 +121,9 @@ def encodings(public: Any) -> dict[str, str]:
         "public key's pin": base64.b64encode(hashlib.sha256(der).digest()).decode(),
         "PEM's SHA-256": hashlib.sha256(pem.encode()).hexdigest(),
     }
-    try:
-        line = public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-        blob = line.split()[1]
-        digest = base64.b64encode(hashlib.sha256(base64.b64decode(blob)).digest()).decode().rstrip("=")
-        found |= {"SSH public key": blob, "SSH fingerprint": digest}
-    except (ValueError, UnsupportedAlgorithm):
-        pass
+    if line:
+        digest = texts["publicKeyFingerprintSha256"].removeprefix("SHA256:")
+        found |= {"SSH public key": line.split()[1], "SSH fingerprint": digest}
     numbers: dict[str, int] = {}
     if isinstance(public, rsa.RSAPublicKey):
         numbers = {"n": public.public_numbers().n}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from google.protobuf import json_format, struct_pb2
 
-SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
-SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 (Pulumi's mark, not a secret)
+from ..plan.decode import OUTPUT, SECRET, SIGNATURE
+
 RESOURCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
-OUTPUT: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 UNKNOWN: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What the SDKs send for a text that is not known yet."""
 
@@ -90,3 +90,12 @@ def show(path: Path) -> str:
         else:
             text += f'["{step}"]'
     return text
+
+
+def substitution(instead: Mapping[str, str]) -> Callable[[str], str]:
+    """Replaces texts by others wherever they stand in a text: of two that begin at one place, the longer one."""
+    longest = sorted(filter(None, instead), key=len, reverse=True)
+    if not longest:
+        return str
+    found = re.compile("|".join(map(re.escape, longest)))
+    return lambda text: found.sub(lambda one: instead[one.group()], text)

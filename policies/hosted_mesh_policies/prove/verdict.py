@@ -11,6 +11,7 @@ from ..rules.ownership import with_reasons
 from .capture import Spot
 from .compare import value_at
 from .experiment import Experiment
+from .ownership import Owners
 from .places import Known, Side
 from .values import plain, show
 
@@ -67,12 +68,11 @@ def verdict(experiment: Experiment, known: Known) -> Verdict:
     experiment.perform()
     found = Verdict(problems=experiment.problems, unsure=experiment.unsure, remarks=experiment.first.remarks)
     if not experiment.problems:
-        owners = experiment.owners()
         sides = dict(experiment.first.sides)
         for source in experiment.vault.sources.values():
             if source.place and source.place not in sides:
                 sides[source.place] = known.side_of(source.place) or Side.UNKNOWN
-        owners.sides = sides
+        owners = Owners(experiment, sides)
         for spot, ids in experiment.depends.items():
             why = {one: owners.why_not(experiment.source(one), spot) for one in ids}
             guilty = [one for one in ids if why[one]]

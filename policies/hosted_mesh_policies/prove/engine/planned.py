@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ...plan.clusters import KUBECONFIG_KEYS
+from ...plan.decode import SECRET, SIGNATURE
+from ...plan.model import PROVIDER_PREFIX, REFERENCE_TYPE
 from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side, server_of
-from ..program.monitor import REFERENCE
-from ..values import SECRET, SIGNATURE, UNKNOWN, Leaf, leaves, plain
+from ..values import UNKNOWN, Leaf, leaves, plain, substitution
 
-PROVIDERS: Final = "pulumi:providers:"
 PURE: Final = frozenset({
     "pulumi:pulumi:getResource", "pulumi:pulumi:readStackOutputs",
     "kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory",
@@ -50,18 +50,18 @@ def captured(
     steps = [_mapping(step) for step in digest.get("steps") or ()]
     old = {str(step.get("urn")): str(_mapping(step.get("oldState")).get("urn") or step.get("urn")) for step in steps}
     inputs = {urn: _inputs(goal, _mapping(before).get(old.get(urn, urn), {})) for urn, goal in goals.items()}
-    stable = _Stable({**(instead or {}), **_generated(inputs)})
+    stable = substitution({**(instead or {}), **_generated(inputs)})
     places = Places(known)
     found = Capture(remarks=[ALWAYS], places=places)
     for urn, goal in goals.items():
-        if str(goal["type"]).startswith(PROVIDERS):
+        if str(goal["type"]).startswith(PROVIDER_PREFIX):
             add_provider(places, urn, str(goal["type"]), inputs[urn])
     for urn, goal in goals.items():
-        if goal.get("custom") and not str(goal["type"]).startswith(PROVIDERS):
+        if goal.get("custom") and not str(goal["type"]).startswith(PROVIDER_PREFIX):
             kind = str(goal["type"])
             to = place_of(places, kind, goal.get("provider"))
             sources = tuple(one for urns in _mapping(goal.get("propertyDependencies")).values() for one in urns or ())
-            found.resources[urn] = Registered(urn, kind, _name(urn), stable.tree(inputs[urn]), to, sources)
+            found.resources[urn] = Registered(urn, kind, _name(urn), _everywhere(stable, inputs[urn]), to, sources)
             _tell_what_is_later(found, urn, plans[urn], keep)
     for step in steps:
         if step.get("op") == "read":
@@ -164,7 +164,7 @@ def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: C
     place = place_of(places, kind, state.get("provider"))
     if place is not None:
         found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
-    if kind != REFERENCE:
+    if kind != REFERENCE_TYPE:
         text = f"{kind} {_name(urn)}: what it reads is the same in each run, so what depends on it is not seen"
         _tell(found, text, {kind, _name(urn)}, keep)
 
@@ -187,22 +187,13 @@ def _generated(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     return found
 
 
-class _Stable:
-    """Replaces texts wherever they stand in a tree."""
-
-    def __init__(self, instead: Mapping[str, str]) -> None:
-        self._instead = {text: other for text, other in instead.items() if text}
-        longest = sorted(self._instead, key=len, reverse=True)
-        self._any = re.compile("|".join(map(re.escape, longest))) if longest else None
-
-    def tree(self, value: Any) -> Any:
-        if self._any is None:
-            return value
-        if isinstance(value, str):
-            return self._any.sub(lambda found: self._instead[found.group()], value)
-        if isinstance(value, dict):
-            return {self.tree(key): self.tree(one) for key, one in value.items()}
-        return [self.tree(one) for one in value] if isinstance(value, list) else value
+def _everywhere(stable: Callable[[str], str], value: Any) -> Any:
+    """A tree with its texts and keys as they are in all runs."""
+    if isinstance(value, str):
+        return stable(value)
+    if isinstance(value, dict):
+        return {stable(key): _everywhere(stable, one) for key, one in value.items()}
+    return [_everywhere(stable, one) for one in value] if isinstance(value, list) else value
 
 
 # What the engine says -----------------------------------------------------------------------------------------------

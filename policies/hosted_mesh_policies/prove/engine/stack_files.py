@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...plan.decode import SECRET, SIGNATURE
+from ...plan.model import STACK_TYPE
 from ..project import Project, UnusableProjectError, made_from_names, text_of
 from ..secrets.credentials import replaced
 from ..secrets.forms import holds_credential
 from ..secrets.made_up import Answers
-from ..values import SECRET, SIGNATURE
 from .sealed import Seal
 
 
@@ -111,11 +112,10 @@ def stack_with_outputs(
         made = json.dumps(answers.stack_output(stack, key, users))
         return {SIGNATURE: SECRET, "ciphertext": seal.close(made)}
 
-    kind = "pulumi:pulumi:Stack"
     root = {
-        "urn": f"urn:pulumi:{name}::{project}::{kind}::{project}-{name}",
+        "urn": f"urn:pulumi:{name}::{project}::{STACK_TYPE}::{project}-{name}",
         "custom": False,
-        "type": kind,
+        "type": STACK_TYPE,
         "outputs": {key: output(key, value) for key, value in outputs.items()},
     }
     return checkpoint(f"organization/{project}/{name}", [root], seal)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ...plan.decode import SECRET, SIGNATURE
+from ...plan.model import PROVIDER_PREFIX
 from ..places import Known, Places
 from ..program.monitor import source_of
 from ..project import UnusableProjectError
@@ -21,13 +23,12 @@ from ..secrets import forms, keys
 from ..secrets.credentials import replaced
 from ..secrets.made_up import Answers
 from ..secrets.vault import FIRST, Source
-from ..values import SECRET, SIGNATURE, leaves, plain, show
+from ..values import leaves, plain, show, substitution
 from . import planned, stack_files
 from .sealed import Seal
 
 LEAST: Final = 8
 """Shorter texts are replaced where they are made, and not in other texts: those may have them by chance."""
-_PRIVATE: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----\n?", re.DOTALL)
 _PUBLIC: Final = re.compile(r"-----BEGIN (?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY)-----")
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/]{11,}={0,2}")
 _WORD: Final = re.compile(r"[a-z]+(?:[-. ][a-z]+)*")
@@ -123,7 +124,7 @@ def _with(resource: dict[str, Any], texts: _Texts) -> dict[str, Any]:
 def _public_halves(private: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The public halves of keys, in each of their forms. shown: of which keys they are to be."""
     for old in private:
-        for here, there in zip(_PRIVATE.findall(old), _PRIVATE.findall(shown.get(old, "")), strict=False):
+        for here, there in zip(keys.privates_in(old), keys.privates_in(shown.get(old, "")), strict=False):
             try:
                 before, after = (encodings(keys.private_of(pem).public_key()) for pem in (here, there))
             except keys.UnusableKeyError:
@@ -150,7 +151,7 @@ class _Made:
         """A resource with what it made replaced. What it was given is replaced where that is a whole value."""
         urn, kind = str(one["urn"]), str(one["type"])
         inputs = self._whole(one.get("inputs") or {})
-        if kind.startswith(planned.PROVIDERS):
+        if kind.startswith(PROVIDER_PREFIX):
             inputs = self._opening(inputs, urn)
             planned.add_provider(self._places, urn, kind, inputs)
             return {**one, "inputs": inputs, "outputs": self._whole(one.get("outputs") or {})}
@@ -255,16 +256,15 @@ class _Texts:
             if len(old) >= LEAST and old != new
             for way in (lambda text: json.dumps(text)[1:-1], str)
         }
-        longest: Iterable[str] = sorted(self._other, key=len, reverse=True)
-        self._any = re.compile("|".join(map(re.escape, longest))) if self._other else None
+        self._substituted = substitution(self._other)
 
     def tree(self, value: Any) -> Any:
-        return _mapped(value, self.text) if self._any else value
+        return _mapped(value, self.text) if self._other else value
 
     def text(self, text: str, layer: int = 0) -> str:
-        if self._any is None:
+        if not self._other:
             return text
-        found = self._any.sub(lambda one: self._other[one.group()], text)
+        found = self._substituted(text)
         if layer < _MOST_LAYERS:
             found = _PACKED.sub(lambda one: self._packed(one.group(), layer), found)
         return found

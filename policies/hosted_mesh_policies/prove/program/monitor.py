@@ -16,6 +16,7 @@ from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2, resource_pb2
 
 from ... import vocabulary
+from ...plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE
 from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side
 from ..secrets.credentials import replaced
@@ -30,8 +31,6 @@ STACK_OUTPUT: Final = "hosted-mesh:prove:stackOutput"
 FILE: Final = "hosted-mesh:prove:file"
 DRAW: Final = "hosted-mesh:prove:draw"
 NOTE: Final = "hosted-mesh:prove:note"
-REFERENCE: Final = "pulumi:pulumi:StackReference"
-STACK: Final = "pulumi:pulumi:Stack"
 CHARTS: Final = frozenset(
     ["kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:kustomize/v2:Directory"]
     + [f"kubernetes:yaml/v2:{kind}" for kind in ("ConfigFile", "ConfigGroup")]
@@ -95,7 +94,7 @@ class Monitor:
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         request = self.transform(request)
         urn = self.make_urn(request.parent, request.type, request.name)
-        if request.type == STACK:
+        if request.type == STACK_TYPE:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         with self._lock:
             identity, outputs = self.register(urn, request, tree_of(request.object))
@@ -111,7 +110,7 @@ class Monitor:
             place = self._place(request.type, request.provider, {})
             if place is not None:
                 self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
-            if request.type == REFERENCE:
+            if request.type == REFERENCE_TYPE:
                 outputs = self.stack(str(request.id or inputs.get("name") or request.name))
             else:
                 outputs = self._outputs(urn, request.type, inputs, declared, (), place, read=True)
@@ -164,14 +163,14 @@ class Monitor:
     # What is done with it ------------------------------------------------------------------------------------------
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        types = parent.split("::")[2] + "$" if parent and STACK not in parent else ""
+        types = parent.split("::")[2] + "$" if parent and STACK_TYPE not in parent else ""
         return f"urn:pulumi:{self.surroundings.stack}::{self.surroundings.project}::{types}{type_}::{name}"
 
     def register(self, urn: str, request: Any, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Takes a resource down. Returns its id and its outputs."""
         declared = inputs.pop(DECLARED, {})
         known = plain(inputs)
-        if request.type.startswith("pulumi:providers:"):
+        if request.type.startswith(PROVIDER_PREFIX):
             self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
             return f"{request.name}-id", inputs
         if not request.custom and not request.remote:
@@ -248,7 +247,7 @@ class Monitor:
         known = plain(inputs)
         source = source_of(urn, kind, place)
         made: dict[str, Any] = {}
-        if kind == REFERENCE:
+        if kind == REFERENCE_TYPE:
             return self.stack(str(known.get("name") or urn.rpartition("::")[2]))
         if kind.startswith("tls:index/privateKey"):
             made = self.answers.key(source, known)

@@ -15,7 +15,6 @@ import yaml
 
 from . import keys
 
-_PRIVATE: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.*?-----END \1PRIVATE KEY-----\n?", re.DOTALL)
 _TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
@@ -38,18 +37,18 @@ def parsed_kubeconfig(text: str) -> dict[str, Any] | None:
 
 def holds_credential(text: str) -> bool:
     """True for a text of which everybody sees that it is one: a private key, a kubeconfig, a token."""
-    return bool(_PRIVATE.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
+    return bool(keys.IN_PEM.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
 
 
 def is_credential(text: str) -> bool:
     """True for a text that can be replaced and keeps all else that is in it: private keys, a kubeconfig, a token."""
-    return bool(_PRIVATE.search(text) or _TOKEN.fullmatch(text.strip())) or parsed_kubeconfig(text) is not None
+    return bool(keys.IN_PEM.search(text) or _TOKEN.fullmatch(text.strip())) or parsed_kubeconfig(text) is not None
 
 
 def fresh(text: str, chance: random.Random) -> str:
     """Another text of the same form: key for key, token for token, letter for letter."""
-    if _PRIVATE.search(text):
-        return _PRIVATE.sub(lambda found: _key(found.group(), chance), text)
+    if keys.IN_PEM.search(text):
+        return keys.IN_PEM.sub(lambda found: _key(found.group(), chance), text)
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.dumps(_tree(json.loads(text), chance))

@@ -6,6 +6,7 @@ import base64
 import datetime
 import hashlib
 import ipaddress
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 PrivateKey = Any
 """Of RSA, of an elliptic curve, or Ed25519."""
+IN_PEM: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.*?-----END \1PRIVATE KEY-----\n?", re.DOTALL)
 CURVES: Final[Mapping[str, ec.EllipticCurve]] = {
     "P224": ec.SECP224R1(),
     "P256": ec.SECP256R1(),
@@ -63,9 +65,13 @@ def private_texts(key: PrivateKey) -> dict[str, str]:
     return texts
 
 
-def public_texts(key: PrivateKey) -> dict[str, str]:
-    """The public outputs of tls.PrivateKey."""
-    public = key.public_key()
+def privates_in(text: str) -> list[str]:
+    """The private keys in PEM that stand in a text."""
+    return [found.group() for found in IN_PEM.finditer(text)]
+
+
+def public_texts(public: Any) -> dict[str, str]:
+    """The public outputs of tls.PrivateKey, for the public half of its key."""
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     texts = {
         "publicKeyPem": pem,

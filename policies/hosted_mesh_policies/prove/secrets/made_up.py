@@ -67,7 +67,7 @@ class Answers:
             origin = (source.id, form, variant)
             self.vault.kept(("key", keys.spki(made.public_key())), functools.partial(_same, origin))
         texts = self.value(source, f"texts {form}", lambda _: keys.private_texts(private))
-        return {name: secret(text) for name, text in texts.items()} | keys.public_texts(public)
+        return {name: secret(text) for name, text in texts.items()} | keys.public_texts(public.public_key())
 
     def _signer(self, pem: Any) -> tuple[keys.PrivateKey, str]:
         """A key that a certificate was asked for, by which it is signed, and whose it is."""

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.decode import from_plain
+from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_plain
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import Provider, Resource
 from hosted_mesh_policies.prove.capture import Capture
@@ -27,7 +27,7 @@ from hosted_mesh_policies.prove.program.started import same_time
 from hosted_mesh_policies.prove.secrets.credentials import replaced
 from hosted_mesh_policies.prove.secrets.vault import Vault
 from hosted_mesh_policies.prove.secrets.vault import World as Secrets
-from hosted_mesh_policies.prove.values import SECRET, SIGNATURE, UNKNOWN, plain
+from hosted_mesh_policies.prove.values import UNKNOWN, plain
 from hosted_mesh_policies.rules.finding import Finding
 from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.rules.settings import Settings

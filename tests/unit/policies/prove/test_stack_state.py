@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
 from hosted_mesh_policies.prove.engine import stack_state
 from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known
@@ -15,12 +16,12 @@ from hosted_mesh_policies.prove.project import UnusableProjectError
 from hosted_mesh_policies.prove.secrets import keys
 from hosted_mesh_policies.prove.secrets.made_up import Answers
 from hosted_mesh_policies.prove.secrets.vault import FIRST, Vault, World
-from hosted_mesh_policies.prove.values import SECRET, SIGNATURE, plain
+from hosted_mesh_policies.prove.values import plain
 
 PASSWORD, TOKEN = "fqgU(CRU14yR3[{Q[4(M", "9dm2k7qz0xv4tn81rc6wpe35"
 CONFIGURED = "ah62-bq81-ck09"
 KEY = keys.generate()
-PRIVATE, PUBLIC = keys.private_texts(KEY), keys.public_texts(KEY)
+PRIVATE, PUBLIC = keys.private_texts(KEY), keys.public_texts(KEY.public_key())
 KUBERNETES = "urn:pulumi:dev::shop::pulumi:providers:kubernetes::data-plane-cluster"
 
 
@@ -112,7 +113,7 @@ def test_a_key_pair_and_its_certificate_fit() -> None:
     for world in (FIRST, World(1)):
         seen = in_world(world, vault)
         private = keys.private_of(seen["key"]["privateKeyPem"])
-        assert keys.public_texts(private) == {name: seen["key"][name] for name in PUBLIC}
+        assert keys.public_texts(private.public_key()) == {name: seen["key"][name] for name in PUBLIC}
         certificate = x509.load_pem_x509_certificate(seen["root"]["certPem"].encode())
         assert keys.spki(certificate.public_key()) == keys.spki(private.public_key())
         assert certificate.subject == x509.load_pem_x509_certificate(CERTIFICATE.encode()).subject
