@@ -11,8 +11,9 @@ from ..plan.carriers import carried
 from ..plan.decode import from_plain
 from ..plan.model import Resource
 from ..plan.owners import BUILDERS
+from ..plan.tree import Path
 from .places import Place, Places, Side, default_name
-from .values import UNKNOWN, Leaf, Path, leaves
+from .values import UNKNOWN, Leaf, leaves
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .capture import Capture, Spot
 from .compare import Noise, difference, value_at
 from .places import Side
 from .public_facts import PublicFacts
-from .secrets.vault import FIRST, Source, Vault, World
+from .secrets.vault import FIRST, Vault, World
 
 Run = Callable[[World], Capture]
 RunAll = Callable[[Sequence[World]], list[Capture]]
@@ -193,9 +193,3 @@ class Experiment:
     def is_on_data_plane(self, spot: Spot) -> bool:
         """True for a place that nobody knows too."""
         return self.side(spot) in {Side.DATA_PLANE, Side.UNKNOWN}
-
-    def names(self, ids: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted(self.source(one).name for one in ids))
-
-    def source(self, source_id: str) -> Source:
-        return self.vault.sources[source_id]

@@ -10,12 +10,11 @@ from typing import Any, Final
 from google.protobuf import json_format, struct_pb2
 
 from ..plan.decode import OUTPUT, SECRET, SIGNATURE
+from ..plan.tree import Path
 
 RESOURCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
 UNKNOWN: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What the SDKs send for a text that is not known yet."""
-
-Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,16 +69,18 @@ def verdict(experiment: Experiment, known: Known) -> Verdict:
     found = Verdict(problems=experiment.problems, unsure=experiment.unsure, remarks=experiment.first.remarks)
     if not experiment.problems:
         sides = dict(experiment.first.sides)
-        for source in experiment.vault.sources.values():
+        sources = experiment.vault.sources
+        for source in sources.values():
             if source.place and source.place not in sides:
                 sides[source.place] = known.side_of(source.place) or Side.UNKNOWN
         owners = Owners(experiment, sides)
         for spot, ids in experiment.depends.items():
-            why = {one: owners.why_not(experiment.source(one), spot) for one in ids}
+            why = {one: owners.why_not(sources[one], spot) for one in ids}
             guilty = [one for one in ids if why[one]]
             kind = Kind.OWN if not guilty else Kind.DECLARED if _declared(experiment, spot, guilty) else Kind.LEAK
             reason = "; ".join(sorted({why[one] for one in guilty}))
-            found.findings.append(_finding(experiment, kind, spot, experiment.names(guilty or ids), reason))
+            names = tuple(sorted(sources[one].name for one in guilty or ids))
+            found.findings.append(_finding(experiment, kind, spot, names, reason))
         found.findings += [_finding(experiment, Kind.PUBLIC, spot) for spot in experiment.public]
         own = "differs from run to run with the same secrets: made from random numbers of the program's own"
         later = "only an update knows it"

@@ -143,8 +143,7 @@ class Previews:
                 others[text] = replaced(text, f"file {path}", answers)
                 copy.write_text(others[text], encoding="utf-8")
         for stack, outputs in self.surroundings.stack_outputs.items():
-            theirs = self.surroundings.data_plane_stacks
-            _write_stack(seat, stack, stack_files.stack_with_outputs(stack, outputs, answers, self.seal, theirs))
+            _write_stack(seat, stack, stack_files.stack_with_outputs(stack, outputs, answers, self.seal))
         variables = self._environment(seat, answers)
         if self.state is None:
             return variables, None

@@ -15,7 +15,6 @@ from typing import Final
 
 from ..secrets import forms
 
-LARGEST: Final = 4 * 1024 * 1024
 _LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})
 _SOURCES: Final = frozenset([".py", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".vb", ".java", ".kt", ".scala"])
 
@@ -95,7 +94,7 @@ def credentials_in(copy: Path) -> dict[Path, str]:
 def credential(path: Path) -> str | None:
     """A file's text, if that is a kubeconfig, a token, or has a private key in it."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
+        if not path.is_file() or path.stat().st_size > forms.LARGEST:
             return None
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):

@@ -96,12 +96,10 @@ def check_kept(project: Project, keep: Collection[str]) -> None:
             )
 
 
-def stack_with_outputs(
-    stack: str, outputs: Mapping[str, Any], answers: Answers, seal: Seal, users: Sequence[str]
-) -> dict[str, Any]:
+def stack_with_outputs(stack: str, outputs: Mapping[str, Any], answers: Answers, seal: Seal) -> dict[str, Any]:
     """A stack of a file backend that has nothing but outputs; `[secret]` is made up by the output's name.
 
-    stack: organization/project/stack. users: names of stacks whose outputs are a data plane's own.
+    stack: organization/project/stack.
     """
     project, _, name = stack.rpartition("/")
     project = project.rpartition("/")[2]
@@ -109,7 +107,7 @@ def stack_with_outputs(
     def output(key: str, value: Any) -> Any:
         if value != "[secret]":
             return value
-        made = json.dumps(answers.stack_output(stack, key, users))
+        made = json.dumps(answers.stack_output(stack, key))
         return {SIGNATURE: SECRET, "ciphertext": seal.close(made)}
 
     root = {

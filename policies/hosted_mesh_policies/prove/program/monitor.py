@@ -66,14 +66,12 @@ class Surroundings:
     """What a program is run in, the same for all runs.
 
     stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret.
-    data_plane_stacks: names of stacks (`*` matches anything) whose outputs are the data plane's own.
     """
 
     project: str = "project"
     stack: str = "stack"
     known: Known = field(default_factory=Known)
     stack_outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    data_plane_stacks: Sequence[str] = ("data-plane",)
 
 
 class Monitor:
@@ -279,16 +277,12 @@ class Monitor:
         """What a reference to another stack has."""
         given = self.surroundings.stack_outputs.get(name, {})
         secrets = [key for key, value in given.items() if value == "[secret]"]
-        made = {key: secret(self.stack_output(name, key)) for key in secrets}
+        made = {key: secret(self.answers.stack_output(name, key)) for key in secrets}
         return {"name": name, "outputs": {**given, **made}, "secretOutputNames": secrets}
-
-    def stack_output(self, stack: str, key: str) -> Any:
-        """An output of another stack, by its name."""
-        return self.answers.stack_output(stack, key, self.surroundings.data_plane_stacks)
 
     def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if token == STACK_OUTPUT:
-            return {"value": self.stack_output(str(args["stack"]), str(args["name"]))}
+            return {"value": self.answers.stack_output(str(args["stack"]), str(args["name"]))}
         if token == DRAW:
             source = Source(str(args["name"]), str(args["name"]), weak=True)
             size = int(args["size"])

@@ -70,18 +70,12 @@ class Engine(engine_pb2_grpc.EngineServicer):
         return engine_pb2.RequirePulumiVersionResponse()
 
 
-_METHODS: Final = (
-    "RegisterResource", "ReadResource", "RegisterResourceOutputs", "Invoke", "Call", "SupportsFeature",
-    "GetDeploymentInfo", "RegisterPackage", "RegisterStackTransform", "RegisterStackInvokeTransform",
-    "RegisterResourceHook", "RegisterErrorHook", "SignalAndWaitForShutdown",
-)  # fmt: skip
-
-
 def _served(monitor: Monitor) -> resource_pb2_grpc.ResourceMonitorServicer:
+    """The protocol's service, with each method that the monitor has."""
     servicer = resource_pb2_grpc.ResourceMonitorServicer()
-    for name in _METHODS:
-        method = getattr(monitor, name)
-        setattr(servicer, name, lambda request, _context, method=method: method(request))
+    for name in vars(resource_pb2_grpc.ResourceMonitorServicer):
+        if not name.startswith("_") and (method := getattr(monitor, name, None)):
+            setattr(servicer, name, lambda request, _context, method=method: method(request))
     return servicer
 
 

@@ -30,12 +30,11 @@ from pulumi.runtime import rpc
 from pulumi.runtime import settings as runtime
 from pulumi.runtime.proto import resource_pb2
 
-from ..secrets.forms import holds_credential
+from ..secrets.forms import LARGEST, holds_credential
 from ..values import plain, struct_of, tree_of
 from . import monitor
 
 LOCAL: Final = ("127.0.0.1", "::1", "localhost")
-LARGEST: Final = 4 * 1024 * 1024
 
 
 @contextlib.contextmanager

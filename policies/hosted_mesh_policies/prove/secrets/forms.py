@@ -19,6 +19,8 @@ _TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 _CLASSES: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+LARGEST: Final = 4 * 1024 * 1024
+"""A file that is larger is not looked at."""
 CREDENTIALS: Final = ("token", "password", "client-key-data")
 """What a kubeconfig's user may hold."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-import fnmatch
 import functools
 import hashlib
 import json
@@ -24,6 +23,8 @@ USUAL_KEYS: Final = (
     "ca-key.pem", "ca-cert.pem", "root-cert.pem", "cert-chain.pem", "key.pem", "cert.pem", "credentials", "api-key",
 )  # fmt: skip
 """Keys that a Secret of which nothing is known may have; each gets a value."""
+DATA_PLANE_STACK: Final = "data-plane"
+"""The name of the stack whose outputs are the data plane's own."""
 SYMBOLS: Final = "!@#$%&*()-_=+[]{}<>:?"
 _EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -48,11 +49,10 @@ class Answers:
             return {key: first[key] if "CERTIFICATE" in text else text for key, text in found.items()}
         return first if "CERTIFICATE" in str(found) else found
 
-    def stack_output(self, stack: str, key: str, users: Sequence[str]) -> Any:
-        """An output of another stack, by its name. users: names of stacks whose outputs are a data plane's own."""
-        return self.by_name(
-            Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner_of_stack(stack, users)), key
-        )
+    def stack_output(self, stack: str, key: str) -> Any:
+        """An output of another stack, by its name. It is the control plane's but for the data plane's stack."""
+        owner = Owner.DATA_PLANES if stack.rpartition("/")[2] == DATA_PLANE_STACK else Owner.CONTROL_PLANE
+        return self.by_name(Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner), key)
 
     def key(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """tls.PrivateKey."""
@@ -227,9 +227,3 @@ def _cacerts() -> dict[str, str]:
     own_pem = keys.certificate({"isCaCertificate": True}, root, _EPOCH, 2, asked=asked, authority=root_pem)
     key = keys.private_texts(own)["privateKeyPemPkcs8"]
     return {"ca-key.pem": key, "ca-cert.pem": own_pem, "cert-chain.pem": own_pem + root_pem, "root-cert.pem": root_pem}
-
-
-def owner_of_stack(name: str, users: Sequence[str]) -> Owner:
-    """Another stack's outputs are the control plane's, unless it is said to be a data plane's."""
-    last = name.rpartition("/")[2]
-    return Owner.DATA_PLANES if any(fnmatch.fnmatchcase(last, pattern) for pattern in users) else Owner.CONTROL_PLANE

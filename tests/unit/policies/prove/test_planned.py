@@ -209,7 +209,7 @@ def test_what_is_kept_stays_and_is_still_secret(tmp_path: Path) -> None:
 def test_a_stack_that_is_referred_to_has_its_outputs(tmp_path: Path) -> None:
     answers = Answers(Vault(), World())
     given = {"password": "[secret]", "host": "istiod.example.com"}
-    made = stack_files.stack_with_outputs("organization/mesh/trust", given, answers, SEAL, ())
+    made = stack_files.stack_with_outputs("organization/mesh/trust", given, answers, SEAL)
     [root] = made["checkpoint"]["latest"]["resources"]
     assert root["urn"] == "urn:pulumi:trust::mesh::pulumi:pulumi:Stack::mesh-trust"
     assert root["outputs"]["host"] == "istiod.example.com"
