@@ -128,7 +128,9 @@ OTHERWISE = frozenset(
 says so, which the oracle does not read; an output that nobody marks it takes for a fact; what a stack exports is no
 registration; where a kubeconfig of another stack leads, that a marked output is a public name, what a claim or a chart
 answers, and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that
-the control plane has too it takes for the control plane's, and one that reaches a single place for that place's own."""
+the control plane has too it takes for the control plane's, and one that reaches a single place for that place's own.
+All secrets here are made of one word, so it does not see which key it is whose public half a program computes by
+itself; and a provider's own arguments go nowhere to it."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
