@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from lightkube.models.core_v1 import (
+    ConfigMapProjection,
+    DownwardAPIProjection,
     DownwardAPIVolumeFile,
     KeyToPath,
+    SecretProjection,
     ServiceAccountTokenProjection,
     Volume,
     VolumeProjection,
@@ -91,12 +94,8 @@ def _of_projection(inputs: Inputs, source: VolumeProjection, mode: int) -> Files
     if source.serviceAccountToken:
         token = inputs.token(source.serviceAccountToken)
         return {_safe(source.serviceAccountToken.path): File(token.encode(), mode)}
-    if source.configMap:
-        chosen = source.configMap
-        return _of_object(inputs, (ConfigMap, chosen.name or ""), chosen.items, mode, chosen.optional)
-    if source.secret:
-        asked = source.secret
-        return _of_object(inputs, (Secret, asked.name or ""), asked.items, mode, asked.optional)
+    if held := source.secret or source.configMap:
+        return _of_object(inputs, _reference(held), held.items, mode, held.optional)
     if source.downwardAPI:
         return _of_pod(inputs, source.downwardAPI.items or [], mode)
     if source.clusterTrustBundle and source.clusterTrustBundle.optional:
@@ -104,43 +103,41 @@ def _of_projection(inputs: Inputs, source: VolumeProjection, mode: int) -> Files
     raise NotMountableError("a projected source that this node does not know (clusterTrustBundle, podCertificate)")
 
 
+def _reference(source: SecretProjection | ConfigMapProjection) -> Reference:
+    return (Secret if isinstance(source, SecretProjection) else ConfigMap, source.name or "")
+
+
+def _sources(volume: Volume) -> list[VolumeProjection]:
+    """What the volume's files come from; a volume of one source is as a projection of it alone."""
+    if secret := volume.secret:
+        return [VolumeProjection(secret=SecretProjection(secret.items, secret.secretName, secret.optional))]
+    if config_map := volume.configMap:
+        projection = ConfigMapProjection(config_map.items, config_map.name, config_map.optional)
+        return [VolumeProjection(configMap=projection)]
+    if volume.downwardAPI:
+        return [VolumeProjection(downwardAPI=DownwardAPIProjection(volume.downwardAPI.items))]
+    return (volume.projected.sources if volume.projected else None) or []
+
+
 def files(volume: Volume, inputs: Inputs) -> Files | None:
     """The volume's files by relative path; None if it is not a volume of files. Raises NotMountableError."""
-    source = volume.secret or volume.configMap or volume.downwardAPI or volume.projected
-    if source is None:
+    held = volume.secret or volume.configMap or volume.downwardAPI or volume.projected
+    if held is None:
         return None
-    mode = source.defaultMode if source.defaultMode is not None else _DEFAULT_MODE
-    if volume.secret:
-        secret = volume.secret
-        return _of_object(inputs, (Secret, secret.secretName or ""), secret.items, mode, secret.optional)
-    if volume.configMap:
-        chosen = volume.configMap
-        return _of_object(inputs, (ConfigMap, chosen.name or ""), chosen.items, mode, chosen.optional)
-    if volume.downwardAPI:
-        return _of_pod(inputs, volume.downwardAPI.items or [], mode)
+    mode = held.defaultMode if held.defaultMode is not None else _DEFAULT_MODE
     found: Files = {}
-    for projection in (volume.projected.sources if volume.projected else None) or []:
-        found |= _of_projection(inputs, projection, mode)
+    for source in _sources(volume):
+        found |= _of_projection(inputs, source, mode)
     return found
 
 
 def references(volumes: Iterable[Volume]) -> set[Reference]:
     """The Secrets and ConfigMaps that the volumes are made of."""
-    found: set[Reference] = set()
-    for volume in volumes:
-        if volume.secret:
-            found.add((Secret, volume.secret.secretName or ""))
-        if volume.configMap:
-            found.add((ConfigMap, volume.configMap.name or ""))
-        for source in (volume.projected.sources if volume.projected else None) or []:
-            if source.secret:
-                found.add((Secret, source.secret.name or ""))
-            if source.configMap:
-                found.add((ConfigMap, source.configMap.name or ""))
-    return found
+    held = (source.secret or source.configMap for volume in volumes for source in _sources(volume))
+    return {_reference(one) for one in held if one}
 
 
 def tokens(volumes: Iterable[Volume]) -> list[ServiceAccountTokenProjection]:
     """The token projections of the volumes."""
-    sources = (source for volume in volumes if volume.projected for source in volume.projected.sources or [])
-    return [source.serviceAccountToken for source in sources if source.serviceAccountToken]
+    sources = (source.serviceAccountToken for volume in volumes for source in _sources(volume))
+    return [one for one in sources if one]
