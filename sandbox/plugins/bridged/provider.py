@@ -40,9 +40,6 @@ class BridgedProvider:
         schema = package(self._package, self._version, self._types.values())
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
-    def attach(self, _: Any) -> Any:
-        return empty_pb2.Empty()
-
     def cancel(self, _: Any) -> Any:
         return empty_pb2.Empty()
 

@@ -56,10 +56,6 @@ class KubernetesProvider:
 
         return provider_pb2.GetSchemaResponse(schema=json.dumps(package(VERSION)))
 
-    def attach(self, request: Any) -> Any:
-        self._engine = Engine(request.address)
-        return empty_pb2.Empty()
-
     def cancel(self, _: Any) -> Any:
         self._cancelled.set()
         return empty_pb2.Empty()

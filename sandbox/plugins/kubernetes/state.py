@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from sandbox.plugins.kubernetes.inputs import to_object, to_properties
-from sandbox.plugins.kubernetes.objects import Object, is_secret
+from sandbox.plugins.kubernetes.objects import Object
 from sandbox.plugins.protocol.values import Secret, contains_secret, plain
 
 _INPUTS: Final = "__inputs"
@@ -34,18 +34,10 @@ def checkpoint(
 ) -> dict[str, Any]:
     """The state of an object. given: the program's properties, which say what is secret."""
     state = marked(to_properties(live), given)
-    if is_secret(live):
-        _mark_string_data(state, given)
     state[_INPUTS] = marked(to_properties(inputs), given)
     state[_INITIAL_API_VERSION] = initial_api_version
     state[_FIELD_MANAGER] = field_manager
     return state
-
-
-def _mark_string_data(state: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """What was secret in stringData is secret in the data that the server made of it."""
-    if isinstance(given.get("stringData"), Secret) and "data" in state and not isinstance(state["data"], Secret):
-        state["data"] = Secret(state["data"])
 
 
 def saved(state: Mapping[str, Any]) -> Saved:

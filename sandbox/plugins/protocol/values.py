@@ -44,9 +44,6 @@ class Unknown:
     def __deepcopy__(self, _: object) -> Unknown:
         return self
 
-    def __copy__(self) -> Unknown:
-        return self
-
 
 UNKNOWN: Final = Unknown()
 
