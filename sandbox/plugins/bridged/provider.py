@@ -108,8 +108,7 @@ class BridgedProvider:
         response = provider_pb2.ReadResponse(id=request.id)
         if not state:
             raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
-        if kind.refresh is not None:
-            state = {**state, **kind.refresh(plain(state))}
+        state = {**state, **kind.overdue(plain(state))}
         write_struct(marked(kind, with_meta(kind, state)), response.properties)
         write_struct(marked(kind, inputs), response.inputs)
         return response

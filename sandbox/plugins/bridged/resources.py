@@ -55,8 +55,8 @@ class ResourceType:
     computed: outputs made at creation, with their types in the schema. secrets: those of them that are secret.
     has_id: whether the id is an output too. all_anew: whether the diff of a replacement names all computed outputs.
     create(planned inputs) -> (id, computed outputs), may raise ProviderError. certain(planned inputs) -> the computed
-    outputs that are known before creation. refresh(state) -> changed outputs, by the clock. expired(planned state) ->
-    the output whose passing forces a replacement, or None.
+    outputs that are known before creation. overdue(state) -> the outputs that the clock has changed since: a refresh
+    shows them, and an update replaces the resource for them.
     """
 
     token: str
@@ -69,8 +69,7 @@ class ResourceType:
     all_anew: bool = False
     check: Callable[[Values], Problem] | None = None
     certain: Callable[[Values], dict[str, Any]] = lambda _: {}
-    refresh: Callable[[Values], dict[str, Any]] | None = None
-    expired: Callable[[Values], str | None] | None = None
+    overdue: Callable[[Values], dict[str, Any]] = lambda _: {}
 
 
 def check_inputs(kind: ResourceType, inputs: Values) -> list[tuple[str, str]]:
@@ -113,11 +112,7 @@ def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool
     for name, value in kind.certain(planned).items():
         if prior.get(name) != value:
             found[name] = False
-    if kind.expired is not None:
-        name_of_expired = kind.expired({**prior, **planned})
-        if name_of_expired is not None:
-            found[name_of_expired] = True
-    return found
+    return found | dict.fromkeys(kind.overdue({**prior, **planned}), True)
 
 
 def outputs(kind: ResourceType, inputs: Values, planned: Values, computed: Values) -> dict[str, Any]:

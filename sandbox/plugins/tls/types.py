@@ -18,12 +18,8 @@ def _certain(inputs: Values) -> dict[str, Any]:
     return {"readyForRenewal": certificates.renews_at_once(inputs)}
 
 
-def _refresh(state: Values) -> dict[str, Any]:
+def _overdue(state: Values) -> dict[str, Any]:
     return {"readyForRenewal": True} if certificates.is_due(state) else {}
-
-
-def _expired(state: Values) -> str | None:
-    return "readyForRenewal" if certificates.is_due(state) else None
 
 
 _PUBLIC_PEM: Final = Attribute(required=True)
@@ -95,8 +91,7 @@ TYPES: Final = (
         computed={**_CERTIFICATE_OUTPUTS, "keyAlgorithm": "string"},
         create=certificates.create_self_signed,
         certain=_certain,
-        refresh=_refresh,
-        expired=_expired,
+        overdue=_overdue,
     ),
     ResourceType(
         "tls:index/locallySignedCert:LocallySignedCert",
@@ -111,7 +106,6 @@ TYPES: Final = (
         computed={**_CERTIFICATE_OUTPUTS, "caKeyAlgorithm": "string"},
         create=certificates.create_locally_signed,
         certain=_certain,
-        refresh=_refresh,
-        expired=_expired,
+        overdue=_overdue,
     ),
 )
