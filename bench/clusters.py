@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -14,7 +13,7 @@ from rich.console import Console
 
 from bench.grid import Grid
 from bench.own_sandbox import beside
-from bench.samples import Samples
+from bench.samples import Samples, timed
 from sandbox import clusters, toolchain
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
@@ -45,9 +44,7 @@ def run(state: Path, progress: Progress, console: Console) -> None:
 
 
 def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
-    began = time.monotonic()
-    sandbox = clusters.up(state, tools, progress, topology=clusters.Topology.of(number))
-    seconds = time.monotonic() - began
+    sandbox, seconds = timed(lambda: clusters.up(state, tools, progress, topology=clusters.Topology.of(number)))
     pids = [*_family(sandbox.supervisor.identity.pid)]
     return Cost(seconds, of_living(_cpu, pids), of_living(_memory, pids))
 

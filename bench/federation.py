@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.spec.load import read
 from rich.console import Console
 
 from bench.grid import Grid
-from bench.samples import Samples
+from bench.samples import Samples, timed
 
 SIZES: Final = (2, 5, 10, 20)
 SERVICES, EXPORTED, ROUNDS = 200, 20, 15
@@ -111,12 +111,8 @@ def _row(one: Cost) -> list[str]:
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, Samples]:
-    taken = []
-    for _ in range(ROUNDS):
-        began = time.process_time()
-        result = work()
-        taken.append((time.process_time() - began) * 1000)
-    return result, Samples(taken)
+    rounds = [timed(work, time.process_time) for _ in range(ROUNDS)]
+    return rounds[-1][0], Samples([taken * 1000 for _, taken in rounds])
 
 
 def _size(manifests: object) -> int:

@@ -22,7 +22,8 @@ from rich.console import Console
 from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SIZES, document, services
 from bench.grid import Grid
 from bench.own_sandbox import beside
-from bench.stack import Stack, seconds
+from bench.samples import seconds
+from bench.stack import Stack
 from sandbox import clusters, toolchain
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress

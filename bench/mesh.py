@@ -21,8 +21,8 @@ import yaml
 from lightkube import ApiError
 from lightkube.resources.core_v1 import Namespace
 
-from bench.samples import Samples
-from bench.stack import Stack, mesh_without_crds, seconds
+from bench.samples import Samples, seconds
+from bench.stack import Stack, mesh_without_crds
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.plugins import select

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from bench import roles
 from bench.grid import Grid
 from bench.mesh import Comparison, compare
 from bench.own_sandbox import beside
+from bench.samples import timed
 from sandbox import clusters, deployment, toolchain, up
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
@@ -54,12 +54,13 @@ def _measure(state: Path, progress: Progress, console: Console) -> None:
 
 
 def _timed_up(state: Path, progress: Progress, console: Console) -> list[StepResult]:
-    before, began = len(progress.finished), time.monotonic()
-    if not up.run(state, progress, console):
+    before = len(progress.finished)
+    proved, taken = timed(lambda: up.run(state, progress, console))
+    if not proved:
         raise SandboxError(
             "`make up` did not prove its mesh, so its times would say nothing.", fix="see the table above."
         )
-    whole = StepResult("all of `make up`", "done", time.monotonic() - began, "", 0)
+    whole = StepResult("all of `make up`", "done", taken, "", 0)
     return [step for step in progress.finished[before:] if step.depth == 0] + [whole]
 
 

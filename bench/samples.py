@@ -1,11 +1,27 @@
-"""Measured seconds, and ratios of them."""
+"""Seconds as they are measured, in rounds, and ratios of them."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> tuple[T, float]:
+    """What the work gives, and the seconds that it took by this clock."""
+    began = clock()
+    result = work()
+    return result, clock() - began
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long the work took."""
+    return timed(work)[1]
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from bench.samples import seconds
 from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
@@ -78,10 +78,3 @@ def mesh_without_crds(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     for membership in mesh["memberships"]:
         membership.setdefault("crds", {})["install"] = False
     return mesh
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """How long the work took."""
-    began = time.monotonic()
-    work()
-    return time.monotonic() - began

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from hosted_mesh_policies.plan.model import Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, plain
 from hosted_mesh_policies.rules.settings import Settings
 
+from bench.samples import timed
 from sandbox.errors import SandboxError
 from sandbox.progress import Step
 
@@ -86,11 +86,10 @@ def _batch(engine: Engine, number: int, names: list[str]) -> OnEngine:
 
 
 def _timed(engine: Engine, names: Sequence[str], stack: str, prefix: str, *, policies: bool) -> tuple[Any, float]:
-    began = time.monotonic()
-    run = engine.run(
-        "preview", "|".join(names), stack=stack, policies=policies, prefix=prefix, more=["--json", "--show-secrets"]
+    more = ["--json", "--show-secrets"]
+    return timed(
+        lambda: engine.run("preview", "|".join(names), stack=stack, policies=policies, prefix=prefix, more=more)
     )
-    return run, time.monotonic() - began
 
 
 def _expect(run: Any, name: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.grid import Grid
+from bench.samples import timed
 from sandbox.progress import Progress
 from tests.corpus import growing
 from tests.corpus.growing import Growth
@@ -41,12 +42,9 @@ def measure(progress: Progress) -> list[Grown]:
 
 def _grown(growth: Growth, count: int) -> Grown:
     plan = growth(count)
-    began = time.process_time()
-    _, evidence = growing.judged(plan, preview=True)
-    previewed = time.process_time()
-    growing.judged(plan, preview=False, evidence=evidence)
-    done = time.process_time()
-    return Grown(count, growth.__name__, len(plan), previewed - began, done - previewed)
+    (_, evidence), preview = timed(lambda: growing.judged(plan, preview=True), time.process_time)
+    _, update = timed(lambda: growing.judged(plan, preview=False, evidence=evidence), time.process_time)
+    return Grown(count, growth.__name__, len(plan), preview, update)
 
 
 def grid(sizes: Iterable[Grown]) -> Grid:

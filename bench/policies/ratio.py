@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.grid import Grid
-from bench.samples import Samples
+from bench.samples import Samples, timed
 from sandbox import deployment
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
@@ -58,11 +57,11 @@ def _in_turn(engine: PulumiCli, state: Path, rounds: int) -> Pair:
 
 def _preview(engine: PulumiCli, state: Path, *, with_pack: bool) -> float:
     pack = ["--policy-pack", str(deployment.POLICY_PACK)] if with_pack else []
-    began = time.monotonic()
-    answer = engine.run("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
+    command = ("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
+    answer, taken = timed(lambda: engine.run(*command))
     if answer.returncode != 0:
         raise SandboxError("`pulumi preview` failed while it was measured.", why=answer.stdout + answer.stderr)
-    return time.monotonic() - began
+    return taken
 
 
 def grid(found: Ratio) -> Grid:

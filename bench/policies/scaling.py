@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from bench.grid import Grid
 from bench.policies import messages
 from bench.policies.go_program import built
 from bench.policies.synthetic import planned
-from bench.samples import Samples
+from bench.samples import Samples, timed
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
@@ -155,11 +154,12 @@ def _preview(engine: Engine, pack: Path | None) -> float:
     options = ["--policy-pack", str(pack)] if pack else []
     if pack in (SILENT, WATCHED):  # the other has no policies, so there is nothing to configure
         options += ["--policy-pack-config", str(_config(engine))]
-    began = time.monotonic()
-    run = engine.run("preview", "", stack="scaling", policies=False, more=options, program=HERE / "program")
+    run, taken = timed(
+        lambda: engine.run("preview", "", stack="scaling", policies=False, more=options, program=HERE / "program")
+    )
     if run.code or run.said:
         raise SandboxError("`pulumi preview` of the synthetic stack failed.", why=run.output[-2000:])
-    return time.monotonic() - began
+    return taken
 
 
 def _config(engine: Engine) -> Path:

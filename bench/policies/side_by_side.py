@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from bench.grid import Grid
 from bench.policies import corpus
 from bench.policies.counting import Score, cases_of
 from bench.policies.scanners import SCANNERS, Scanner
+from bench.samples import timed
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
@@ -54,26 +54,23 @@ def measure(sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress) ->
 
 def _scanned(fed: str, paths: Callable[[str], tuple[tuple[Path, ...], tuple[Path, ...]]]) -> Score:
     settings = Settings.read({"": PROVIDERS})
-    flagged = set()
-    began = time.monotonic()
-    for case in corpus.IS_LEAK:
-        mine, providers = paths(case)
+
+    def is_flagged(case: str) -> bool:
         try:
-            found = findings_in(from_paths(mine, providers)[0], settings)
+            found = findings_in(from_paths(*paths(case))[0], settings)
         except UnreadableError:  # nothing goes to the user's cluster, so there is nothing to judge
-            continue
-        if any(finding.rule in MANDATORY for finding in found):
-            flagged.add(case)
-    return Score.of(SCAN, fed, flagged, corpus.IS_LEAK, time.monotonic() - began)
+            return False
+        return any(finding.rule in MANDATORY for finding in found)
+
+    flagged, seconds = timed(lambda: [case for case in corpus.IS_LEAK if is_flagged(case)])
+    return Score.of(SCAN, fed, flagged, corpus.IS_LEAK, seconds)
 
 
 def _other(scanner: Scanner, fed: str, place: Path, progress: Progress) -> Score:
     try:
         command = scanner.command(progress)
         with progress.step(f"{scanner.name} on {fed}"):
-            began = time.monotonic()
-            files = scanner.files_with_findings(command, place)
-            seconds = time.monotonic() - began
+            files, seconds = timed(lambda: scanner.files_with_findings(command, place))
     except SandboxError as problem:
         return Score(scanner.name, fed, why_not=problem.what)
     return Score.of(scanner.name, fed, cases_of(files), corpus.IS_LEAK, seconds)
