@@ -7,7 +7,6 @@ with the objects is measured by `bench.proxies`.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from rich.console import Console
 
 from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SIZES, document, services
 from bench.grid import Grid
-from bench.own_sandbox import beside
+from bench.own_sandbox import beside, kubectl
 from bench.samples import seconds
 from bench.stack import Stack
 from sandbox import clusters, toolchain
@@ -88,14 +87,13 @@ def _written(path: Path, document: Any) -> str:
 
 def _prepare(sandbox: Sandbox, tools: Tools) -> None:
     """Istio's definitions, and the mesh's namespace."""
-    kubectl = [str(tools["kubectl"]), f"--kubeconfig={sandbox.data_plane.kubeconfig}"]
     definitions = str(tools.charts / "base/files/crd-all.gen.yaml")
     for words in (
         ("create", "--filename", definitions),
         ("wait", "--for=condition=Established", "--filename", definitions, "--timeout=60s"),
         ("create", "namespace", namespace_of(FIRST)),
     ):
-        subprocess.run([*kubectl, *words], check=True, capture_output=True, timeout=120)
+        kubectl(tools, sandbox.data_plane, *words)
 
 
 def _taken(sandbox: Sandbox, tools: Tools, folder: Path) -> Iterator[Took]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from lightkube import ApiError
+from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Namespace
 
+from bench.own_sandbox import kubectl, run, until
 from bench.samples import Samples, seconds
 from bench.stack import Stack, mesh_without_crds
 from sandbox.clusters import Sandbox
-from sandbox.errors import SandboxError
 from sandbox.plugins import select
 from sandbox.program_environment import STACK, pulumi_home
 from sandbox.progress import Progress
@@ -92,7 +90,7 @@ class _MeshWithoutCrds(Stack):
         istiod's token is the one that the data plane just made, as for `pulumi up`, so it is put in between.
         """
         for chart in ("base", "istiod"):
-            self._run("helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)
+            run(self._tools, "helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)
         apply = ("apply", "--server-side", "--force-conflicts")
         self._kubectl("data-plane", *apply, f"--filename={files['data-plane']}")
         with_token(files["control-plane"], self._token())
@@ -105,7 +103,8 @@ class _MeshWithoutCrds(Stack):
         for context, file in files.items():
             self._kubectl(context, "delete", "--ignore-not-found", f"--filename={file}")
         for cluster in self._sandbox.clusters.values():
-            _wait_until_gone(cluster, self.namespace)
+            client = client_of(cluster)
+            until(lambda: _is_gone(client, self.namespace), f"an end of namespace {self.namespace}", seconds=120)  # noqa: B023
 
     @property
     def namespace(self) -> str:
@@ -114,22 +113,16 @@ class _MeshWithoutCrds(Stack):
     def _token(self) -> str:
         get = ("get", "secrets", f"--namespace={self.namespace}", "--output=json")
         kind = "--field-selector=type=kubernetes.io/service-account-token"
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:  # the controller needs a moment
+
+        def made() -> str:
             tokens = json.loads(self._kubectl("data-plane", *get, kind))["items"]
-            if tokens and "token" in tokens[0].get("data", {}):
-                return base64.b64decode(tokens[0]["data"]["token"]).decode()
-            time.sleep(0.05)
-        raise SandboxError("The data plane made no token for istiod while the floor was measured.")
+            return str(tokens[0].get("data", {}).get("token", "")) if tokens else ""
 
-    def _kubectl(self, context: str, *arguments: str) -> str:
-        return self._run("kubectl", f"--kubeconfig={self._sandbox.kubeconfig}", f"--context={context}", *arguments)
+        # The controller needs a moment.
+        return base64.b64decode(until(made, "a token for istiod", seconds=30, every=0.05)).decode()
 
-    def _run(self, tool: str, *arguments: str) -> str:
-        done = subprocess.run([self._tools[tool], *arguments], capture_output=True, text=True, timeout=180, check=False)
-        if done.returncode != 0:
-            raise SandboxError(f"`{tool} {arguments[0]}` failed while it was measured.", why=done.stderr)
-        return done.stdout
+    def _kubectl(self, cluster: str, *arguments: str) -> str:
+        return kubectl(self._tools, self._sandbox.clusters[cluster], *arguments)
 
 
 def manifests(resources: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -174,15 +167,11 @@ def write_manifests(resources: list[dict[str, Any]], folder: Path) -> dict[str, 
     return files
 
 
-def _wait_until_gone(cluster: Any, namespace: str) -> None:
-    client = client_of(cluster)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        try:
-            client.get(Namespace, namespace)
-        except ApiError as error:
-            if error.status.code == 404:
-                return
-            raise
-        time.sleep(0.2)
-    raise SandboxError(f"Namespace {namespace} is not gone after two minutes.", fix="`make down` and run again.")
+def _is_gone(client: Client, namespace: str) -> bool:
+    try:
+        client.get(Namespace, namespace)
+    except ApiError as error:
+        if error.status.code == 404:
+            return True
+        raise
+    return False

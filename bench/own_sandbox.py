@@ -1,13 +1,23 @@
-"""Where a measurement's own sandbox lives: beside the one that people use, which is not disturbed."""
+"""A measurement's own sandbox, which lives beside the one that people use and does not disturb it, and asking it."""
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
 
 from sandbox import clusters
+from sandbox.clusters import Cluster
+from sandbox.errors import SandboxError
+from sandbox.toolchain import Tools
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -19,3 +29,28 @@ def beside(state: Path) -> Iterator[Path]:
             yield Path(folder)
         finally:
             clusters.down(Path(folder) / "state")
+
+
+def run(tools: Tools, tool: str, *arguments: str, given: Iterable[Mapping[str, Any]] = ()) -> str:
+    """What a tool prints. given: objects for its standard input. Raises SandboxError when it fails."""
+    command = [str(tools[tool]), *arguments]
+    text: str = yaml.safe_dump_all(given)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        raise SandboxError(f"`{tool} {arguments[0]}` failed while it was measured.", why=done.stderr)
+    return done.stdout
+
+
+def kubectl(tools: Tools, cluster: Cluster, *arguments: str, given: Iterable[Mapping[str, Any]] = ()) -> str:
+    """As a cluster's administrator."""
+    return run(tools, "kubectl", *arguments, f"--kubeconfig={cluster.kubeconfig}", given=given)
+
+
+def until(look: Callable[[], T], what: str, *, seconds: float, every: float = 0.2) -> T:
+    """The first answer of `look` that is not empty. what: is waited for. Raises SandboxError after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise SandboxError(f"There is not {what} after {seconds:g} s, so it cannot be measured.")
+        time.sleep(every)
+    return found

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
+from bench.own_sandbox import kubectl, until
 from sandbox import clusters, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Topology
@@ -185,10 +183,10 @@ class World:
 
     def change(self, edge: str, *gateways: dict[str, Any]) -> None:
         """Makes or changes Gateways."""
-        _fed(self.names.edges[edge], gateways, "apply", "--server-side", "-f", "-")
+        _kubectl(self.names.edges[edge], "apply", "--server-side", "-f", "-", given=gateways)
 
     def take_away(self, edge: str, *gateways: dict[str, Any]) -> None:
-        _fed(self.names.edges[edge], gateways, "delete", "--wait=false", "-f", "-")
+        _kubectl(self.names.edges[edge], "delete", "--wait=false", "-f", "-", given=gateways)
 
 
 def gateways(edge: str, count: int, each: int) -> list[dict[str, Any]]:
@@ -217,7 +215,8 @@ def prepare(directory: Path, progress: Progress, edges: int) -> World:
         for name, edge in names.edges.items():
             _kubectl(edge, "apply", "--server-side", "-f", str(charts / "base" / "files" / "crd-all.gen.yaml"))
             counted = [flow_schema(NAMESPACE), flow_schema(ASIDE)]
-            _fed(edge, [*inside(name, etcd), service(APP, APP), *counted], "apply", "--server-side", "-f", "-")
+            given = [*inside(name, etcd), service(APP, APP), *counted]
+            _kubectl(edge, "apply", "--server-side", "-f", "-", given=given)
             addresses[name] = _address(edge, APP, "default")
         deploy(names, directory, DOCUMENT, limit=UP_SECONDS)
         world = World(names, addresses)
@@ -236,7 +235,7 @@ def _address(api: Api, name: str, namespace: str) -> str:
         found = api.get("service", name, "-n", namespace)["status"]["loadBalancer"].get("ingress") or [{}]
         return str(found[0].get("ip", ""))
 
-    return str(_eventually(given, f"an address for {name}"))
+    return until(given, f"an address for {name}", seconds=LIMIT_SECONDS, every=0.5)
 
 
 def _scale(api: Api, namespace: str, replicas: int) -> None:
@@ -248,27 +247,8 @@ def _scale(api: Api, namespace: str, replicas: int) -> None:
         ready = sum(int(one.get("status", {}).get("readyReplicas", 0)) for one in items)
         return ready == len(pods) == replicas * len(items)
 
-    _eventually(settled, f"{replicas} Pods of each Deployment in {namespace}")
+    until(settled, f"{replicas} Pods of each Deployment in {namespace}", seconds=LIMIT_SECONDS, every=0.5)
 
 
-def _eventually(look: Any, what: str) -> Any:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not (found := look()):
-        if time.monotonic() > deadline:
-            raise SandboxError(f"There is not {what} after {LIMIT_SECONDS:g} s, so names cannot be measured.")
-        time.sleep(0.5)
-    return found
-
-
-def _kubectl(api: Api, *arguments: str) -> None:
-    done = api.kubectl(*arguments)
-    if done.code:
-        raise SandboxError(f"`kubectl {arguments[0]}` failed while names were measured.", why=done.text)
-
-
-def _fed(api: Api, manifests: Iterable[dict[str, Any]], *arguments: str) -> None:
-    command = [str(api.tools["kubectl"]), f"--kubeconfig={api.cluster.kubeconfig}", *arguments]
-    text = yaml.safe_dump_all(manifests)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        raise SandboxError(f"`kubectl {arguments[0]}` failed while names were measured.", why=done.stderr)
+def _kubectl(api: Api, *arguments: str, given: Iterable[dict[str, Any]] = ()) -> None:
+    kubectl(api.tools, api.cluster, *arguments, given=given)
