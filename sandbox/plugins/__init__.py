@@ -7,12 +7,16 @@ and are never shipped. What they do not implement they refuse by name.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sandbox.plugins.selection import PluginSet, select
 
-__all__ = ["PluginSet", "select"]
+__all__ = ["VERSIONS", "PluginSet", "select"]
+
+VERSIONS: Final[Mapping[str, str]] = {"kubernetes": "4.34.2", "tls": "5.6.2", "random": "4.21.4"}
+"""Those that the Python packages of the project ask the engine for (requirements.txt)."""
 
 
 def __getattr__(name: str) -> object:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-# The versions that the Python packages of the project ask the engine for (requirements.txt).
-VERSIONS: Final[Mapping[str, str]] = {"kubernetes": "4.34.2", "tls": "5.6.2", "random": "4.21.4"}
+from sandbox.plugins import VERSIONS
+
 _SITE: Final = "https://get.pulumi.com/releases/plugins/"
 _PROBE_SECONDS: Final = 3.0  # to learn that there is no way to the site
 _INSTALL_SECONDS: Final = 120.0  # for each, once the site has answered

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from sandbox.bootstrap import CHECKOUT
 from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
-from sandbox.plugins import official
+from sandbox.plugins import VERSIONS, official
 
 if TYPE_CHECKING:
     from sandbox.toolchain import Tools
@@ -56,7 +56,7 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             refusal = official.download(tools["pulumi"], pulumi_home, again=wanted == "official")
             found = None if refusal else official.installed(pulumi_home)
     if found is not None:
-        versions = ", ".join(f"{name} {official.VERSIONS[name]}" for name in found)
+        versions = ", ".join(f"{name} {VERSIONS[name]}" for name in found)
         return _set("official", found, tools, pulumi_home, f"provider plug-ins: Pulumi's own ({versions} or newer)")
     if wanted == "official":
         raise SandboxError(
@@ -65,7 +65,7 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             fix=f"install them with `pulumi plugin install resource <name> <version>`, or unset {_VARIABLE} to run "
             "with the sandbox's stand-ins.",
         )
-    standins = {name: _STANDINS / official.executable(name) for name in official.VERSIONS}
+    standins = {name: _STANDINS / official.executable(name) for name in VERSIONS}
     # Not the refusal itself, which is long: $HOSTED_MESH_PLUGINS=official tries again and shows it.
     reason = "as asked for" if wanted else "Pulumi's own are not here and cannot be downloaded"
     return _set("standin", standins, tools, pulumi_home, f"provider plug-ins: the sandbox's stand-ins ({reason})")

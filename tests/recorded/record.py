@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from sandbox import toolchain
-from sandbox.plugins.official import VERSIONS, executable, is_official
+from sandbox.plugins import VERSIONS
+from sandbox.plugins.official import executable, is_official
 from sandbox.progress import Progress
 from tests.recorded import cases, facts
 from tests.recorded.bridged_world import BridgedWorld

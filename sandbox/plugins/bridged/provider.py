@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sandbox.plugins import VERSIONS
 from sandbox.plugins.bridged.resources import (
     META,
     ResourceType,
@@ -24,11 +25,11 @@ from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, re
 
 
 class BridgedProvider:
-    """A provider without anything outside state. package: "tls" or "random". version: of the official plug-in."""
+    """A provider without anything outside state. package: "tls" or "random"."""
 
-    def __init__(self, package: str, version: str, types: tuple[ResourceType, ...]) -> None:
+    def __init__(self, package: str, types: tuple[ResourceType, ...]) -> None:
         self._package = package
-        self._version = version
+        self._version = VERSIONS[package]
         self._types: Mapping[str, ResourceType] = {kind.token: kind for kind in types}
 
     def get_plugin_info(self, _: Any) -> Any:

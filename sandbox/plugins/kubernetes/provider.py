@@ -7,6 +7,7 @@ import json
 import threading
 from typing import Any, Final
 
+from sandbox.plugins import VERSIONS
 from sandbox.plugins.kubernetes import settings as configuration
 from sandbox.plugins.kubernetes.connection import Connection
 from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
@@ -18,7 +19,7 @@ from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import read_struct
 
-VERSION: Final = "4.34.2"
+VERSION: Final = VERSIONS["kubernetes"]
 _UNSUPPORTED: Final = (
     "kubernetes:helm.sh/v3:Release",
     "kubernetes:helm.sh/v3:Chart",

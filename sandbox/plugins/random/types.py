@@ -7,8 +7,6 @@ from typing import Any, Final
 from sandbox.plugins.bridged.resources import Attribute, Problem, ResourceType, Values, at_least, texts
 from sandbox.plugins.random import generate
 
-VERSION: Final = "4.21.4"
-
 # None given and an empty map are not the same, but no reason for another value.
 _KEEPERS: Final = Attribute(of="{string", replaces=lambda old, new: bool(old or new))
 _LENGTH: Final = Attribute(required=True, check=at_least(1), of="integer")

@@ -8,8 +8,6 @@ from typing import Any, Final
 from sandbox.plugins.bridged.resources import Attribute, ResourceType, Values, at_least, each, never, one_of, texts
 from sandbox.plugins.tls import certificates, keys, uses
 
-VERSION: Final = "5.6.2"
-
 
 def _certain(inputs: Values) -> dict[str, Any]:
     hours, early = inputs.get("validityPeriodHours"), inputs.get("earlyRenewalHours")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.clusters import Cluster
-from sandbox.plugins import PluginSet
-from sandbox.plugins.official import VERSIONS
+from sandbox.plugins import VERSIONS, PluginSet
 from sandbox.toolchain import Tools
 from tests.recorded import cases, facts
 from tests.recorded.kubernetes_world import KubernetesWorld

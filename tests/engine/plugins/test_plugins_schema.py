@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sandbox.plugins import official
+from sandbox.plugins import VERSIONS
 from tests.engine.plugins.stack import Stack
 
 TOKENS = {
@@ -19,14 +19,14 @@ TOKENS = {
 @pytest.mark.parametrize("package", TOKENS)
 def test_pulumi_package_reads_the_schema(stack: Stack, package: str) -> None:
     workspace = stack.engine.workspace
-    name = f"{package}@{official.VERSIONS[package]}"
+    name = f"{package}@{VERSIONS[package]}"
 
     def pulumi_package(*arguments: str) -> str:
         environment = dict(workspace.env_vars)
         return str(workspace.pulumi_command.run(["package", *arguments], workspace.work_dir, environment).stdout)
 
     schema = json.loads(pulumi_package("get-schema", name))
-    assert (schema["name"], schema["version"]) == (package, official.VERSIONS[package])
+    assert (schema["name"], schema["version"]) == (package, VERSIONS[package])
     assert TOKENS[package] in schema["resources"]
     # This one binds every reference of the schema.
     assert f"Resource: {TOKENS[package]}" in pulumi_package("info", name, *_member(TOKENS[package]))

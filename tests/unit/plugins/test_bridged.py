@@ -78,7 +78,7 @@ def test_secret_outputs() -> None:
 
 @pytest.fixture
 def provider() -> BridgedProvider:
-    return BridgedProvider("random", random_types.VERSION, random_types.TYPES)
+    return BridgedProvider("random", random_types.TYPES)
 
 
 def _urn(token: str) -> str:
@@ -113,7 +113,7 @@ def test_a_preview_knows_what_does_not_depend_on_chance(provider: BridgedProvide
 
 
 def test_what_lives_in_state_alone_cannot_be_imported() -> None:
-    provider = BridgedProvider("tls", tls_types.VERSION, tls_types.TYPES)
+    provider = BridgedProvider("tls", tls_types.TYPES)
     with pytest.raises(ProviderError, match="cannot be imported"):
         provider.read(provider_pb2.ReadRequest(urn=_urn("tls:index/privateKey:PrivateKey"), id="x"))
 

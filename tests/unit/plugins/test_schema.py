@@ -92,7 +92,7 @@ def _schema(provider: Any) -> dict[str, Any]:
 
 def _bridged(package: str) -> BridgedProvider:
     types = random_types if package == "random" else tls_types
-    return BridgedProvider(package, types.VERSION, types.TYPES)
+    return BridgedProvider(package, types.TYPES)
 
 
 @pytest.fixture(scope="module")

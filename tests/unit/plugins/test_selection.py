@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import SandboxError
-from sandbox.plugins import official, select
+from sandbox.plugins import VERSIONS, official, select
 from sandbox.toolchain import Tools
 
-NAMES = tuple(official.VERSIONS)
+NAMES = tuple(VERSIONS)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def _install(home: Path, name: str, version: str, content: bytes = b"\x7fELF") -
 
 
 def _linked(home: Path, name: str) -> Path:
-    return (home / "plugins" / f"resource-{name}-v{official.VERSIONS[name]}" / official.executable(name)).resolve()
+    return (home / "plugins" / f"resource-{name}-v{VERSIONS[name]}" / official.executable(name)).resolve()
 
 
 def test_stand_ins_where_nothing_can_be_had(home: Path, tools: Tools, refusals: list[str]) -> None:
@@ -69,7 +69,7 @@ def test_stand_ins_where_nothing_can_be_had(home: Path, tools: Tools, refusals: 
 
 
 def test_official_ones_where_they_are(home: Path, tools: Tools, refusals: list[str]) -> None:
-    for name, version in official.VERSIONS.items():
+    for name, version in VERSIONS.items():
         _install(Path.home() / ".pulumi", name, version)
     chosen = select(tools, home)
     assert chosen.kind == "official"
@@ -80,7 +80,7 @@ def test_official_ones_where_they_are(home: Path, tools: Tools, refusals: list[s
 
 @pytest.mark.parametrize("missing", NAMES)
 def test_never_a_mixture(home: Path, tools: Tools, refusals: list[str], missing: str) -> None:
-    for name, version in official.VERSIONS.items():
+    for name, version in VERSIONS.items():
         if name != missing:
             _install(Path.home() / ".pulumi", name, version)
     assert select(tools, home).kind == "standin"
@@ -90,7 +90,7 @@ def test_stand_ins_when_asked_for(
     home: Path, tools: Tools, refusals: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOSTED_MESH_PLUGINS", "standin")
-    for name, version in official.VERSIONS.items():
+    for name, version in VERSIONS.items():
         _install(home, name, version)
     chosen = select(tools, home)
     assert chosen.kind == "standin"
@@ -146,4 +146,4 @@ def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
     pulumi = tmp_path / "pulumi"
     pulumi.write_text('#!/bin/sh\n[ "$4" = kubernetes ] || { echo "a hint\nno plug-in $4 $5" >&2; exit 1; }\n')
     pulumi.chmod(0o755)
-    assert official._install(pulumi, tmp_path) == f"no plug-in tls {official.VERSIONS['tls']}"
+    assert official._install(pulumi, tmp_path) == f"no plug-in tls {VERSIONS['tls']}"
