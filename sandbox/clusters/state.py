@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from sandbox.clusters.supervisor.identity import Identity
 from sandbox.clusters.topology import Topology
@@ -26,18 +26,12 @@ Phase = Literal["waiting", "starting", "ready", "done", "backing off", "failed",
 _M = TypeVar("_M", bound=BaseModel)
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Supervisor(_Record):
+class Supervisor(BaseModel, extra="ignore", frozen=True):
     """The running sandbox: its PID 1, as the launcher recorded it before anything else was started.
 
     started: Unix time. uid_range: rootless only, more than one user is mapped. refused: better ways that the machine
     did not allow. Read leniently: another version of this program may have written it, and what it started still runs.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     identity: Identity
     mode: Mode
@@ -47,14 +41,14 @@ class Supervisor(_Record):
     refused: list[str] = []
 
 
-class Settings(_Record):
+class Settings(BaseModel, extra="forbid", frozen=True):
     """What must survive a restart of the sandbox. ports: on the host's 127.0.0.1, by cluster."""
 
     topology: Topology
     ports: dict[str, int]
 
 
-class ProcessStatus(_Record):
+class ProcessStatus(BaseModel, extra="forbid", frozen=True):
     """One process of the sandbox.
 
     pid: inside the sandbox. since: Unix time of the phase. restarts: in all. failures: in a row, without a minute of
@@ -70,7 +64,7 @@ class ProcessStatus(_Record):
     last_exit: str | None = None
 
 
-class Processes(_Record):
+class Processes(BaseModel, extra="forbid", frozen=True):
     """What the supervisor last wrote."""
 
     processes: list[ProcessStatus]

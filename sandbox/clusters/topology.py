@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from sandbox.clusters.network.addresses import MOST_CLUSTERS, MOST_NODES, WAN, WAN_SUBNET
 
@@ -25,15 +25,13 @@ def _link_name(name: str) -> str:
     return name
 
 
-class ClusterSpec(BaseModel):
+class ClusterSpec(BaseModel, extra="forbid", frozen=True):
     """One cluster.
 
     name: also its context, its network and part of its host name. role: exactly one is the control plane's, the
     others are data planes. pods, services: IPv4 ranges; other clusters may have the same ones. zones: one node for
     each entry, labelled with that zone; an entry may stand there twice. region: of all its nodes.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_link_name)]
     role: Role = "data-plane"
@@ -57,13 +55,11 @@ class ClusterSpec(BaseModel):
         return self
 
 
-class Topology(BaseModel):
+class Topology(BaseModel, extra="forbid", frozen=True):
     """The clusters of one sandbox: exactly one control plane, and data planes. A cluster's place decides its addresses.
 
     Raises pydantic.ValidationError, which names the field, the rule and the fix.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     clusters: tuple[ClusterSpec, ...] = Field(max_length=MOST_CLUSTERS)
 

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, IPvAnyNetwork
+from pydantic import BaseModel, Field, IPvAnyAddress, IPvAnyNetwork
 
 
-class NodeConfig(BaseModel):
+class NodeConfig(BaseModel, extra="forbid", frozen=True):
     """One node. Paths are absolute; everything is checked at start, and an unknown field is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     node_name: str
     labels: dict[str, str] = Field(default={}, description="of the Node besides its own: zone and region")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 
-class Identity(BaseModel):
+class Identity(BaseModel, extra="forbid", frozen=True):
     """One process for certain: a pid alone may have been given to another process since.
 
     pid: as seen from the host. start: clock ticks after boot (/proc/PID/stat). boot: the kernel's boot id.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     pid: int
     start: int

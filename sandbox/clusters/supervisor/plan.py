@@ -5,23 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 
-class Probe(BaseModel):
+class Probe(BaseModel, extra="forbid", frozen=True):
     """A health endpoint on loopback: ready when it answers 200.
 
     authority: CA file of an https endpoint; None means plain http.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     port: int
     path: str
     authority: Path | None = None
 
 
-class Process(BaseModel):
+class Process(BaseModel, extra="forbid", frozen=True):
     """One program of the sandbox.
 
     network: the namespace it runs in. after: names that must be ready before it is started. kind: a service runs
@@ -29,8 +27,6 @@ class Process(BaseModel):
     started. stop_stage: stages stop one after the other, lowest first. grace: seconds between SIGTERM and SIGKILL.
     inherited: open file descriptors that it needs.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     argv: list[str]
@@ -43,13 +39,11 @@ class Process(BaseModel):
     inherited: list[int] = []
 
 
-class Plan(BaseModel):
+class Plan(BaseModel, extra="forbid", frozen=True):
     """Everything that PID 1 needs to know.
 
     networks: namespaces to make besides the wan's. resolver: nameserver for everything inside; None leaves the host's.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     networks: list[str]
     resolver: str | None
