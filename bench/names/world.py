@@ -15,9 +15,9 @@ from bench.own_sandbox import kubectl, until
 from sandbox import clusters, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Topology
+from sandbox.clusters.readiness import get_text
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
-from sandbox.proof.deployed import get_text
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api
 from tests.live.dns_names import COREDNS, NAMESPACE, Names, deploy, gateway, service

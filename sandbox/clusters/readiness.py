@@ -56,11 +56,11 @@ def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
     found = []
     if not answers(cluster):
         return [f"{cluster.name}'s API server"]
-    if _get(cluster, "/api/v1/namespaces/default/serviceaccounts/default") is None:
+    if _seen(cluster, "/api/v1/namespaces/default/serviceaccounts/default") is None:
         found.append(f"{cluster.name}'s default ServiceAccount")  # without it no Pod can be made
     for own in cluster.addresses.nodes if sandbox.supervisor.nodes else ():
-        node = _get(cluster, f"/api/v1/nodes/{own.name}")
-        if node is None or not node_ready(node, since=sandbox.supervisor.started):
+        node = _seen(cluster, f"/api/v1/nodes/{own.name}")
+        if node is None or not node_ready(json.loads(node), since=sandbox.supervisor.started):
             found.append(own.name)
     return found
 
@@ -78,11 +78,18 @@ def node_ready(node: dict[str, Any], *, since: float) -> bool:
 
 def answers(cluster: Cluster) -> bool:
     """True when the API server says on the host's address that it is ready."""
-    return _get(cluster, "/readyz", decode=False) is not None
+    return _seen(cluster, "/readyz") is not None
 
 
-def _get(cluster: Cluster, path: str, *, decode: bool = True) -> Any:
-    """A page of the API server, as its administrator; None unless it answers 200.
+def _seen(cluster: Cluster, path: str) -> str | None:
+    try:
+        return get_text(cluster, path, seconds=2)
+    except OSError:  # refused, not there yet, forbidden until the roles are made
+        return None
+
+
+def get_text(cluster: Cluster, path: str, *, seconds: float = 15) -> str:
+    """A page of the API server, `/metrics` for one, as its administrator. Raises OSError unless it answers 200.
 
     Without an HTTP library, whose import would take longer than all else that adopting a running sandbox needs.
     """
@@ -90,11 +97,8 @@ def _get(cluster: Cluster, path: str, *, decode: bool = True) -> Any:
     tls.load_cert_chain(*cluster.administrator)
     # Never through a proxy.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
-    try:
-        with opener.open(cluster.server + path, timeout=2) as answer:
-            return json.load(answer) if decode else True
-    except OSError:  # refused, not there yet, forbidden until the roles are made
-        return None
+    with opener.open(cluster.server + path, timeout=seconds) as answer:
+        return str(answer.read().decode())
 
 
 def _failed(layout: Layout, process: str, what: str) -> SandboxError:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -188,16 +186,6 @@ def client_of(cluster: Cluster) -> Client:
     """Reads end later than a webhook's call by the API server (at most 30 s), which then says what it waited for."""
     config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
     return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False, timeout=httpx2.Timeout(40))
-
-
-def get_text(cluster: Cluster, path: str) -> str:
-    """A page of an API server that is no Kubernetes object, `/metrics` for one, read as its administrator."""
-    authority = ssl.create_default_context(cafile=cluster.certificate_authority)
-    authority.load_cert_chain(*cluster.administrator)
-    # A proxy variable of the caller's must not send a request for 127.0.0.1 anywhere else.
-    handlers = (urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=authority))
-    with urllib.request.build_opener(*handlers).open(cluster.server + path, timeout=15) as answer:
-        return str(answer.read().decode())
 
 
 def eventually(look: Callable[[], T], *, seconds: float, every: float = 0.25) -> T:

@@ -20,9 +20,10 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from lightkube.resources.core_v1 import Namespace, Secret
 
+from sandbox.clusters.readiness import get_text
 from sandbox.proof import istiod, records
 from sandbox.proof.decoders import Search, secrets_of_state
-from sandbox.proof.deployed import Deployed, NotObserved, get_text
+from sandbox.proof.deployed import Deployed, NotObserved
 
 CONTROL = "the public root certificate"
 _TOKEN = re.compile(rb"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}")

@@ -22,8 +22,9 @@ from lightkube.resources.admissionregistration_v1 import (
 )
 from lightkube.resources.core_v1 import Pod
 
+from sandbox.clusters.readiness import get_text
 from sandbox.proof import istiod, workloads
-from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, eventually, get_text
+from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, eventually
 
 Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
 Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration

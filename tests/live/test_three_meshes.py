@@ -17,10 +17,11 @@ from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from sandbox import clusters
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.clusters.readiness import get_text
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof import stored_secrets
-from sandbox.proof.deployed import NotObserved, client_of, eventually, get_text
+from sandbox.proof.deployed import NotObserved, client_of, eventually
 from sandbox.proof.stored_secrets import Found
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
