@@ -28,7 +28,7 @@ _PATIENCE, _LOOK = 90.0, 0.2  # seconds
 def serve(sandbox: Sandbox) -> None:
     """Writes its objects; does not wait until it answers. The second time nothing changes."""
     cluster = sandbox.control_plane
-    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.name)
     api = Client(config=config, field_manager="hosted-mesh-name-server", trust_env=False)
     for one in load_all_yaml(manifests(cluster.addresses.name_server)):
         api.apply(one, force=True)

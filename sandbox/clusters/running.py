@@ -93,16 +93,12 @@ class Cluster:
 
     @property
     def name(self) -> str:
+        """Also its context in every kubeconfig."""
         return self.addresses.name
 
     @property
     def role(self) -> Role:
         return self.addresses.role
-
-    @property
-    def context(self) -> str:
-        """Its context in every kubeconfig."""
-        return self.addresses.name
 
     @property
     def kubeconfig(self) -> Path:

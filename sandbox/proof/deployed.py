@@ -184,7 +184,7 @@ def _as_root(pid: int) -> list[str]:
 
 def client_of(cluster: Cluster) -> Client:
     """Reads end later than a webhook's call by the API server (at most 30 s), which then says what it waited for."""
-    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.context)
+    config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.name)
     return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False, timeout=httpx2.Timeout(40))
 
 

@@ -37,10 +37,8 @@ def live_pod(deployed: Deployed) -> PodModel:
         assert pod.metadata is not None
         if pod not in strangers and workloads.is_ready(pod) and pod.metadata.deletionTimestamp is None:
             return pod
-    context = deployed.sandbox.control_plane.context
-    raise NotObserved(
-        f"no ready istiod Pod in {namespace}: look at `kubectl --context {context} -n {namespace} get pods`"
-    )
+    look = f"kubectl --context {deployed.sandbox.control_plane.name} -n {namespace} get pods"
+    raise NotObserved(f"no ready istiod Pod in {namespace}: look at `{look}`")
 
 
 def log(deployed: Deployed, *, lines: int = 500) -> str:

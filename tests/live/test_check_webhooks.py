@@ -49,7 +49,7 @@ def facts(deployed: Deployed) -> dict[str, Any]:
 
 def check(deployed: Deployed, facts: Mapping[str, Any], *options: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and checks: installed, injection, validation."""
-    own = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.context]
+    own = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.name]
     arguments = ["check-webhooks", "-", "--json", *(options or own)]
     done = CliRunner().invoke(app, arguments, input=yaml.safe_dump(dict(facts)))
     assert done.exit_code in (0, 3), done.output
@@ -66,7 +66,7 @@ def causes(found: tuple[int, list[dict[str, Any]]]) -> list[str | None]:
 def test_all_is_well_and_nothing_is_stored(deployed: Deployed, facts: Mapping[str, Any]) -> None:
     workloads.deploy(deployed)
     assert causes(check(deployed, facts)) == [None] * 3
-    config = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.context]
+    config = ["--kubeconfig", str(deployed.sandbox.kubeconfig), "--context", deployed.sandbox.data_plane.name]
     # The labels of the namespace decide: bookshop has them, default has none.
     assert causes(check(deployed, facts, *config, "--namespace", workloads.NAMESPACE)) == [None] * 3
     assert causes(check(deployed, facts, *config, "--namespace", "default")) == [None, "not-injected", None]

@@ -46,7 +46,7 @@ def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str
     revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
     canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
     second = copy.deepcopy(first) | {"name": SECOND}
-    second["cluster"]["context"] = clusters[1].context
+    second["cluster"]["context"] = clusters[1].name
     second["access"]["apiServer"] = clusters[1].wan_server
     mesh |= {"revisions": [revision, canary], "memberships": [first, second], "tags": {TAG: tag}}
     return config
@@ -154,7 +154,7 @@ def uids(pods: Mapping[str, PodModel]) -> dict[str, str]:
 def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
     """`hosted-mesh check-webhooks`, for the revision and the tag if it names that."""
     cluster = lab.sandbox.data_planes[MEMBERS.index(membership)]
-    config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", cluster.context]
+    config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", cluster.name]
     facts = yaml.safe_dump(lab.outputs["endpoints"][f"{membership}/{revision}"])
     done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
     assert done.exit_code == 0, done.output

@@ -45,7 +45,7 @@ def _with_cluster(plugins: Path, source: str) -> None:
     state = Path(tempfile.mkdtemp(prefix="hosted-mesh-recorded-"))
     with started(state, tools, progress, nodes=False) as sandbox:
         cluster = sandbox.data_plane
-        world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.context)
+        world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.name)
         world.prepare()
         with Replay(plugins, "kubernetes", world, {}) as replay:
             _record("kubernetes", replay, source)

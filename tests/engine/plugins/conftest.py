@@ -102,7 +102,7 @@ def provider(cluster: Cluster, namespace: str) -> Callable[..., pulumi.ResourceO
     def make(**settings: Any) -> pulumi.ResourceOptions:
         settings = {
             "kubeconfig": pulumi.Output.secret(cluster.kubeconfig.read_text()),
-            "context": cluster.context,
+            "context": cluster.name,
             "namespace": namespace,
             "cluster_identifier": "the-cluster",
             **settings,

@@ -17,7 +17,7 @@ from tests.recorded.replay import NAMES, Replay
 
 @pytest.fixture(scope="module")
 def replay(cluster: Cluster, tools: Tools, plugin_set: PluginSet) -> Iterator[Replay]:
-    world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.context)
+    world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.name)
     world.prepare()
     linked = Path(plugin_set.env["PULUMI_HOME"]) / "plugins" / f"resource-kubernetes-v{VERSIONS['kubernetes']}"
     programs = plugin_set.path[0] if plugin_set.path else linked
