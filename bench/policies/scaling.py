@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.grid import Grid
 from bench.policies import messages
-from bench.policies.go_program import built
+from bench.policies.cached import built
 from bench.policies.synthetic import planned
 from bench.samples import Samples, timed
 from sandbox.clusters import Sandbox

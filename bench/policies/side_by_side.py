@@ -14,7 +14,7 @@ from hosted_mesh_policies.scan.sources import UnreadableError, from_paths
 from bench.grid import Grid
 from bench.policies import corpus
 from bench.policies.counting import Score, cases_of
-from bench.policies.scanners import SCANNERS, Scanner
+from bench.policies.scanners.others import SCANNERS, Scanner
 from bench.samples import timed
 from sandbox.clusters import Sandbox
 from sandbox.errors import SandboxError

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench.policies.go_program import log_of
-from sandbox.cache import cache_dir, content_key, publish
+from bench.policies.cached import cached
+from sandbox.cache import content_key
 from sandbox.jobs import Job
 from sandbox.progress import Progress
 from sandbox.toolchain.go_sets import Build, GoSet
@@ -30,24 +30,20 @@ GITLEAKS = GoSet(
 def python_with(name: str, progress: Progress) -> Path:
     """The interpreter of an environment with the packages of `<name>.txt`. Raises SandboxError."""
     pins = HERE / f"{name}.txt"
-    target = cache_dir() / "scanners" / f"{name}-{content_key(sys.version, sys.base_prefix, pins.read_bytes())}"
-    with progress.step(name) as step:
-        job = Job(name, log_of(name), step.note)
 
-        def build(into: Path) -> None:
-            step.note("installing")
-            job.run([sys.executable, "-m", "venv", str(into / "venv")], limit=300)
-            pip = [str(into / "venv/bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-            job.run(
-                [*pip, "--no-deps", "-r", str(pins)],
-                limit=_LIMIT,
-                stall=_STALL,
-                fix="check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again.",
-            )
+    def build(into: Path, job: Job) -> None:
+        job.note("installing")
+        job.run([sys.executable, "-m", "venv", str(into / "venv")], limit=300)
+        pip = [str(into / "venv/bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        job.run(
+            [*pip, "--no-deps", "-r", str(pins)],
+            limit=_LIMIT,
+            stall=_STALL,
+            fix="check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again.",
+        )
 
-        if not publish(target, build, lock=cache_dir() / "locks" / name, waiting=step.note):
-            step.skip("in the cache")
-    return target / "venv" / "bin" / "python"
+    key = content_key(sys.version, sys.base_prefix, pins.read_bytes())
+    return cached(name, key, name, progress, build) / "venv" / "bin" / "python"
 
 
 def pinned(name: str) -> str:

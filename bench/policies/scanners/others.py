@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.policies.go_program import built
+from bench.policies.cached import built
 from bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION, pinned, python_with
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress

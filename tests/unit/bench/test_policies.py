@@ -17,8 +17,8 @@ from bench.policies.page import bytes_verdict, goal_verdict, machine, text
 from bench.policies.ratio import Pair, Ratio
 from bench.policies.ratio import grid as ratio_grid
 from bench.policies.scaling import Judging, OnEngine, Size
-from bench.policies.scanners import SCANNERS
 from bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION
+from bench.policies.scanners.others import SCANNERS
 from bench.policies.synthetic import NO_SECRET, made_up, planned
 from bench.samples import Samples
 
