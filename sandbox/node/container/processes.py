@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sandbox import kernel
@@ -45,7 +45,7 @@ async def _launcher(
         opened.callback(os.close, writing)
         document = os.memfd_create("runtime-spec")
         opened.callback(os.close, document)
-        os.write(document, json.dumps(replace(runtime_spec, report_fd=writing).to_json()).encode())
+        os.write(document, json.dumps(asdict(replace(runtime_spec, report_fd=writing))).encode())
         os.lseek(document, 0, os.SEEK_SET)
         passed = [writing, document, *([runtime_spec.network_fd] if runtime_spec.network_fd is not None else [])]
         try:

@@ -3,7 +3,7 @@
 The agent computes all of it; the launcher only carries it out, so that what a container sees can be tested as data.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 MountKind = Literal["directory", "file", "symlink", "bind", "tmpfs", "proc"]
@@ -56,12 +56,9 @@ class RuntimeSpec:
     report_fd: int = -1
     join_pid: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def from_json(document: dict[str, Any]) -> RuntimeSpec:
-    """The inverse of ``RuntimeSpec.to_json``, but that tuples of plain values come back as lists."""
+    """The inverse of ``dataclasses.asdict``, but that tuples of plain values come back as lists."""
     parts = {
         "mounts": tuple(Mount(**mount) for mount in document["mounts"]),
         "identity": Identity(**document["identity"]),
