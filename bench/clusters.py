@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from bench.samples import Samples, timed
 from sandbox import clusters, toolchain
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from tests.live.inside import family
 
 ROUNDS = 3
 FEW, MANY = 2, 4
@@ -45,7 +45,7 @@ def run(state: Path, progress: Progress, console: Console) -> None:
 
 def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
     sandbox, seconds = timed(lambda: clusters.up(state, tools, progress, topology=clusters.Topology.of(number)))
-    pids = [*_family(sandbox.supervisor.identity.pid)]
+    pids = family(sandbox.supervisor.identity.pid)
     return Cost(seconds, of_living(_cpu, pids), of_living(_memory, pids))
 
 
@@ -59,17 +59,6 @@ def table(few: list[Cost], many: list[Cost]) -> Grid:
     return Grid("clusters: until ready, medians", ["", f"{FEW} clusters", f"{MANY} clusters", "each one more"], rows)
 
 
-def _family(first: int) -> Iterator[int]:
-    children = defaultdict[int, list[int]](list)
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            children[int(_stat(int(entry.name))[1])].append(int(entry.name))
-    waiting = [first]
-    while waiting:
-        yield waiting[0]
-        waiting += children[waiting.pop(0)]
-
-
 def of_living(measure: Callable[[int], float], pids: Iterable[int]) -> float:
     """The sum for those processes that have not ended meanwhile."""
     total = 0.0
@@ -79,13 +68,10 @@ def of_living(measure: Callable[[int], float], pids: Iterable[int]) -> float:
     return total
 
 
-def _stat(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
 def _cpu(pid: int) -> float:
     """Of the process and of those of its children that have ended."""
-    return sum(map(int, _stat(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(pid: int) -> float:
