@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from sandbox.progress import Progress
 from sandbox.proof.deployed import PROGRAMS
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api, Project, Stack
+from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 HERE = Path(__file__).parent / "dns"
@@ -111,10 +111,7 @@ class Names:
 
     def apply(self, edge: str, *documents: dict[str, Any], options: Sequence[str] = ()) -> None:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
-        command = [str(self.edges[edge].tools["kubectl"]), f"--kubeconfig={self.edges[edge].cluster.kubeconfig}"]
-        command += ["apply", *options, "-f", "-"]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
+        Kubectl.of(self.edges[edge].cluster, self.edges[edge].tools)("apply", *options, "-f", "-", text=text)
 
     def delete(self, edge: str, *what: str) -> None:
         done = self.edges[edge].kubectl("delete", *what)

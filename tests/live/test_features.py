@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from sandbox.clusters import Sandbox
 from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
+from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
 # Not gatewayCertificates, whose rights gatewayApi must not need.
@@ -47,14 +47,14 @@ def features(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> It
     file = tmp_path_factory.mktemp("features") / "stack.yaml"
     file.write_text(yaml.safe_dump(config))
     crds = f"--filename={deployed.tools.gateway_api_crds}"
-    _kubectl(deployed, "apply", "--server-side", crds)
+    _kubectl(deployed)("apply", "--server-side", crds)
     try:
         # The policies refuse such rights until the pack's configuration allows them.
         update(deployed.sandbox, deployed.tools, file, policies=False)
         yield
     finally:
         update(deployed.sandbox, deployed.tools, committed, policies=False)
-        _kubectl(deployed, "delete", "--ignore-not-found", crds)
+        _kubectl(deployed)("delete", "--ignore-not-found", crds)
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def objects(deployed: Deployed) -> Iterator[None]:
         _manifest("networking.istio.io/v1", "ServiceEntry", host),
     ]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
-    _kubectl(deployed, "apply", "--server-side", "--filename=-", text=text)
+    _kubectl(deployed)("apply", "--server-side", "--filename=-", text=text)
     yield
-    _kubectl(deployed, "delete", "--ignore-not-found", "--filename=-", text=text)
+    _kubectl(deployed)("delete", "--ignore-not-found", "--filename=-", text=text)
 
 
 @pytest.mark.usefixtures("objects")
@@ -114,14 +114,8 @@ def _manifest(version: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any
 
 
 def _get(deployed: Deployed, kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        _kubectl(deployed, "get", kind, NAME, f"--namespace={workloads.NAMESPACE}", "--output=json")
-    )
-    return found
+    return _kubectl(deployed).get(kind, NAME, f"--namespace={workloads.NAMESPACE}")
 
 
-def _kubectl(deployed: Deployed, *arguments: str, text: str | None = None) -> str:
-    command = [str(deployed.tools["kubectl"]), f"--kubeconfig={deployed.sandbox.data_plane.kubeconfig}", *arguments]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def _kubectl(deployed: Deployed) -> Kubectl:
+    return Kubectl.of(deployed.sandbox.data_plane, deployed.tools)
