@@ -35,16 +35,12 @@ class Process:
 
     def established(self) -> Iterator[tuple[str, int]]:
         """Remote address and port of each established TCP connection in the process's network namespace."""
-        for line in self._lines("net/tcp")[1:]:
-            fields = line.split()
-            if fields[3] == "01":  # TCP_ESTABLISHED
+        for table, before in (("net/tcp", ""), ("net/tcp6", "0000000000000000FFFF0000")):  # IPv4 on an IPv6 socket
+            for line in self._lines(table)[1:]:
+                fields = line.split()
                 address, port = fields[2].split(":")
-                yield socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)
-        for line in self._lines("net/tcp6")[1:]:
-            fields = line.split()
-            address, port = fields[2].split(":")
-            if fields[3] == "01" and address.startswith("0000000000000000FFFF0000"):  # IPv4 on an IPv6 socket
-                yield socket.inet_ntoa(bytes.fromhex(address[24:])[::-1]), int(port, 16)
+                if fields[3] == "01" and address.startswith(before):  # TCP_ESTABLISHED
+                    yield socket.inet_ntoa(bytes.fromhex(address.removeprefix(before))[::-1]), int(port, 16)
 
     def _lines(self, name: str) -> list[str]:
         return self.read(Path(f"/proc/{self.pid}/{name}")).decode().splitlines()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from sandbox.clusters.network.addresses import CLUSTER_DOMAIN, MESH_ZONE, WAN_DNS, ZONE, ClusterAddresses
+from sandbox.clusters.network.addresses import CLUSTER_DOMAIN, MESH_ZONE, WAN, WAN_DNS, ZONE, ClusterAddresses
 from sandbox.clusters.state import write
 from sandbox.lock import locked
 
@@ -79,18 +79,15 @@ def write_configuration(
     """Files of all name servers, and the names that are there from the start. kubeconfig: of a cluster."""
     write(directory / _ZONE_FILE, f"{ZONE}. {_TTL} IN SOA dns.{ZONE}. nobody.{ZONE}. 1 60 60 60 {_TTL}\n")
     (name_server,) = (one.name_server for one in clusters if one.role == "control-plane")
-    write(wan_corefile_path(directory), wan_corefile(directory, name_server))
+    write(corefile_path(directory, WAN), wan_corefile(directory, name_server))
     for cluster in clusters:
-        write(corefile_path(directory, cluster), cluster_corefile(cluster, kubeconfig(cluster)))
+        write(corefile_path(directory, cluster.name), cluster_corefile(cluster, kubeconfig(cluster)))
     publish(directory, SANDBOX, base_records(clusters), precedence(clusters))
 
 
-def wan_corefile_path(directory: Path) -> Path:
-    return directory / "wan.corefile"
-
-
-def corefile_path(directory: Path, cluster: ClusterAddresses) -> Path:
-    return directory / f"{cluster.name}.corefile"
+def corefile_path(directory: Path, network: str) -> Path:
+    """Of the server in a network: a cluster's, by its name, or the wan's."""
+    return directory / f"{network}.corefile"
 
 
 def base_records(clusters: Iterable[ClusterAddresses]) -> dict[str, str]:

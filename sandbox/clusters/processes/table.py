@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sandbox.clusters.credentials.files import Credentials
 from sandbox.clusters.network import dns
-from sandbox.clusters.network.addresses import WAN_DNS, ClusterAddresses
+from sandbox.clusters.network.addresses import WAN, WAN_DNS, ClusterAddresses
 from sandbox.clusters.processes import control_plane, node_workers
 from sandbox.clusters.processes.node_config import config_path
 from sandbox.clusters.state import Layout
@@ -46,7 +46,7 @@ def plan(
     if node_command:
         found += [
             node_workers.network(layout.root, tools["nft"]),
-            node_workers.wan_dns(tools["coredns"], dns.wan_corefile_path(layout.dns)),
+            node_workers.wan_dns(tools["coredns"], dns.corefile_path(layout.dns, WAN)),
             node_workers.addons(layout.root, clusters),
         ]
         for cluster in clusters:
@@ -71,7 +71,7 @@ def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command:
     return [
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
-        node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster)),
+        node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster.name)),
         node_workers.load_balancers(layout.root, cluster),
         *agents,
     ]
