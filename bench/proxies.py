@@ -137,8 +137,7 @@ def _held(deployed: Deployed, meshes: int, known: int) -> Held:
 def _of_proxy(deployed: Deployed) -> tuple[set[str], int]:
     """Names of the others' services that the frontend's proxy knows, and bytes of all that it was sent."""
     process = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
-    url = "http://127.0.0.1:15000/config_dump?include_eds"
-    dump = json.loads(deployed.in_network_of(process, "http_get.py", url)["body"])
+    dump = json.loads(deployed.of_proxy(process, "/config_dump?include_eds"))
     sent = [
         one[key]
         for part in dump["configs"]

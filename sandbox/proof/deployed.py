@@ -149,6 +149,10 @@ class Deployed:
         enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
         return [*enter, "--net"]
 
+    def of_proxy(self, process: Process, path: str) -> str:
+        """A page of the proxy beside a Pod's process, which it shows in the Pod's network alone."""
+        return str(self.in_network_of(process, "http_get.py", f"http://127.0.0.1:15000{path}")["body"])
+
     def in_network(self, network: str, script: str, *args: str) -> Any:
         """The same from a cluster's own node. network: the cluster's name."""
         return _json_of(self.sandbox.run(network, _script(script, *args), capture_output=True, timeout=60))

@@ -17,7 +17,6 @@ from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 
 AGENT = "pilot-agent"
-ADMIN = "http://127.0.0.1:15000"
 
 
 def observe(deployed: Deployed) -> str:
@@ -44,7 +43,7 @@ def exposed_addresses(deployed: Deployed) -> set[str]:
 
 def _one(deployed: Deployed, name: str, pod: PodModel, addresses: set[str]) -> str:
     process = deployed.program_of(pod, AGENT)
-    dump = json.loads(deployed.in_network_of(process, "http_get.py", f"{ADMIN}/config_dump")["body"])
+    dump = json.loads(deployed.of_proxy(process, "/config_dump"))
     spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
     listeners = seen_in(dump, spiffe, deployed.mesh.root_certificate)
 

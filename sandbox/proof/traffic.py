@@ -50,16 +50,24 @@ def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
 def request(deployed: Deployed, caller: Process) -> tuple[int, dict[str, str]]:
     """Status of frontend's request to backend, and the headers that backend received (lower-case names)."""
     target = f"http://{workloads.CALLED}.{workloads.NAMESPACE}:{workloads.PORT}/"
-    own = f"http://127.0.0.1:{workloads.PORT}/fetch?url={target}"
-    fetched = deployed.in_network_of(caller, "http_get.py", own)
-    if fetched["status"] != 200:
-        raise NotObserved(f"the sample workload could not make the request: {fetched['body'][:120]}")
-    answer = json.loads(fetched["body"])
+    status, _, headers = fetched(deployed, caller, target, workloads.PORT)
+    return status, headers
+
+
+def fetched(deployed: Deployed, caller: Process, url: str, port: int) -> tuple[int, str, dict[str, str]]:
+    """What a workload's own program gets from a URL: status, body, and the headers that arrived there, in lower case.
+
+    port: where the program listens. Raises NotObserved when it could not ask.
+    """
+    own = deployed.in_network_of(caller, "http_get.py", f"http://127.0.0.1:{port}/fetch?url={url}")
+    if own["status"] != 200:
+        raise NotObserved(f"the workload could not make the request: {own['body'][:160]}")
+    answer = json.loads(own["body"])
     try:
-        received = json.loads(answer["body"])["headers"]
-    except (ValueError, KeyError, TypeError):  # Envoy's own answer, a 403 for one, is not the backend's JSON
-        received = {}
-    return int(answer["status"]), {name.lower(): value for name, value in received.items()}
+        arrived = json.loads(answer["body"])["headers"]
+    except (ValueError, KeyError, TypeError):  # Envoy's own answer, a 403 for one, is not the other workload's JSON
+        arrived = {}
+    return int(answer["status"]), answer["body"], {name.lower(): value for name, value in arrived.items()}
 
 
 @contextmanager

@@ -10,16 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.core_v1 import Pod
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read
 
 from sandbox.proof import workloads
-from sandbox.proof.identity import AGENT
 from tests.live.federated import DOMAIN, NAMESPACE, PORT, Meshes
-from tests.live.three_meshes import PLACES, bookinfo
+from tests.live.three_meshes import PLACES, bookinfo, of_proxy
 
 SERVICES, WRITERS = 200, 16
 STOCK, ASIDE = "stock", "warehouse"
@@ -105,7 +103,7 @@ def coming_and_going(meshes: Meshes, manifests: list[dict[str, Any]]) -> Iterato
 
 def updates(meshes: Meshes, mesh: str, name: str, namespace: str) -> int:
     """How often istiod has sent clusters or listeners to the proxy of a Pod since it runs. name: its label app."""
-    found = UPDATES.findall(_of_proxy(meshes, mesh, name, namespace, "/stats"))
+    found = UPDATES.findall(of_proxy(meshes, mesh, name, namespace, "/stats"))
     assert len(found) == 2
     return sum(map(int, found))
 
@@ -113,11 +111,5 @@ def updates(meshes: Meshes, mesh: str, name: str, namespace: str) -> int:
 def hosts(meshes: Meshes, mesh: str, name: str, namespace: str, pattern: str) -> set[str]:
     """Hosts to which the proxy of a Pod has a route. Istio may leave a cluster that no route leads to: see the limits
     in docs/components/federation.md."""
-    routes = _of_proxy(meshes, mesh, name, namespace, "/config_dump?resource=dynamic_route_configs")
+    routes = of_proxy(meshes, mesh, name, namespace, "/config_dump?resource=dynamic_route_configs")
     return set(re.findall(rf'"({pattern})"', routes))
-
-
-def _of_proxy(meshes: Meshes, mesh: str, name: str, namespace: str, path: str) -> str:
-    (pod,) = meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name})
-    process = meshes.deployed.program_of(pod, AGENT)
-    return str(meshes.deployed.in_network_of(process, "http_get.py", f"http://127.0.0.1:15000{path}")["body"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from sandbox.clusters import Cluster, Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.proof.identity import AGENT
+from sandbox.proof.traffic import fetched
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.between import Between
@@ -187,25 +187,14 @@ class Meshes:
     def pod(self, mesh: str, name: str, namespace: str = NAMESPACE) -> PodModel:
         """The ready Pod of a program, with its sidecar."""
         for pod in self.client(mesh).list(Pod, namespace=namespace, labels={"app": name}):
-            conditions = (pod.status.conditions or []) if pod.status else []
-            ready = any(one.type == "Ready" and one.status == "True" for one in conditions)
-            if ready and workloads.has_proxy(pod) and pod.metadata.deletionTimestamp is None:
+            if workloads.is_ready(pod) and workloads.has_proxy(pod) and pod.metadata.deletionTimestamp is None:
                 return pod
         raise NotObserved(f"{name} of {mesh} has no ready Pod with a sidecar")
 
     def call(self, caller: str, host: str = HOST, path: str = "/", port: int = PORT) -> tuple[int, str, dict[str, str]]:
         """What a caller in east gets: status, body, and the headers that arrived, in lower case."""
         process = self.deployed.program_of(self.pod("east", caller), AGENT)
-        own = f"http://127.0.0.1:{PORT}/fetch?url=http://{host}:{port}{path}"
-        fetched = self.deployed.in_network_of(process, "http_get.py", own)
-        if fetched["status"] != 200:
-            raise NotObserved(f"the request could not be made: {fetched['body'][:160]}")
-        answer = json.loads(fetched["body"])
-        try:
-            arrived = json.loads(answer["body"])["headers"]
-        except (ValueError, KeyError, TypeError):  # Envoy's own answer
-            arrived = {}
-        return int(answer["status"]), answer["body"], {name.lower(): value for name, value in arrived.items()}
+        return fetched(self.deployed, process, f"http://{host}:{port}{path}", PORT)
 
     def _apply(self, mesh: str, manifest: dict[str, Any]) -> None:
         try:

@@ -107,7 +107,7 @@ def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_
     status = (pod.metadata.annotations or {})["sidecar.istio.io/status"]
     assert json.loads(status)["revision"] == revision
     process = deployed.program_of(pod, identity.AGENT)
-    dump = json.loads(deployed.in_network_of(process, "http_get.py", f"{identity.ADMIN}/config_dump")["body"])
+    dump = json.loads(deployed.of_proxy(process, "/config_dump"))
     assert identity.seen_in(dump, spiffe(deployed, name), deployed.mesh.root_certificate) > 0
     (node,) = [one["bootstrap"]["node"] for one in dump["configs"] if one["@type"].endswith("BootstrapConfigDump")]
     assert (node["metadata"]["CLUSTER_ID"], node["metadata"]["NETWORK"]) == (cluster_id, cluster_id)
@@ -123,11 +123,11 @@ def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_
 def endpoints_of_called(deployed: Deployed, caller: PodModel) -> set[str]:
     """Where the caller's proxy would send a request for the other workload, of what istiod told it."""
     process = deployed.program_of(caller, identity.AGENT)
-    answer = deployed.in_network_of(process, "http_get.py", f"{identity.ADMIN}/clusters?format=json")
+    clusters = json.loads(deployed.of_proxy(process, "/clusters?format=json"))
     name = f"outbound|{workloads.PORT}||{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
     return {
         host["address"]["socket_address"]["address"]
-        for one in json.loads(answer["body"])["cluster_statuses"]
+        for one in clusters["cluster_statuses"]
         if one["name"] == name
         for host in one.get("host_statuses", [])
     }

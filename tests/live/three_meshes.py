@@ -121,7 +121,10 @@ def asking(meshes: Meshes, host: str = HOST) -> Iterator[dict[str, int]]:
 
 def configuration(meshes: Meshes, mesh: str, name: str, namespace: str) -> str:
     """All that the proxy of a Pod has been told. name: its label app."""
+    return of_proxy(meshes, mesh, name, namespace, "/config_dump?include_eds")
+
+
+def of_proxy(meshes: Meshes, mesh: str, name: str, namespace: str, path: str) -> str:
+    """A page of the proxy of a Pod. name: its label app."""
     (pod,) = meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name})
-    process = meshes.deployed.program_of(pod, AGENT)
-    got = meshes.deployed.in_network_of(process, "http_get.py", "http://127.0.0.1:15000/config_dump?include_eds")
-    return str(got["body"])
+    return meshes.deployed.of_proxy(meshes.deployed.program_of(pod, AGENT), path)
