@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from lightkube import ApiError
 from lightkube.codecs import AnyResource, from_dict
@@ -18,6 +19,7 @@ NAMESPACE = "bookshop"
 CALLER = "frontend"
 CALLED = "backend"
 PORT = 8080
+PORTS = {name: {"name": "http", "port": PORT} for name in (CALLER, CALLED)}
 IMAGE = "hosted-mesh/sample:1"
 PROXY = "istio-proxy"
 _ISTIO = ("security.istio.io", "v1")
@@ -25,27 +27,36 @@ PeerAuthentication = create_namespaced_resource(*_ISTIO, "PeerAuthentication", "
 AuthorizationPolicy = create_namespaced_resource(*_ISTIO, "AuthorizationPolicy", "authorizationpolicies")
 
 
-def manifests(injection_labels: Mapping[str, str]) -> Iterator[dict[str, object]]:
-    """A namespace with injection on, STRICT mutual TLS in it, and a ServiceAccount, Service and Deployment each."""
+def manifests(
+    injection_labels: Mapping[str, str],
+    ports: Mapping[str, Mapping[str, Any]] = PORTS,
+    *,
+    namespace: str = NAMESPACE,
+    listens: int = PORT,
+) -> Iterator[dict[str, Any]]:
+    """A namespace with injection on, STRICT mutual TLS in it, and a ServiceAccount, Service and Deployment each.
+
+    ports: of each workload's Service, by the workload's name. listens: the port of the programs.
+    """
     yield {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": NAMESPACE, "labels": dict(injection_labels)},
+        "metadata": {"name": namespace, "labels": dict(injection_labels)},
     }
     yield {
         "apiVersion": "security.istio.io/v1",
         "kind": "PeerAuthentication",
-        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "metadata": {"name": "default", "namespace": namespace},
         "spec": {"mtls": {"mode": "STRICT"}},
     }
-    for name in (CALLER, CALLED):
-        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": name}}
+    for name, port in ports.items():
+        metadata = {"name": name, "namespace": namespace, "labels": {"app": name}}
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
         yield {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": metadata,
-            "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": PORT}]},
+            "spec": {"selector": {"app": name}, "ports": [dict(port)]},
         }
         yield {
             "apiVersion": "apps/v1",
@@ -54,21 +65,22 @@ def manifests(injection_labels: Mapping[str, str]) -> Iterator[dict[str, object]
             "spec": {
                 "replicas": 1,
                 "selector": {"matchLabels": {"app": name}},
-                "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec(name)},
+                "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec(name, listens)},
             },
         }
 
 
-def pod_spec(service_account: str) -> dict[str, object]:
-    """A Pod of one container that answers on `PORT`."""
+def pod_spec(service_account: str, listens: int = PORT) -> dict[str, Any]:
+    """A Pod of one container that answers on a port."""
     return {
         "serviceAccountName": service_account,
         "containers": [
             {
                 "name": "app",
                 "image": IMAGE,
-                "ports": [{"containerPort": PORT}],
-                "readinessProbe": {"httpGet": {"path": "/ready", "port": PORT}, "periodSeconds": 1},
+                "env": [{"name": "PORT", "value": str(listens)}],
+                "ports": [{"containerPort": listens}],
+                "readinessProbe": {"httpGet": {"path": "/ready", "port": listens}, "periodSeconds": 1},
                 "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
             }
         ],

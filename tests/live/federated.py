@@ -228,33 +228,6 @@ def answered(meshes: Meshes, caller: str, status: int) -> dict[str, str]:
 
 
 def programs(names: tuple[str, ...], namespace: str = NAMESPACE) -> Iterator[dict[str, Any]]:
-    labels = {"istio-injection": "enabled"}
-    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
-    yield {
-        "apiVersion": "security.istio.io/v1",
-        "kind": "PeerAuthentication",
-        "metadata": {"name": "default", "namespace": namespace},
-        "spec": {"mtls": {"mode": "STRICT"}},
-    }
-    for name in names:
-        metadata = {"name": name, "namespace": namespace, "labels": {"app": name}}
-        yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-        speaks, port = PORTS.get(name, ("http", PORT))
-        ports = [{"name": speaks, "port": port, "targetPort": PORT}]
-        yield {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata,
-            "spec": {"selector": {"app": name}, "ports": ports},
-        }
-        container = {
-            "name": "app",
-            "image": workloads.IMAGE,
-            "env": [{"name": "PORT", "value": str(PORT)}],
-            "ports": [{"containerPort": PORT}],
-            "readinessProbe": {"httpGet": {"path": "/ready", "port": PORT}, "periodSeconds": 1},
-            "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
-        }
-        pod = {"metadata": {"labels": {"app": name}}, "spec": {"serviceAccountName": name, "containers": [container]}}
-        spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": pod}
-        yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    speaks = {name: PORTS.get(name, ("http", PORT)) for name in names}
+    ports = {name: {"name": word, "port": port, "targetPort": PORT} for name, (word, port) in speaks.items()}
+    return workloads.manifests({"istio-injection": "enabled"}, ports, namespace=namespace, listens=PORT)
