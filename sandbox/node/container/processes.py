@@ -12,6 +12,7 @@ from typing import Any
 
 from sandbox import kernel
 from sandbox.bootstrap import CHECKOUT
+from sandbox.memory_file import memory_file
 from sandbox.node.container import pipes
 from sandbox.node.runtime.spec import RuntimeSpec
 
@@ -43,10 +44,8 @@ async def _launcher(
     with ExitStack() as opened:
         reading, writing = os.pipe()
         opened.callback(os.close, writing)
-        document = os.memfd_create("runtime-spec")
-        opened.callback(os.close, document)
-        os.write(document, json.dumps(asdict(replace(runtime_spec, report_fd=writing))).encode())
-        os.lseek(document, 0, os.SEEK_SET)
+        told = json.dumps(asdict(replace(runtime_spec, report_fd=writing)))
+        document = opened.enter_context(memory_file(told.encode()))
         passed = [writing, document, *([runtime_spec.network_fd] if runtime_spec.network_fd is not None else [])]
         try:
             process = await asyncio.create_subprocess_exec(

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from sandbox.memory_file import memory_file
 from sandbox.plugins.kubernetes.lookups import refuse_lookups
-from sandbox.plugins.kubernetes.memory_file import memory_file
 from sandbox.plugins.kubernetes.objects import Gvk
 from sandbox.plugins.protocol.errors import ProviderError
 
