@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from sandbox.clusters import Cluster, Sandbox
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quick_cli
+from tests.support.kubectl import Kubectl
 from tests.support.stacks import PASSPHRASE, new_stack
 
 EXAMPLE = CHECKOUT / "examples/two_clusters"
@@ -116,25 +116,22 @@ class Stack:
 
     def resources(self) -> list[dict[str, Any]]:
         """What the engine keeps of each resource, secrets encrypted."""
-        done = self.project._call(["stack", "export", "--stack", self.name], self.project.directory)
-        assert done.code == 0, done.text
-        found: list[dict[str, Any]] = json.loads(done.output)["deployment"]["resources"]
+        found: list[dict[str, Any]] = self._told("export")["deployment"]["resources"]
         return found
 
     def outputs(self) -> dict[str, Any]:
-        done = self.project._call(
-            ["stack", "output", "--json", "--show-secrets", "--stack", self.name], self.project.directory
-        )
-        assert done.code == 0, done.text
-        found: dict[str, Any] = json.loads(done.output)
-        return found
+        return self._told("output", "--json", "--show-secrets")
 
     def export(self) -> dict[str, Any]:
         """The engine's whole state, its secrets in plain text."""
-        done = self.project._call(["stack", "export", "--show-secrets", "--stack", self.name], self.project.directory)
+        return self._told("export", "--show-secrets")
+
+    def _told(self, *words: str) -> dict[str, Any]:
+        """What `pulumi stack` says."""
+        done = self.project._call(["stack", *words, "--stack", self.name], self.project.directory)
         assert done.code == 0, done.text
-        state: dict[str, Any] = json.loads(done.output)
-        return state
+        found: dict[str, Any] = json.loads(done.output)
+        return found
 
     def secrets(self) -> list[dict[str, Any]]:
         """What the engine keeps of each resource, in plain text: inputs and outputs together."""
@@ -156,8 +153,7 @@ class Api:
     tools: Tools
 
     def kubectl(self, *arguments: str, kubeconfig: Path | None = None) -> Run:
-        command = [str(self.tools["kubectl"]), f"--kubeconfig={kubeconfig or self.cluster.kubeconfig}", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = Kubectl(self.tools["kubectl"], kubeconfig or self.cluster.kubeconfig).run(*arguments)
         return Run(done.returncode, done.stdout + done.stderr, done.stdout)
 
     def get(self, *arguments: str) -> Any:
