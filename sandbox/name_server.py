@@ -43,9 +43,10 @@ def manifests(address: str) -> str:
     return text
 
 
-def addresses(sandbox: Sandbox, network: str, host: str, server: str = WAN_DNS) -> list[str]:
-    """A name's addresses as a server answers in a network, by a cluster's name; none while there is no answer."""
-    asked = sandbox.run(network, [sys.executable, "-I", _ASK, server, host], capture_output=True, text=True, timeout=60)
+def addresses(sandbox: Sandbox, network: str, host: str) -> list[str]:
+    """A name's addresses as it is answered in a network, by a cluster's name; none while there is no answer."""
+    command: list[str | Path] = [sys.executable, "-I", _ASK, WAN_DNS, host]
+    asked = sandbox.run(network, command, capture_output=True, text=True, timeout=60)
     found: list[list[str]] = json.loads(asked.stdout) if asked.returncode == 0 else [[]]
     return found[0]
 

@@ -7,7 +7,6 @@ Everything runs under one supervisor, PID 1 of a PID namespace; networks and mou
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -43,8 +42,6 @@ __all__ = [
     "up",
 ]
 
-NODE_COMMAND = [sys.executable, "-m", "sandbox.node"]
-
 
 def up(
     state: Path,
@@ -53,15 +50,13 @@ def up(
     *,
     topology: Topology | None = None,
     nodes: bool = True,
-    node_command: list[str] | None = None,
 ) -> Sandbox:
     """Starts the sandbox of this state directory, or adopts the one that runs; returns when everything is ready.
 
     state: made if missing, mode 0700. tools: executables by name. topology: which clusters; default: those that the
     state directory has, else `Topology.of(2)`; one with more clusters after the present ones adds them by a restart.
     nodes: False leaves out networks, DNS, scheduler and node agents (for tests that only talk to API servers); a
-    running sandbox without them is restarted when they are wanted. node_command: the node agents' program, default
-    `python -m sandbox.node`.
+    running sandbox without them is restarted when they are wanted.
 
     A sandbox that an interrupted `up` left half-way is waited for. After a crash or a reboot it starts again on the
     data it had. Raises SandboxError when the machine does not allow it or a process does not get ready.
@@ -81,7 +76,7 @@ def up(
             # Not above: every program of this package is loaded through this file, and most need no X.509.
             from sandbox.clusters.starting import start  # noqa: PLC0415
 
-            start(layout, wanted, tools, (node_command or NODE_COMMAND) if nodes else None)
+            start(layout, wanted, tools, nodes=nodes)
         sandbox = Sandbox.load(layout.root)
         if sandbox is None:
             raise SandboxError("The sandbox ended while it was started.", fix=f"read {layout.log('supervisor')}.")

@@ -22,7 +22,7 @@ from sandbox.errors import SandboxError
 _LARGE_LOG = 8 << 20  # bytes
 
 
-def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[str] | None) -> None:
+def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> None:
     """Writes credentials and plan, and launches the supervisor. Returns when it is recorded, not when it is ready."""
     layout.processes.unlink(missing_ok=True)
     _set_old_logs_aside(layout)
@@ -36,15 +36,15 @@ def start(layout: Layout, topology: Topology, tools: Tools, node_command: list[s
         credentials = credentials_of(layout, cluster)
         credentials.write(server_url(ports[name]))
         contexts[name] = credentials.context(server_url(ports[name]))
-        if node_command:
+        if nodes:
             write_configs(layout, cluster, tools.bin_dir)
     write(layout.kubeconfig, kubeconfig(contexts))
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
-    write(layout.plan, plan(layout, tools, [*clusters.values()], descriptors, node_command))
+    write(layout.plan, plan(layout, tools, [*clusters.values()], descriptors, nodes=nodes))
     dns.write_configuration(
         layout.dns, [*clusters.values()], lambda cluster: credentials_of(layout, cluster).kubeconfig("coredns")
     )
-    arguments = ["--nodes"] if node_command else []
+    arguments = ["--nodes"] if nodes else []
     launched = subprocess.run(
         [sys.executable, "-m", "sandbox.clusters.supervisor.spawn", str(layout.root), *arguments],
         stdin=subprocess.DEVNULL,

@@ -21,13 +21,12 @@ _LIMIT, _STALL = 600.0, 90.0  # seconds
 class DebianPackage:
     """A program out of a package of the running Debian release, with the libraries that it needs.
 
-    program: its path in the package. apt: path of the directory with apt's configuration.
+    program: its path in the package.
     """
 
     name: str
     provides: tuple[str, ...]
     program: str
-    apt: Path = Path("/etc/apt")
 
     def key(self) -> str:
         """Changes with the release, since the program uses the release's C library."""
@@ -69,7 +68,7 @@ class DebianPackage:
         for folder in ("state/lists/partial", "cache/archives/partial", "parts"):
             (own / folder).mkdir(parents=True)
         (own / "status").touch()
-        for part in sorted((self.apt / "apt.conf.d").glob("*")):
+        for part in sorted(Path("/etc/apt/apt.conf.d").glob("*")):
             # Proxies and credentials are kept; hooks that tidy up or tell desktop services would act on the system.
             if part.is_file() and "Invoke" not in part.read_text(errors="replace"):
                 (own / "parts" / part.name).symlink_to(part)

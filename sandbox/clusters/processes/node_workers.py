@@ -110,11 +110,11 @@ def load_balancers(state: Path, cluster: ClusterAddresses) -> Process:
     )
 
 
-def agent(command: list[str], cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Process:
+def agent(cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Process:
     """A node's agent. Whether its node is ready, the API server says."""
     return Process(
         name=node.name,
-        argv=[*command, str(config)],
+        argv=[sys.executable, "-m", "sandbox.node", str(config)],
         network=cluster.name,
         after=[NETWORK, f"{cluster.name}-apiserver"],
         stop_stage=_AGENT_STAGE,

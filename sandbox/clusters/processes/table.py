@@ -33,25 +33,26 @@ def plan(
     tools: Tools,
     clusters: Sequence[ClusterAddresses],
     listeners: Mapping[str, int],
-    node_command: list[str] | None,
+    *,
+    nodes: bool,
 ) -> Plan:
     """Everything that a sandbox runs.
 
-    listeners: file descriptor of each cluster's socket on the host. node_command: program of the node agents, which
-    gets the path of its configuration as last argument; None: clusters without nodes, networks and DNS.
+    listeners: file descriptor of each cluster's socket on the host. nodes: False: clusters without nodes, networks and
+    DNS.
     """
     found = [node_workers.forwarder(listeners)]
     for cluster in clusters:
         found += _control_plane(layout, tools, cluster)
-    if node_command:
+    if nodes:
         found += [
             node_workers.network(layout.root, tools["nft"]),
             node_workers.wan_dns(tools["coredns"], dns.corefile_path(layout.dns, WAN)),
             node_workers.addons(layout.root, clusters),
         ]
         for cluster in clusters:
-            found += _node(layout, tools, cluster, node_command)
-    return Plan(networks=[one.name for one in clusters], resolver=WAN_DNS if node_command else None, processes=found)
+            found += _node(layout, tools, cluster)
+    return Plan(networks=[one.name for one in clusters], resolver=WAN_DNS if nodes else None, processes=found)
 
 
 def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
@@ -63,11 +64,9 @@ def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> l
     ]
 
 
-def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses, node_command: list[str]) -> list[Process]:
+def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
     credentials = credentials_of(layout, cluster)
-    agents = [
-        node_workers.agent(node_command, cluster, node, config_path(layout, cluster, node)) for node in cluster.nodes
-    ]
+    agents = [node_workers.agent(cluster, node, config_path(layout, cluster, node)) for node in cluster.nodes]
     return [
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),

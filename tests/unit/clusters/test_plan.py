@@ -30,7 +30,7 @@ class Tools:
 def made(topology: Topology | None = None, *, nodes: bool) -> Plan:
     clusters = addresses_of(topology or Topology.of(2))
     listeners = {name: 7 + place for place, name in enumerate(clusters)}
-    return plan(Layout(Path("/state")), Tools(), [*clusters.values()], listeners, ["agent"] if nodes else None)
+    return plan(Layout(Path("/state")), Tools(), [*clusters.values()], listeners, nodes=nodes)
 
 
 def by_name(found: Plan) -> dict[str, Process]:
