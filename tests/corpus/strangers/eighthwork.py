@@ -12,10 +12,10 @@ import yaml
 from tests.corpus.world import Object
 
 from .fieldwork import HEX, b64, drawn, release, uid
+from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
 from .scene import SERVERS, Scene
-from .stranger import clean
 
 DOMAIN, BIRCH = "grid.example.com", "birch.example.com"
 ALDER = "https://alder.example.com:6443"
@@ -93,28 +93,5 @@ def twins(scene: Scene, prefix: str, length: int = 32) -> dict[str, pulumi.Outpu
     return made
 
 
-def plain(theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that writes one object of public values beside the platform's secrets."""
-
-    @clean(theme, f"eighth-{name}", f"The tenant's cluster has {what}.", **more)
-    def _(scene: Scene) -> None:
-        core(scene)
-        scene.object("dp", kind, name, body)
-
-
-def files(theme: str, name: str, what: str, data: Mapping[str, str], **more: Any) -> None:
-    """A harmless program that writes files into a map beside the platform's secrets."""
-
-    @clean(theme, f"eighth-file-{name}", f"The tenant's map has {what}.", **more)
-    def _(scene: Scene) -> None:
-        core(scene)
-        scene.config_map("dp", name, data)
-
-
-def chart(theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that installs one chart with public values beside the platform's secrets."""
-
-    @clean(theme, f"eighth-chart-{name}", f"The tenant's chart has {what}.", **more)
-    def _(scene: Scene) -> None:
-        core(scene)
-        release(scene, "dp", name, values)
+_harmless = Harmless("eighth", core, "The tenant's {where} has {what}.")
+plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import yaml
 
 from .fieldwork import HEX, b64, drawn, release, uid
+from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
 from .scene import SERVERS, Scene
-from .stranger import clean
 
 DOMAIN = "fleet.example.com"
 ACCOUNT, TENANT_ACCOUNT, REGION, ZONE = "640184295713", "218906477350", "eu-central-1", "Z08413772Q6WJX5M1K4TN"
@@ -59,24 +57,10 @@ def control_plane(scene: Scene) -> None:
     release(scene, "cp", "istiod", {"global": {"meshID": FLEET, "externalIstiod": True}, "pilot": {"replicaCount": 2}})
 
 
-def plain_object(theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that writes one object of public values beside a control plane."""
-
-    @clean(theme, f"fleet-{name}", what, **more)
-    def _(scene: Scene) -> None:
-        control_plane(scene)
-        scene.object("dp", kind, name, body)
-
-
-def plain_chart(theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that installs one chart with public values beside a control plane."""
-
-    @clean(theme, f"fleet-chart-{name}", what, **more)
-    def _(scene: Scene) -> None:
-        control_plane(scene)
-        release(scene, "dp", name, values)
-
-
 def ref(name: str, key: str) -> dict[str, str]:
     """A key of a Secret, by name."""
     return {"name": name, "key": key}
+
+
+_harmless = Harmless("fleet", control_plane)
+plain_object, plain_chart = _harmless.plain, _harmless.chart

@@ -12,10 +12,10 @@ import yaml
 from tests.corpus.world import Object
 
 from .fieldwork import HEX, b64, drawn, noise, release, uid
+from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
 from .scene import SERVERS, Scene
-from .stranger import clean
 
 DOMAIN, MAPLE = "loom.example.com", "maple.example.com"
 ROWAN = "https://rowan.example.com:6443"
@@ -92,28 +92,5 @@ def house(scene: Scene, name: str, key: str = "password", length: int = 32, name
     return value
 
 
-def plain(theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that writes one object of public values beside the mesh team's secrets."""
-
-    @clean(theme, f"ninth-{name}", f"The tenant's cluster has {what}.", **more)
-    def _(scene: Scene) -> None:
-        loom(scene)
-        scene.object("dp", kind, name, body)
-
-
-def files(theme: str, name: str, what: str, data: Mapping[str, str], **more: Any) -> None:
-    """A harmless program that writes files into a map beside the mesh team's secrets."""
-
-    @clean(theme, f"ninth-file-{name}", f"The tenant's map has {what}.", **more)
-    def _(scene: Scene) -> None:
-        loom(scene)
-        scene.config_map("dp", name, data)
-
-
-def chart(theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that installs one chart with public values beside the mesh team's secrets."""
-
-    @clean(theme, f"ninth-chart-{name}", f"The tenant's chart has {what}.", **more)
-    def _(scene: Scene) -> None:
-        loom(scene)
-        release(scene, "dp", name, values)
+_harmless = Harmless("ninth", loom, "The tenant's {where} has {what}.")
+plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart

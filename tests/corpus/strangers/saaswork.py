@@ -12,10 +12,10 @@ import yaml
 from tests.corpus.world import Object
 
 from .fieldwork import HEX, b64, drawn, release, uid
+from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID, raw
 from .scene import SERVERS, Scene
-from .stranger import clean
 
 DOMAIN = "hosted.example.com"
 TENANT = "orchard.example.com"
@@ -147,33 +147,6 @@ def vendor(scene: Scene) -> None:
     release(scene, "cp", "istiod", values)
 
 
-def plain(theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that writes one object of public values beside the vendor's secrets."""
-
-    @clean(theme, f"saas-{name}", what, **more)
-    def _(scene: Scene) -> None:
-        vendor(scene)
-        scene.object("dp", kind, name, body)
-
-
-def files(theme: str, name: str, what: str, data: Mapping[str, str], **more: Any) -> None:
-    """A harmless program that writes files into a map beside the vendor's secrets."""
-
-    @clean(theme, f"saas-file-{name}", what, **more)
-    def _(scene: Scene) -> None:
-        vendor(scene)
-        scene.config_map("dp", name, data)
-
-
-def chart(theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that installs one chart with public values beside the vendor's secrets."""
-
-    @clean(theme, f"saas-chart-{name}", what, **more)
-    def _(scene: Scene) -> None:
-        vendor(scene)
-        release(scene, "dp", name, values)
-
-
 def account(
     scene: Scene,
     package: str,
@@ -194,3 +167,7 @@ def both_sides(scene: Scene, prefix: str) -> dict[str, pulumi.Output[str]]:
     for side, value in made.items():
         scene.secret(side, f"{prefix}-{side}", {"password": value})
     return made
+
+
+_harmless = Harmless("saas", vendor)
+plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart

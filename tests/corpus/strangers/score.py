@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .judge import Outcome, play
@@ -18,87 +18,28 @@ for _module in sorted(Path(__file__).parent.glob("*_*.py")):
     if _module.stem.startswith(("leaks_", "clean_")):
         importlib.import_module(f"{__package__}.{_module.stem}")
 
-_MODULES: Mapping[str, tuple[str, ...]] = {
-    "daily practice": (
-        "leaks_practice",
-        "leaks_plumbing",
-        "leaks_shapes",
-        "leaks_ways",
-        "clean_practice",
-        "clean_twins",
-        "clean_facts",
-    ),
-    "field": (
-        "leaks_field",
-        "leaks_field_ways",
-        "leaks_field_logins",
-        "clean_field",
-        "clean_field_own",
-        "clean_field_ids",
-    ),
-    "platform": (
-        "leaks_platform",
-        "leaks_platform_ways",
-        "clean_platform",
-        "clean_platform_facts",
-        "clean_platform_docs",
-        "clean_platform_plumbing",
-    ),
-    "fleet": (
-        "fleetwork",
-        "leaks_fleet",
-        "leaks_fleet_ways",
-        "clean_fleet_gitops",
-        "clean_fleet_identity",
-        "clean_fleet_own",
-        "clean_fleet_mesh",
-        "clean_fleet_wiring",
-    ),
-    "saas": (
-        "saaswork",
-        "leaks_saas_delivery",
-        "leaks_saas_data",
-        "leaks_saas_mesh",
-        "leaks_saas_code",
-        "clean_saas_objects",
-        "clean_saas_files",
-        "clean_saas_own",
-        "clean_saas_wiring",
-    ),
-    "found": ("foundwork", "leaks_found_incidents", "clean_found_charts", "clean_found_facts"),
-    "eighth": (
-        "eighthwork",
-        "leaks_eighth_code",
-        "leaks_eighth_places",
-        "clean_eighth_objects",
-        "clean_eighth_files",
-        "clean_eighth_own",
-        "clean_eighth_wiring",
-    ),
-    "ninth": (
-        "ninthwork",
-        "leaks_ninth_code",
-        "leaks_ninth_places",
-        "clean_ninth_facts",
-        "clean_ninth_own",
-        "clean_ninth_settings",
-        "clean_ninth_wiring",
-    ),
-}
-
-
-def _themes(modules: Collection[str]) -> frozenset[str]:
-    every = (*LEAKS.values(), *CLEAN.values())
-    return frozenset(one.theme for one in every if one.play.__module__.rpartition(".")[2] in modules)
-
-
-SETS: Mapping[str, frozenset[str]] = {name: _themes(modules) for name, modules in _MODULES.items()}
-"""The themes of each set after the first, by what the documentation calls it."""
+SETS = ("daily practice", "field", "platform", "fleet", "saas", "found", "eighth", "ninth")
+"""The sets after the first, as the documentation calls them. From the third on a program's name begins with its set's."""
+_OF_PRACTICE = (
+    "leaks_practice",
+    "leaks_plumbing",
+    "leaks_shapes",
+    "leaks_ways",
+    "clean_practice",
+    "clean_twins",
+    "clean_facts",
+)
+_PRACTICE = frozenset(
+    one.theme for one in (*LEAKS.values(), *CLEAN.values()) if one.play.__module__.rpartition(".")[2] in _OF_PRACTICE
+)
 
 
 def set_of(stranger: Stranger) -> str:
-    """Which of the sets a program is of, as the documentation calls them."""
-    return next((name for name, themes in SETS.items() if stranger.theme in themes), "first")
+    """Which of the sets a program is of."""
+    prefix = stranger.name.partition("-")[0]
+    if prefix in SETS:
+        return prefix
+    return SETS[0] if stranger.theme in _PRACTICE else "first"
 
 
 def verdict(stranger: Stranger) -> str:
