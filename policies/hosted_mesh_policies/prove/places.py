@@ -64,11 +64,13 @@ class Places:
 
     known: Known = Known()
     by_provider: dict[str, Place] = field(default_factory=dict)
+    sides: dict[str, Side] = field(default_factory=dict)
+    """Whose each provider's place is, by the place's name: it is asked for every value."""
 
     def add_provider(self, urn: str, package: str, name: str, inputs: Mapping[str, Any]) -> None:
         """Takes a provider in. Two providers of one address are one place, and what one claims holds for both."""
         if folder := inputs.get("renderYamlToDirectory"):  # it writes files, whatever cluster its kubeconfig leads to
-            self.by_provider[urn] = Place(Side.UNKNOWN, f"the folder {folder}")
+            self._lead(urn, Place(Side.UNKNOWN, f"the folder {folder}"))
             return
         server = server_of(inputs)
         said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)
@@ -77,16 +79,15 @@ class Places:
             (p.side for p in self.by_provider.values() if p.name == here and p.side is not Side.UNKNOWN), None
         )
         place = Place(said or known_already or Side.UNKNOWN, here)
-        self.by_provider[urn] = place
+        self._lead(urn, place)
         if said:
             for other, found in self.by_provider.items():
                 if found.name == here and found.side is Side.UNKNOWN:
                     self.by_provider[other] = place
 
-    @property
-    def sides(self) -> dict[str, Side]:
-        """Whose each provider's place is, by the place's name."""
-        return {place.name: place.side for place in self.by_provider.values()}
+    def _lead(self, urn: str, place: Place) -> None:
+        self.by_provider[urn] = place
+        self.sides[place.name] = place.side
 
     def side(self, place: Place) -> Side:
         """Whose a place is, by all providers that lead there."""
