@@ -133,6 +133,11 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
         world.make(kind, "reader", {"repository": "shop", "key": public})
         world.make("aws:ec2/keyPair:KeyPair", "nodes", {"publicKey": public})
 
+    def pins(world: World) -> None:
+        private, _ = _with_secrets(world)
+        pin = private.output("publicKeyPem").apply(literals.pin_of)
+        world.make("firebase:index/appCheck:AppCheck", "shop", {"hosts": {"istiod.example.com": {"tlsPins": [pin]}}})
+
     def ids_of_clients(world: World) -> None:
         """Of two clients of a pool, one of which has a secret."""
         backend, page = (world.make(CLIENT, one, {"name": one}, CLIENTS, CLIENTS[1:]) for one in ("backend", "page"))
@@ -152,6 +157,7 @@ def facts_of_clouds() -> Iterator[tuple[str, Callable[[World], Any]]]:
 
     yield "the certificate in a login that is marked as a whole", authority_of_a_cluster
     yield "the public half of a key that logs in at a forge, and at a cloud's machines", keys_to_log_in_with
+    yield "a digest of a public key among pins at a service", pins
     yield "the name of a key that its cloud keeps", key_kept_inside
     yield "the ids of clients with secrets", ids_of_clients
 

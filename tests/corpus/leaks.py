@@ -361,6 +361,10 @@ def nearest() -> Iterator[Case]:
     def digest_of_private_half(world: World) -> None:
         world.config_map("dp", "pins", {"pins.json": _key(world).apply(literals.pin_of)})
 
+    def digest_at_a_service(world: World) -> None:
+        pin = _key(world).apply(literals.pin_of)
+        world.make("firebase:index/appCheck:AppCheck", "shop", {"hosts": {"istiod.example.com": {"tlsPins": [pin]}}})
+
     def beside_a_half(world: World) -> None:
         private = key("signer")
         world.secret("cp", "signer", {"key": private.output("privateKeyPem")})
@@ -421,6 +425,8 @@ def nearest() -> Iterator[Case]:
     yield Case(disguised, "nearest", deploy_key, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
     digest = "a digest of a private key among pins"
     yield Case(digest, "nearest", digest_of_private_half, frozenset({UNPROVEN}), "update")
+    digest = "a digest of a private key among pins at a service"
+    yield Case(digest, "nearest", digest_at_a_service, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
     yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))
     yield Case(
         "a client's secret among ids",

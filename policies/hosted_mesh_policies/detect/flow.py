@@ -108,11 +108,9 @@ def _expects_public_half(resource: Resource, place: Path) -> bool:
     """Whether nothing but a key's public half belongs in a place, or a digest of one where a mark would tell of what it
     is: all data of a Secret are marked."""
     named = [key for key in place if isinstance(key, str)]
-    if not resource.is_kubernetes:
-        return bool(_PUBLIC_KEYS.search(resource.type)) or names_public_half(named[-1])
-    if len(named) < 2:
+    if resource.is_kubernetes and len(named) < 2:
         return False
-    if _CHECKS_SIGNATURES.search(resource.kind):
+    if _CHECKS_SIGNATURES.search(resource.kind) or (not resource.is_kubernetes and _PUBLIC_KEYS.search(resource.type)):
         return True
     return names_public_half(named[-1]) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
 
