@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..plan.carriers import carried
 from ..plan.decode import from_plain
@@ -14,6 +14,9 @@ from ..plan.owners import BUILDERS
 from ..plan.tree import Path
 from .places import Place, Places, Side, default_name
 from .values import UNKNOWN, Leaf, leaves
+
+KEPT: Final = "(kept)"
+"""How a remark ends on what somebody says need not be another in each run."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,13 @@ class Capture:
     unsure: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     places: Places = field(default_factory=Places)
+
+    def tell(self, text: str, names: Set[str] = frozenset(), keep: Collection[str] = ()) -> None:
+        """Takes down, once, what could not be run as it would be; a remark if somebody says of one of its names that it
+        does not matter."""
+        told, text = (self.remarks, f"{text} {KEPT}") if names & {*keep} else (self.unsure, text)
+        if text not in told:
+            told.append(text)
 
     @cached_property
     def _carried(self) -> Mapping[str, Place]:

@@ -54,8 +54,9 @@ def prove(
         list[str] | None,
         typer.Option(
             "--keep",
-            help="With --preview, what stays as it is: a variable or configuration key that a plug-in logs in with, "
-            "a file, a function that is called, a resource that is read. What depends on it is not seen.",
+            help="What has no secret in it: a function that is called, a component of another package, a dynamic "
+            "resource. With --preview also what stays as it is: a variable or configuration key that a plug-in logs in "
+            "with, a file, a resource that is read. What depends on it is not seen.",
         ),
     ] = None,
     state: Annotated[
@@ -132,9 +133,6 @@ def prove(
     )
     if as_json and as_sarif:
         print("--json and --sarif exclude each other. Give one of them", file=sys.stderr)
-        raise typer.Exit(2)
-    if keep and not preview:
-        print("--keep: is of use with --preview alone. Add --preview, or leave it out", file=sys.stderr)
         raise typer.Exit(2)
     if state and state_file:
         print("--state and --state-file exclude each other. Give one of them", file=sys.stderr)

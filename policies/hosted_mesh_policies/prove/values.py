@@ -56,6 +56,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def answered(value: Any) -> Any:
+    """A tree of inputs as providers repeat it: of a resource that a property is given, they have the id."""
+    if isinstance(value, dict):
+        if value.get(SIGNATURE) == RESOURCE:
+            return value.get("id") or value.get("urn", "")
+        return {key: answered(one) for key, one in value.items()}
+    return [answered(one) for one in value] if isinstance(value, list) else value
+
+
 def leaves(value: Any, path: Path = (), *, marked: bool = False) -> Iterator[tuple[Path, Leaf]]:
     """Every leaf with its path."""
     if isinstance(value, dict):

@@ -25,7 +25,6 @@ PURE: Final = frozenset({
 """Functions whose result follows from what they are given, or is made up."""
 _DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
 _AUTONAMED: Final = "pulumi.com/autonamed"
-KEPT: Final = "(kept)"
 ALWAYS: Final = "a preview does not show what the program makes inside apply of values that only an update knows"
 
 
@@ -68,16 +67,8 @@ def captured(
             _take_read(found, _mapping(step.get("newState")), places, keep)
     for call in sorted({*calls} - PURE):
         text = f"function {call}: what it returns is the same in each run, so what depends on it is not seen"
-        _tell(found, text, {call}, keep)
+        found.tell(text, {call}, keep)
     return found
-
-
-def _tell(found: Capture, text: str, names: set[str], keep: Collection[str]) -> None:
-    """What a preview cannot tell, so that nothing is proven; unless somebody says that this one does not matter."""
-    if names & {*keep}:
-        found.remarks.append(f"{text} {KEPT}")
-    else:
-        found.unsure.append(text)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -142,7 +133,7 @@ def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep:
     kind = str(goal["type"])
     called = f"{kind} {_name(urn)}"
     if _DYNAMIC.match(kind):
-        _tell(found, f"{called}: a dynamic provider's code was not run", {kind, _name(urn)}, keep)
+        found.tell(f"{called}: a dynamic provider's code was not run", {kind, _name(urn)}, keep)
     made = dict(leaves(tree_of_plan(_mapping(plan.get("state")))))
     later = any(leaf.secret and _is_unknown(leaf) for leaf in made.values())
     stays = plan.get("steps") == ["same"]
@@ -151,7 +142,7 @@ def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep:
         later = later or any(map(_is_unknown, there)) or not (there or stays)
     if later:
         unseen = "only an update knows the secret that it makes, so what is made of it inside apply is not seen"
-        _tell(found, f"{called}: {unseen}", {kind, _name(urn)}, keep)
+        found.tell(f"{called}: {unseen}", {kind, _name(urn)}, keep)
 
 
 def _is_unknown(leaf: Leaf) -> bool:
@@ -166,7 +157,7 @@ def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: C
         found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
     if kind != REFERENCE_TYPE:
         text = f"{kind} {_name(urn)}: what it reads is the same in each run, so what depends on it is not seen"
-        _tell(found, text, {kind, _name(urn)}, keep)
+        found.tell(text, {kind, _name(urn)}, keep)
 
 
 # What differs by itself ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Its methods take the protocol's messages; `grpc_server` serves them to a process
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,12 +22,13 @@ from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side
 from ..secrets.credentials import replaced
 from ..secrets.keys import UnusableKeyError
-from ..secrets.made_up import Answers
+from ..secrets.made_up import Answers, completed
 from ..secrets.vault import Owner, Source, Vault, World
-from ..values import plain, secret, struct_of, tree_of
+from ..values import answered, leaves, plain, secret, struct_of, tree_of
 
 DECLARED: Final = "hosted-mesh:declared-outputs"
-"""Input by which the started program tells which outputs a resource's class has, and of which types."""
+"""Input by which the started program tells what a class declares (`declared`)."""
+RESOURCE_BY_URN: Final = "pulumi:pulumi:getResource"
 STACK_OUTPUT: Final = "hosted-mesh:prove:stackOutput"
 FILE: Final = "hosted-mesh:prove:file"
 DRAW: Final = "hosted-mesh:prove:draw"
@@ -66,12 +68,14 @@ class Surroundings:
     """What a program is run in, the same for all runs.
 
     stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret.
+    keep: functions, and types and names of resources, of which somebody says that no secret is in them.
     """
 
     project: str = "project"
     stack: str = "stack"
     known: Known = field(default_factory=Known)
     stack_outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keep: Sequence[str] = ()
 
 
 class Monitor:
@@ -85,7 +89,7 @@ class Monitor:
         self.transform: Callable[[Any], Any] = lambda request: request
         self.stack_transforms: list[Any] = []
         self._lock = threading.RLock()
-        self.resources: dict[str, Any] = {}
+        self.resources: dict[str, dict[str, Any]] = {}
 
     # What the SDK calls --------------------------------------------------------------------------------------------
 
@@ -111,6 +115,7 @@ class Monitor:
             if request.type == REFERENCE_TYPE:
                 outputs = self.stack(str(request.id or inputs.get("name") or request.name))
             else:
+                inputs |= _read_from(str(request.id), inputs) if request.type.startswith("kubernetes:") else {}
                 outputs = self._outputs(urn, request.type, inputs, declared, (), place, read=True)
                 self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
         return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(outputs))
@@ -119,14 +124,17 @@ class Monitor:
         return empty_pb2.Empty()
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802 the protocol's name
-        args = plain(tree_of(request.args))
+        given = tree_of(request.args)
+        form = given.pop(DECLARED, {})
         with self._lock:
-            result = self._invoke(request.tok, args)
+            result = self._invoke(request.tok, plain(given))
+            if result is None:
+                result = self._function(request, given, form)
         fields: Any = {"return": struct_of(result)}  # a word of Python's
         return resource_pb2.ResourceInvokeResponse(**fields)
 
     def Call(self, request: Any) -> Any:  # noqa: N802 the protocol's name
-        self._note(f"method {request.tok}: no provider is there to run it; its result is empty")
+        self._note(f"method {request.tok}: no provider is there to run it; its result is empty", request.tok)
         return provider_pb2.CallResponse()
 
     def SupportsFeature(self, request: Any) -> Any:  # noqa: N802 the protocol's name
@@ -170,7 +178,7 @@ class Monitor:
         known = plain(inputs)
         if request.type.startswith(PROVIDER_PREFIX):
             self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
-            return f"{request.name}-id", inputs
+            return f"{request.name}-id", answered(inputs)
         if not request.custom and not request.remote:
             return "", inputs
         place = self._place(request.type, request.provider, dict(request.providers))
@@ -181,17 +189,19 @@ class Monitor:
         if request.type in CHARTS:
             what = "was not rendered; what it is given is compared"
             self.capture.remarks.append(f"{request.type} {request.name}: {what}")
-        elif request.remote:
-            self._note(f"{request.type} {request.name}: a component of another package, of which nobody ran the inside")
-        elif request.type.startswith("pulumi-python:"):
-            self._note(f"{request.type} {request.name}: a dynamic provider's code was not run")
+        elif request.remote or request.type.startswith("pulumi-python:"):
+            what = "a component of another package, of which nobody ran the inside"
+            what = what if request.remote else "a dynamic provider's code was not run"
+            self._note(f"{request.type} {request.name}: {what}", request.type, request.name)
         try:
             secrets = tuple(request.additionalSecretOutputs)
             outputs = self._outputs(urn, request.type, inputs, declared, secrets, place, read=False)
         except UnusableKeyError as problem:
             self.capture.problems.append(f"{request.type} {request.name}: {problem}")
-            outputs = inputs
-        return str(plain(outputs.get("id") or f"{request.name}-id")), outputs
+            outputs = answered(inputs)
+        identity = str(plain(outputs.get("id") or _id(request)))
+        self.resources[urn] = {"urn": urn, "id": identity, "state": outputs}
+        return identity, outputs
 
     def _take(self, resource: Registered) -> None:
         self.capture.resources[resource.urn] = resource
@@ -203,9 +213,8 @@ class Monitor:
         reference = provider or providers.get(package, "")
         return self.places.place_of(kind, reference.rpartition("::")[0])
 
-    def _note(self, text: str) -> None:
-        if text not in self.capture.unsure:
-            self.capture.unsure.append(text)
+    def _note(self, text: str, *names: str) -> None:
+        self.capture.tell(text, {*names}, self.surroundings.keep)
 
     def _try_transforms(self, urn: str, request: Any) -> None:
         """Runs the transforms of what a chart renders on objects that it might render: what they add is compared."""
@@ -256,22 +265,36 @@ class Monitor:
         elif kind == "kubernetes:core/v1:Secret":
             data = self.answers.kubernetes_secret(source, {} if read else known)
             made = {"data": secret(data), "type": known.get("type") or "Opaque"}
-        if not made:
-            names = {str(name): str(type_) for name, type_ in (declared or {}).items()}
-            if kind.startswith("kubernetes:"):
-                names = {}
-                address = {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}
-                made = {"status": address if kind.endswith(":Service") else {}}
-            made = {**made, **self.answers.declared(source, names, secrets, urn)}
-        metadata = known.get("metadata")
-        is_named = isinstance(inputs.get("metadata"), dict) and "name" in inputs["metadata"]
-        if kind.startswith("kubernetes:") and isinstance(metadata, dict) and not is_named:
-            made["metadata"] = {"name": urn.rpartition("::")[2].lower(), "namespace": "default", **metadata}
-        outputs = {**inputs, **made}
+        given = answered(inputs)
+        forms = plain(declared)
+        if kind.startswith("kubernetes:"):
+            made = {**self._of_cluster(urn, kind, given, source, forms, read=read), **made}
+        elif not made:
+            added = self.answers.declared(source, forms, secrets, urn)
+            made = {name: completed(given.get(name), one) for name, one in added.items()}
+        outputs = {**given, **made}
         for key in secrets:
             if key in outputs:
                 outputs[key] = secret(outputs[key])
         return outputs
+
+    def _of_cluster(
+        self, urn: str, kind: str, given: Mapping[str, Any], source: Source, forms: Mapping[str, Any], *, read: bool
+    ) -> dict[str, Any]:
+        """What a cluster adds to an object: a name and a namespace, a status, addresses; all of one that is read."""
+        name = urn.rpartition("::")[2].lower()
+        wanted = {key: form for key, form in forms.items() if isinstance(form, dict) and (read or key == "status")}
+        made = {"status": {}, **self.answers.declared(source, wanted, (), urn)}
+        if kind == "kubernetes:helm.sh/v3:Release":
+            place = {"name": plain(given.get("name")) or name, "namespace": plain(given.get("namespace")) or "default"}
+            return {"status": {**made["status"], **place}}
+        if kind in CHARTS:
+            return {}
+        made["metadata"] = completed(given.get("metadata"), {"name": name, "namespace": "default"})
+        if kind.endswith(":Service"):
+            made["status"] = {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}
+            made["spec"] = completed(given.get("spec"), {"clusterIP": "192.0.2.11"})
+        return made
 
     def stack(self, name: str) -> dict[str, Any]:
         """What a reference to another stack has."""
@@ -280,7 +303,10 @@ class Monitor:
         made = {key: secret(self.answers.stack_output(name, key)) for key in secrets}
         return {"name": name, "outputs": {**given, **made}, "secretOutputNames": secrets}
 
-    def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer of a function that needs no provider; None for any other."""
+        if token == RESOURCE_BY_URN:
+            return self.resources.get(str(args["urn"])) or {"urn": args["urn"], "id": "", "state": {}}
         if token == STACK_OUTPUT:
             return {"value": self.answers.stack_output(str(args["stack"]), str(args["name"]))}
         if token == DRAW:
@@ -294,8 +320,27 @@ class Monitor:
             return {"text": replaced(str(args["text"]), str(args["name"]), self.answers)}
         if token == "kubernetes:yaml:decode":  # noqa: S105 a function's name
             return {"result": [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]}
-        self._note(f"function {token}: no provider is there to run it; its result is empty")
-        return {}
+        return None
+
+    def _function(self, request: Any, args: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
+        """What a provider's function answers, by what the program's class for it declares."""
+        self._note(f"function {request.tok}: no provider is there to run it; what it answers is made up", request.tok)
+        place = self._place(request.tok, request.provider, {})
+        asked = [(path, "" if leaf.secret else leaf.value) for path, leaf in leaves(args)]
+        source = Source(f"{request.tok} {asked}", f"function {request.tok}", Owner.PLACE, place.name if place else "")
+        return self.answers.answer(source, form)
+
+
+def _id(request: Any) -> str:
+    """A new resource's id. Programs take those of Azure apart."""
+    within = f"/subscriptions/{uuid.UUID(int=0)}/resourceGroups/made-up/providers/"
+    return f"{within if request.type.startswith('azure') else ''}{request.name}-id"
+
+
+def _read_from(id_: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """An object's name and namespace out of the id that it is read by."""
+    namespace, _, name = id_.rpartition("/")
+    return {"metadata": completed(inputs.get("metadata"), {"name": name, "namespace": namespace or "default"})}
 
 
 def source_of(urn: str, kind: str, place: Place | None) -> Source:

@@ -25,36 +25,34 @@ from pathlib import Path
 from typing import Any, Final
 
 import pulumi
-from pulumi import _types
 from pulumi.runtime import rpc
 from pulumi.runtime import settings as runtime
 from pulumi.runtime.proto import resource_pb2
 
 from ..secrets.forms import LARGEST, holds_credential
 from ..values import plain, struct_of, tree_of
-from . import monitor
+from . import declared, monitor
 
 LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 
 
 @contextlib.contextmanager
 def telling_more() -> Iterator[None]:
-    """Inside, the SDK also tells which outputs a resource's class has, and asks for each output of another stack."""
-    plainly = rpc.serialize_properties
+    """Inside, the SDK also tells what the classes of resources and of functions declare, and asks for each output of
+    another stack."""
+    plainly, functions = rpc.serialize_properties, sys.modules["pulumi.runtime.invoke"]
+    called = functions._invoke
 
     async def serialized(inputs: Any, property_deps: Any, resource_obj: Any = None, *args: Any, **kwargs: Any) -> Any:
         found = await plainly(inputs, property_deps, resource_obj, *args, **kwargs)
-        if isinstance(resource_obj, pulumi.CustomResource):
-            translate = resource_obj.translate_input_property
-            types = _types.resource_types(type(resource_obj))
-            names = {
-                translate(name): _kind(types.get(translate(name)) or types.get(name))
-                for name in inputs
-                if inputs[name] is None
-            }
-            if names:
-                found[monitor.DECLARED] = names
+        if resource_obj is not None and (forms := declared.outputs_of(resource_obj, inputs)):
+            found[monitor.DECLARED] = forms
         return found
+
+    async def invoked(tok: str, props: Any, opts: Any = None, typ: Any = None, *args: Any, **kwargs: Any) -> Any:
+        forms = declared.form_of(typ) if typ else None
+        given = {**(props or {}), monitor.DECLARED: forms} if isinstance(forms, dict) else props
+        return await called(tok, given, opts, typ, *args, **kwargs)
 
     def asked(self: Any, name: Any) -> pulumi.Output[Any]:
         def answer(given: Any) -> Any:
@@ -67,6 +65,7 @@ def telling_more() -> Iterator[None]:
 
     places: tuple[tuple[Any, str, Any], ...] = (
         (rpc, "serialize_properties", serialized),
+        (functions, "_invoke", invoked),
         (pulumi.StackReference, "get_output", asked),
         (pulumi.StackReference, "require_output", asked),
     )
@@ -95,10 +94,6 @@ def same_time(start: float) -> Iterator[None]:
         yield
     finally:
         places.time, places.time_ns = plainly
-
-
-def _kind(type_: Any) -> str:
-    return str(getattr(type_, "__name__", "") or "str")
 
 
 def ask(token: str, **args: Any) -> dict[str, Any]:

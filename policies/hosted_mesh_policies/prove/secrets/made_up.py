@@ -10,10 +10,11 @@ import json
 import random
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ...plan.decode import SIGNATURE
 from ..values import secret
 from . import forms, keys
 from .vault import Made, Owner, Source, Vault, World
@@ -25,8 +26,18 @@ USUAL_KEYS: Final = (
 """Keys that a Secret of which nothing is known may have; each gets a value."""
 DATA_PLANE_STACK: Final = "data-plane"
 """The name of the stack whose outputs are the data plane's own."""
+LISTED: Final = 3
+"""Texts in a list of which nothing is known: zones of a region, addresses of a name."""
 SYMBOLS: Final = "!@#$%&*()-_=+[]{}<>:?"
+_CREDENTIAL: Final = re.compile(
+    r"kubeconfig|(?:token|secret|secretString|passw(?:or)?d|passphrase|(?:private|access|api|client|account)Key)s?$",
+    re.IGNORECASE,
+)
+"""What a function answers under such a name is a secret."""
 _EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+Form = Any
 
 
 @dataclass
@@ -149,17 +160,53 @@ class Answers:
             key: base64.b64encode(str(text).encode()).decode() for key, text in made.items() if key not in data
         }
 
-    def declared(self, source: Source, names: Mapping[str, str], secrets: Sequence[str], urn: str) -> dict[str, Any]:
-        """Outputs of a resource of which nothing is known but their names and types."""
-        found: dict[str, Any] = {}
-        for name, kind in names.items():
-            if name in secrets:
-                found[name] = secret(self.by_name(source, name))
-            else:
-                chance = random.Random(f"{self.vault.seed} {urn} {name}")  # noqa: S311 no secret
-                simple = {"int": 1, "float": 1, "bool": False, "list": [], "dict": {}}
-                found[name] = simple.get(kind, public(name, chance))
-        return found
+    def declared(self, source: Source, forms: Mapping[str, Form], secrets: Sequence[str], urn: str) -> dict[str, Any]:
+        """Outputs of a resource of which nothing is known but their names and forms (`program.declared`)."""
+
+        def hidden(path: str) -> Any:
+            return self.by_name(source, path)
+
+        def shown(path: str) -> Any:
+            return public(path, random.Random(f"{self.vault.seed} {urn} {path}"))  # noqa: S311 public
+
+        return {
+            name: secret(filled(form, name, hidden)) if name in secrets else filled(form, name, shown)
+            for name, form in forms.items()
+        }
+
+    def answer(self, source: Source, form: Mapping[str, Form]) -> dict[str, Any]:
+        """What a function answers, of which nothing is known but its form. What is called a credential is one."""
+
+        def told(path: str) -> Any:
+            if _CREDENTIAL.search(path):
+                return secret(self.by_name(source, path))
+            return public(path, random.Random(f"{self.vault.seed} {source.id} {path}"))  # noqa: S311 public
+
+        return {name: filled(one, name, told) for name, one in form.items()}
+
+
+def filled(form: Form, path: str, text: Callable[[str], Any]) -> Any:
+    """A value of a form. text: makes a text by its path."""
+    if isinstance(form, dict):
+        return {name: filled(one, f"{path}.{name}", text) for name, one in form.items()}
+    if form == ["str"]:
+        return [text(f"{path}.{number}") for number in range(LISTED)]
+    if isinstance(form, list):
+        return [filled(one, path, text) for one in form]
+    if form.startswith("="):
+        return form[1:]
+    return {"int": 1, "float": 1, "bool": False}[form] if form != "str" else text(path)
+
+
+def completed(given: Any, made: Any) -> Any:
+    """What was given, with what was made beside it where nothing was given."""
+    if given is None or made is None or (isinstance(given, dict) and SIGNATURE in given):
+        return made if given is None else given
+    if isinstance(given, dict) and isinstance(made, dict):
+        return {**made, **{name: completed(one, made.get(name)) for name, one in given.items()}}
+    if isinstance(given, list) and isinstance(made, list) and made:
+        return [completed(one, made[0]) for one in given]
+    return made if isinstance(given, dict | list) and isinstance(made, dict | list) else given  # Azure maps a list
 
 
 def _same(value: Made, _: random.Random) -> Made:
@@ -182,15 +229,26 @@ def _authority(place: str, vault: Vault) -> str:
     return keys.certificate(inputs, keys.generate(), vault.now, 1)
 
 
-def public(name: str, chance: random.Random) -> str:
-    """Something public that is called so."""
+_SHAPES: Final = tuple(
+    (re.compile(pattern), made)
+    for pattern, made in (
+        (r"(?i:arn)$", "arn:aws:made-up:us-east-1:123456789012:{0}"),
+        (r"(?i:cidr)", "10.{1}.0.0/16"),
+        (r"(?i:url|uri)", "https://{0}.example.com"),
+        (r"^ip$|Ip$|[iI]pAddress(?:es)?$", "192.0.2.{1}"),
+        (r"(?i:host|endpoint|address|domain|fqdn|server)", "{0}.example.com"),
+    )
+)
+"""What a text of a name looks like, as programs take it apart."""
+
+
+def public(path: str, chance: random.Random) -> str:
+    """Something public that is called so, at the end of a path with dots."""
+    name = next((name for name in reversed(path.split(".")) if not name.isdigit()), "")
     word = forms.text_of(8, chance, string.ascii_lowercase)
-    if re.search(r"url|uri", name, re.IGNORECASE):
-        return f"https://{word}.example.com"
-    if re.search(r"host|endpoint|address|domain|fqdn|server", name, re.IGNORECASE):
-        return f"{word}.example.com"
-    if re.search(r"\bip\b|Ip$", name):
-        return f"192.0.2.{chance.randrange(1, 255)}"
+    for pattern, made in _SHAPES:
+        if pattern.search(name):
+            return made.format(word, chance.randrange(1, 255))
     return word
 
 
@@ -199,7 +257,10 @@ def named(name: str, chance: random.Random) -> Any:
     low = name.lower()
     if "kubeconfig" in low or low == "config":
         cluster = {"server": "https://made-up.example.com:6443"}
-        return json.dumps(forms.kubeconfig({"made-up": cluster}, forms.text_of(40, chance)))
+        text = json.dumps(forms.kubeconfig({"made-up": cluster}, forms.text_of(40, chance)))
+        return base64.b64encode(text.encode()).decode() if low.endswith(".value") else text  # as Azure answers
+    if low.endswith("authorizationtoken"):  # of a registry: a login, in base64
+        return base64.b64encode(f"AWS:{forms.text_of(40, chance)}".encode()).decode()
     if "cacerts" in low:
         return _cacerts()
     if "service-account-token" in low:
