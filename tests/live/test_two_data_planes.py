@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from lightkube.models.core_v1 import Container, PodSpec
 from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
@@ -31,6 +33,8 @@ CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second"}
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
+LOCAL = {"meshConfig": {"serviceSettings": [{"settings": {"clusterLocal": True}, "hosts": ["*.svc.cluster.local"]}]}}
+"""The two clusters have networks of their own that no gateway joins (docs/components/mesh-document.md)."""
 
 
 def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str) -> dict[str, Any]:
@@ -44,6 +48,7 @@ def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str
     (revision,), (first,) = mesh["revisions"], mesh["memberships"]
     revision["exposure"]["publishName"] = True
     revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
+    revision["chartValues"] = {**revision.get("chartValues", {}), **LOCAL}
     canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
     second = copy.deepcopy(first) | {"name": SECOND}
     second["cluster"]["context"] = clusters[1].name
@@ -133,6 +138,16 @@ def endpoints_of_called(deployed: Deployed, caller: PodModel) -> set[str]:
     }
 
 
+def take_addresses(deployed: Deployed) -> None:
+    """Pods beside the mesh, so that Pods of one name have other addresses than in the cluster that has none."""
+    container = Container(name="app", image=workloads.IMAGE)
+    for number in range(3):
+        metadata = ObjectMeta(name=f"takes-an-address-{number}", namespace="default")
+        deployed.data_plane.create(Pod(metadata=metadata, spec=PodSpec(containers=[container])))
+    for number in range(3):
+        deployed.data_plane.wait(Pod, f"takes-an-address-{number}", namespace="default", for_conditions=["Ready"])
+
+
 def answers(deployed: Deployed, status: int) -> None:
     """A request from one workload to the other in this cluster, with the caller's identity if it arrives."""
     caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), identity.AGENT)
@@ -163,6 +178,7 @@ def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
 def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
     """Each cluster's proxies have its own services, all have one trust, and Istio's objects are the first's."""
     deployments = {member: lab.deployed(member, DEFAULT) for member in MEMBERS}
+    take_addresses(deployments[SECOND])
     pods = {}
     for member, deployed in deployments.items():
         for revision in (DEFAULT, CANARY):
@@ -171,10 +187,11 @@ def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None
         for name, pod in pods[member].items():
             served(deployed, name, pod, DEFAULT, CLUSTER_IDS[member])
         answers(deployed, OK)
-        # The other cluster has a Service of this name too, on a network that nothing leads to.
-        assert endpoints_of_called(deployed, pods[member][workloads.CALLER]) == {
-            pods[member][workloads.CALLED].status.podIP
-        }
+    # Each cluster has a Service of this name, on a network that nothing leads to from the other.
+    called = {member: pods[member][workloads.CALLED].status.podIP for member in MEMBERS}
+    assert called[FIRST] != called[SECOND]
+    for member, deployed in deployments.items():
+        assert endpoints_of_called(deployed, pods[member][workloads.CALLER]) == {called[member]}
     with traffic.denied(deployments[FIRST], spiffe(deployments[FIRST], workloads.CALLER)):
         for deployed in deployments.values():
             answers(deployed, FORBIDDEN)
