@@ -94,6 +94,21 @@ def known_public_halves() -> Iterator[Case]:
                 lambda w, way=way, output=output: WAYS[way](w, _with_secrets(w)[0].output(output)),
                 before=_with_secrets,
             )
+    yield Case("digests with no word before them", "known public half", bare_pins, before=_with_secrets)
+
+
+def bare_pins(world: World) -> None:
+    """Digests with no word before them, as openssl and AWS write them."""
+    private, _ = _with_secrets(world)
+    digest = private.output("publicKeyPem").apply(lambda pem: hashlib.sha256(pem.encode()).digest())
+    sha1 = private.output("publicKeyPem").apply(lambda pem: hashlib.sha1(pem.encode()).hexdigest())
+    found = {
+        "pins": digest.apply(bytes.hex),
+        "tlsPins": digest.apply(lambda found: base64.b64encode(found).decode()),
+        "certThumbprint": sha1.apply(str.upper),
+    }
+    world.config_map("dp", "pins", found)
+    world.object("dp", "example.com/v1:Widget", "trusted", {"spec": {"thumbprintList": [sha1]}})
 
 
 def expected_public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
@@ -114,6 +129,7 @@ def expected_public_halves() -> Iterator[tuple[str, Callable[[World], Any]]]:
         pin = private.output("publicKeyPem").apply(literals.pin_of)
         world.config_map("dp", "pins", {"pins.json": world.concat('{"istiod.example.com": ["', pin, '"]}')})
 
+    yield "digests of a public key with no word before them", bare_pins
     yield "a host's key in known_hosts", known_hosts
     yield "a digest of a public key among pins", pins
     yield "the key that checks signatures", verifier

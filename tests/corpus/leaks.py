@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator
@@ -361,6 +363,13 @@ def nearest() -> Iterator[Case]:
     def digest_of_private_half(world: World) -> None:
         world.config_map("dp", "pins", {"pins.json": _key(world).apply(literals.pin_of)})
 
+    def bare_digest(world: World, name: str) -> None:
+        world.config_map("dp", "pins", {name: _key(world).apply(lambda pem: hashlib.sha256(pem.encode()).hexdigest())})
+
+    def no_digest(world: World) -> None:
+        text = pulumi.Output.unsecret(_key(world)).apply(lambda pem: wrap("exclusive-or", pem))
+        world.config_map("dp", "pins", {"pins": text.apply(lambda found: found.encode().hex()[:62])})
+
     def digest_at_a_service(world: World) -> None:
         pin = _key(world).apply(literals.pin_of)
         world.make("firebase:index/appCheck:AppCheck", "shop", {"hosts": {"istiod.example.com": {"tlsPins": [pin]}}})
@@ -425,6 +434,12 @@ def nearest() -> Iterator[Case]:
     yield Case(disguised, "nearest", deploy_key, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
     digest = "a digest of a private key among pins"
     yield Case(digest, "nearest", digest_of_private_half, frozenset({UNPROVEN}), "update")
+    for name in ("pins", "thumbprints"):
+        digest = f"a bare digest of a private key under {name}"
+        program = functools.partial(bare_digest, name=name)
+        yield Case(digest, "nearest", program, frozenset({UNPROVEN}), "update")
+    half = "a part of a private key, disguised, no digest by its length, under pins"
+    yield Case(half, "nearest", no_digest, frozenset({UNPROVEN}), "update")
     digest = "a digest of a private key among pins at a service"
     yield Case(digest, "nearest", digest_at_a_service, frozenset({UNPROVEN}), "update", only_simulated=NO_CLOUD)
     yield Case("a private key beside its expected public half", "nearest", beside_a_half, frozenset({FLOW}))

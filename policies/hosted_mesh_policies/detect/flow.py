@@ -29,7 +29,7 @@ from ..plan.owners import BUILDERS, CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
 from .fingerprints import digests, fingerprints
 from .index import Index
-from .leaves import LEAST_SECRET, Level, is_public
+from .leaves import LEAST_SECRET, Level, is_bare_digest, is_public
 from .names import (
     describes,
     is_own_login,
@@ -113,6 +113,11 @@ def _expects_public_half(resource: Resource, place: Path) -> bool:
     if _CHECKS_SIGNATURES.search(resource.kind) or (not resource.is_kubernetes and _PUBLIC_KEYS.search(resource.type)):
         return True
     return names_public_half(named[-1]) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
+
+
+def _is_pin(resource: Resource, leaf: Leaf) -> bool:
+    """Whether a value is the digest of a public key: by its form, where one is expected, and nobody marks it."""
+    return not leaf.secret and _expects_public_half(resource, leaf.path) and is_bare_digest(as_bytes(leaf.value))
 
 
 def _is_private_half(resource: Resource, place: Path) -> bool:
@@ -354,6 +359,8 @@ class Flow:
             # anything else, a value made from it would not be known either.
             hidden = source.type == REFERENCE_TYPE or source.read_only or not self._is_new(source)
             return hidden and resource.kind == "Secret" and name in SECRET_DATA
+        if source.type == KEY_TYPE:
+            undecided = tuple(one for one in undecided if not _is_pin(resource, one))
         shown = (*self._shown_by(source), *self._answered_beside(resource, name))
         return source.type not in PUBLIC_TOO and not all(self._is_what_is_shown(leaf, shown) for leaf in undecided)
 

@@ -98,6 +98,19 @@ def _is_ssh(kind: bytes, blob: bytes) -> bool:
     return _decoded(blob + b"=" * (-len(blob) % 4))[4 : 4 + len(kind)] == kind
 
 
+_BYTES_OF_DIGESTS: Final = frozenset({20, 28, 32, 48, 64})
+_BARE_DIGEST: Final = re.compile(rb"([0-9a-f]+|[0-9A-F]+)|[A-Za-z0-9+/]+={0,2}")
+
+
+def is_bare_digest(value: bytes) -> bool:
+    """True for what is in its form a digest and nothing else, in hex or base64. So is a key: a name has to say more."""
+    if not (found := _BARE_DIGEST.fullmatch(value)):
+        return False
+    coded = value.rstrip(b"=")
+    sizes = {len(_decoded(coded + b"=" * (-len(coded) % 4))), len(value) / 2 if found[1] else 0}
+    return not sizes.isdisjoint(_BYTES_OF_DIGESTS)
+
+
 _SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
 SEGMENTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")

@@ -138,13 +138,15 @@ def names_public_half(name: str) -> bool:
 
 
 _DIGEST_OF_PUBLIC: Final = re.compile(
-    r"(?:^|[_.-])(?:pins|pin[_.-]?sha256|fingerprints?)(?:\.[a-z]{3,4})?$|[a-z](?:Pins|Fingerprints?)$"
+    r"(?:^|[_.-])(?:pins|pin[_.-]?sha256|(?:finger|thumb)prints?(?:[_-]?[lL]ists?)?)(?:\.[a-z]{3,4})?$"
+    r"|[a-z](?:Pins|(?:Finger|Thumb)prints?(?:[lL]ists?)?)$"
     r"|(?:^|[_.-])(?:ca|cert|key|spki|tls)(?:[_.-]?pin|Pin)$|[cC]ert_?[hH]ash(?:es)?$"
 )
 
 
 def names_digest_of_public(name: str) -> bool:
-    """True for a name under which everybody expects digests of public keys: `pins.json`, `hostKeyFingerprint`."""
+    """True for a name under which everybody expects digests of public keys and of certificates: `pins.json`,
+    `hostKeyFingerprint`, `thumbprintLists`."""
     return bool(_DIGEST_OF_PUBLIC.search(name))
 
 

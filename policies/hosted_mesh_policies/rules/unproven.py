@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.leaves import Level, is_public, level_of
+from ..detect.leaves import Level, is_bare_digest, is_public, level_of
 from ..detect.names import is_identifiers_name, is_own_login, names_digest_of_public
 from ..detect.places import as_bytes, held
 from ..plan.model import Resource
@@ -52,7 +52,9 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         if leaf.path and context.owners.is_deployers_login(resource, str(leaf.path[0])):
             continue
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
-        public = is_public(data, stack.names) and not (what is NOT_AWAITED and _is_digest_of_secret(leaf))
+        public = is_public(data, stack.names)
+        if what is NOT_AWAITED and _is_under_digests_name(leaf):
+            public = not leaf.secret and (public or is_bare_digest(data))  # what is made of a public key has no mark
         if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
 
@@ -81,10 +83,9 @@ def _looks_secret(leaf: Leaf) -> bool:
     return free and drawn and level_of(text.encode(), known_as) is Level.SECRET
 
 
-def _is_digest_of_secret(leaf: Leaf) -> bool:
-    """True for a digest that is marked: it looks like that of a public key, which marks nothing."""
-    keys = [key for key in leaf.path if isinstance(key, str)]
-    return leaf.secret and any(map(names_digest_of_public, keys))
+def _is_under_digests_name(leaf: Leaf) -> bool:
+    """True where everybody expects digests of public keys."""
+    return any(names_digest_of_public(key) for key in leaf.path if isinstance(key, str))
 
 
 SCHEMA: Final[dict[str, dict[str, Any]]] = {

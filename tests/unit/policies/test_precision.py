@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import hmac
 import json
 from collections import Counter
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.leaves import Level, is_public, level_of
+from hosted_mesh_policies.detect.leaves import Level, is_bare_digest, is_public, level_of
 from hosted_mesh_policies.detect.named import holds_named
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.value import inspect
@@ -787,3 +788,13 @@ def test_a_fact_of_a_status_is_written_if_it_is_one(variable: str, comes: str, s
     found = judge(FLOW, preview)
     write = Context(Stack("s", (reader(comes),), partial=True), SETTINGS, evidence=evidence_of(preview, []))
     assert (len(found), len(judge_resource(UNPROVEN, write, reader(comes)))) == said
+
+
+@pytest.mark.parametrize("name", ["sha1", "sha224", "sha256", "sha384", "sha512"])
+def test_a_digest_alone_is_known_by_its_length(name: str) -> None:
+    made = hashlib.new(name, b"a public key").digest()
+    coded = base64.b64encode(made)
+    for form in (made.hex().encode(), made.hex().upper().encode(), coded, coded.rstrip(b"=")):
+        assert is_bare_digest(form)
+        assert not is_bare_digest(form + b"00")
+        assert not is_bare_digest(b"key " + form)
