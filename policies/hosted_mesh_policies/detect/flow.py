@@ -518,6 +518,11 @@ class Flow:
         return self._spread(self._beginnings(self.owned))
 
     @cached_property
+    def _tainted_by_shown(self) -> Mapping[str, Hop | None]:
+        """The same without what the stack only reads."""
+        return self._spread(urn for urn in self._beginnings(self.owned) if not self.stack.by_urn[urn].read_only)
+
+    @cached_property
     def _tainted_elsewhere(self) -> Mapping[str, Hop | None]:
         return self._spread(self._beginnings(self.owned_elsewhere))
 
@@ -644,7 +649,9 @@ class Flow:
 
     def leaks(self) -> Iterator[Leak]:
         """Every property of what is given away that a secret of the control plane's, or of another data plane's,
-        reaches; and of what is in an account that nobody classified, where that has the secret from elsewhere."""
+        reaches; and of what is in an account that nobody classified, where that has the secret from elsewhere. By what
+        the stack only reads, from another stack or a cluster, a data plane's provider may log in: it is mostly what the
+        data plane gave for this."""
         for resource in self.stack.resources:
             if self.owners.is_given_away(resource):
                 place = self.owners.place(resource)
@@ -660,6 +667,10 @@ class Flow:
                     leak = self._leak(resource, name, CONTROL_PLANE, self._tainted_elsewhere)
                     if leak and not all(map(is_own_login, leak.places or ((name,),))):
                         yield leak
+            elif self.owners.is_data_planes_login(resource):
+                names = [name for name in resource.sources if not describes(name)]
+                found = (self._leak(resource, name, CONTROL_PLANE, self._tainted_by_shown) for name in names)
+                yield from filter(None, found)
 
     def is_from_elsewhere(self, origin: str) -> bool:
         """Whether a known secret is the control plane's by more than an account that nobody classified. Before a write

@@ -134,8 +134,14 @@ class Owners:
         server at which it logs in."""
         if provider := self.clusters.providers.get(resource.urn):
             return self.clusters.role_of_provider(provider) is Role.DATA_PLANE
+        return self.is_data_planes_login(resource)
+
+    def is_data_planes_login(self, resource: Resource) -> bool:
+        """True for a provider that is said to be a data plane's, and is no cluster's: by what it is given it logs in
+        there. A cluster's kubeconfig is mostly what some cloud answered."""
         patterns = self.clusters.config.data_plane_providers
-        return resource.is_provider and matches(resource.as_provider, patterns)
+        known = resource.urn in self.clusters.providers
+        return resource.is_provider and not known and matches(resource.as_provider, patterns)
 
     @staticmethod
     def _goes_nowhere(resource: Resource, provider: Provider) -> bool:

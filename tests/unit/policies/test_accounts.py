@@ -189,3 +189,44 @@ def test_what_a_provider_is_told_in_plain_is_no_login() -> None:
     word = "random:index/randomPassword:RandomPassword"
     seeded = _made(word, "seeded", {}, _through("random", "some-account", token=VALUE_OF_WORD))
     assert _judged(seeded, _kept(Secret(VALUE_OF_WORD), "users")) == []
+
+
+def _logs_in(name: str, source: Resource, argument: str, value: Any) -> Resource:
+    """A provider, with what it is given to log in."""
+    kind = "pulumi:providers:docker"
+    return _made(kind, name, {"host": "ssh://edge", argument: value}, None, dependencies={argument: (source.urn,)})
+
+
+@pytest.mark.parametrize("value", [UNKNOWN, Secret(VALUE_OF_WORD)], ids=["not known yet", "known"])
+def test_a_data_planes_provider_is_given_nothing_that_the_control_plane_has(value: Any) -> None:
+    word = _word(value)
+    login = _logs_in("user-account", word, "registryAuth", [{"address": "registry.example.com", "password": value}])
+    whose = {
+        "the control plane's": (word, _kept(value, "ours", word.urn)),
+        "nobody else's": (word,),
+        "the data plane's": (word, _kept(value, "users", word.urn)),
+    }
+    said = {name: {one.partition(": ")[0] for one in _judged(*known, login)} for name, known in whose.items()}
+    assert {name for name, found in said.items() if found} == {"the control plane's"}
+
+
+def test_by_what_the_control_planes_provider_logs_in_is_no_leak() -> None:
+    word = _word(UNKNOWN)
+    for name in ("ours", "some-account"):
+        assert _judged(word, _kept(UNKNOWN, "ours", word.urn), _logs_in(name, word, "password", UNKNOWN)) == []
+
+
+@pytest.mark.parametrize(("argument", "said"), [("endpoint", 0), ("username", 0), ("password", 1)])
+def test_a_data_planes_provider_may_be_given_facts_of_what_has_a_secret(argument: str, said: int) -> None:
+    kind, made = "azure:redis/cache:Cache", {"hostname": UNKNOWN, "primaryAccessKey": Secret(UNKNOWN)}
+    cache = _made(kind, "cache", {}, _through("azure", "default_1"), outputs=made)
+    assert len(_judged(cache, _logs_in("user-account", cache, argument, UNKNOWN))) == said
+
+
+@pytest.mark.parametrize("kind", ["pulumi:pulumi:StackReference", "kubernetes:core/v1:Secret"])
+def test_a_data_planes_provider_may_log_in_by_what_is_only_read(kind: str) -> None:
+    """The engine shows nothing of it, and mostly it was given for this."""
+    read = _made(kind, "read", {}, None)
+    login = _logs_in("user-account", read, "password", Secret(VALUE_OF_WORD))
+    assert _judged(login, _kept(UNKNOWN, "ours")) == []
+    assert _judged(login, _kept(Secret(VALUE_OF_WORD), "ours"))
