@@ -207,8 +207,9 @@ class Owners:
         return CONTROL_PLANE if resource.provider is not None or resource.read_only else None
 
     def _is_data_plane_stack(self, reference: Resource) -> bool:
-        """By the stack's full name. The name that a program gives a reference is free, so one that is not a full name
-        (organization/project/stack) tells nothing, unless the configuration has a pattern for it."""
+        """By the name that the program gives the reference: the stack's full name unless `stack_name` says another one,
+        which the engine shows to no policy. What is no full name (organization/project/stack) tells nothing, unless the
+        configuration has a pattern for it."""
         said = at(reference.body, "name")
         name = said if isinstance(said, str) else reference.name
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.data_plane_stacks)

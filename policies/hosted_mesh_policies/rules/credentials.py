@@ -290,7 +290,10 @@ FLOW = Rule(
     severity=Severity.CRITICAL,
     page="credentials",
     check_stack=flows,
-    schema=schema_of(data_plane_stacks="Full names of stacks of the data plane's side (* matches anything)."),
+    schema=schema_of(
+        data_plane_stacks="Full names of stacks of the data plane's side, as references to them are called (* matches "
+        "anything)."
+    ),
 )
 VALUE = Rule(
     name="control-plane-secret-values-stay-off-data-plane",
