@@ -798,3 +798,24 @@ def test_a_digest_alone_is_known_by_its_length(name: str) -> None:
         assert is_bare_digest(form)
         assert not is_bare_digest(form + b"00")
         assert not is_bare_digest(b"key " + form)
+
+
+@pytest.mark.parametrize(
+    ("note", "kept", "said"),
+    [
+        ({}, False, [FLOW]),
+        ({"hosted-mesh.io/data-plane-owned": "made by their own operator"}, False, [FLOW]),
+        ({"hosted-mesh.io/declassify": "data: copy of their own Secret"}, False, []),
+        ({"hosted-mesh.io/declassify": "data: copy of their own Secret"}, True, [VALUE]),
+    ],
+    ids=["nothing said", "said to be their own", "declassified", "declassified, and the control plane's"],
+)
+def test_what_is_only_read_wants_its_property_declassified(note: dict[str, str], kept: bool, said: list[Rule]) -> None:
+    """Nothing shows which cluster it was read from."""
+    kind, text = "kubernetes:core/v1:Secret", literals.opaque("read", 40)
+    coded = Secret(base64.b64encode(text.encode()).decode())
+    read = f"urn:pulumi:s::p::{kind}::read"
+    body = {"metadata": {"annotations": note}, "data": {"password": coded}}
+    copy = _object(kind, "copy", body, USERS, dependencies={"data": (read,)})
+    own = [_object(kind, "own", {"data": {"password": coded}})] if kept else []
+    assert [rule for rule in (FLOW, VALUE, SHAPE) if _said(rule, copy, *own)] == said
