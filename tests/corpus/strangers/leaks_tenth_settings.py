@@ -58,9 +58,11 @@ def _(scene: Scene) -> None:
 
 @leak(SAID, "tenth-note-says-hashed-and-is-encoded", "A note declassifies what it calls a verifier; the function that makes it was changed to base64 in a clean-up.", "declassify", at="either", recover=each(base64.b64decode))  # fmt: skip
 def _(scene: Scene) -> None:
-    login = generated(scene, "probe-login")
+    login = scene.password("cp", "probe-login", 32).output("result")
+    home = scene.secret("cp", "probe-login", {"password": login})
     notes = declassified("data.verifier", "scrypt of 32 random letters, nobody gets it back")
-    scene.config_map("dp", "probe", {"user": "probe", "verifier": apply(login, lambda found: b64(f"probe:{found}"))}, annotations=notes)  # fmt: skip
+    # Only the Secret shows whose the login is. Without the order the engine may write either first.
+    scene.config_map("dp", "probe", {"user": "probe", "verifier": apply(login, lambda found: b64(f"probe:{found}"))}, depends_on=[home], annotations=notes)  # fmt: skip
 
 
 @leak(SAID, "tenth-whole-map-is-declassified", "A note declassifies the whole map, when its only secret was a hash; the client's secret joined later.", "declassify", at="either")  # fmt: skip

@@ -71,6 +71,9 @@ NOT_RUN = frozenset(
         "saas-status-of-the-tenant-goes-up",
         "state-of-terraform",
         "storage-keys-listed",
+        "tenth-account-key-file",
+        "tenth-look-up-of-a-login-stays",
+        "tenth-look-ups-of-the-teams-account",
         "token-for-a-cluster",
         "unmarked-output-of-a-dynamic-resource",
     }
@@ -121,6 +124,29 @@ OTHERWISE = frozenset(
         "saas-release-notes-of-a-chart",
         "saas-status-of-a-claim-copied-later",
         "saas-workflow-of-the-tenant",
+        "tenth-account-agent-key",
+        "tenth-account-approle",
+        "tenth-account-client-of-a-login-service",
+        "tenth-account-database",
+        "tenth-account-key-of-a-network",
+        "tenth-account-keys-in-a-loop",
+        "tenth-account-keys-of-streams",
+        "tenth-account-password-of-an-application",
+        "tenth-account-token-of-a-zone",
+        "tenth-component-with-providers-of-an-account",
+        "tenth-home-reader-of-a-tenants-bucket",
+        "tenth-home-source-of-dashboards",
+        "tenth-integration-key-of-the-teams-pager",
+        "tenth-note-says-hashed-and-is-encoded",
+        "tenth-own-entry-in-its-vault",
+        "tenth-own-hook-at-both-ends",
+        "tenth-own-roles-of-a-database",
+        "tenth-passed-on-by-the-tenants-stack",
+        "tenth-pushed-into-the-tenants-store",
+        "tenth-registry-login-on-the-tenants-docker-host",
+        "tenth-stack-of-a-tenants-account",
+        "tenth-stack-of-a-tenants-data",
+        "tenth-stacks-in-a-loop",
         "unmarked-output-of-a-client",
     }
 )
@@ -130,7 +156,7 @@ registration; where a kubeconfig of another stack leads, that a marked output is
 answers, and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that
 the control plane has too it takes for the control plane's, and one that reaches a single place for that place's own.
 All secrets here are made of one word, so it does not see which key it is whose public half a program computes by
-itself; and a provider's own arguments go nowhere to it."""
+itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays where it is."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
