@@ -6,7 +6,6 @@ Its methods take the protocol's messages; `grpc_server` serves them to a process
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,9 +21,10 @@ from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side
 from ..secrets.credentials import replaced
 from ..secrets.keys import UnusableKeyError
-from ..secrets.made_up import Answers, completed
+from ..secrets.made_up import Answers
 from ..secrets.vault import Owner, Source, Vault, World
 from ..values import answered, leaves, plain, secret, struct_of, tree_of
+from .outputs import CHARTS, Wanted, new_id, outputs
 
 DECLARED: Final = "hosted-mesh:declared-outputs"
 """Input by which the started program tells what a class declares (`declared`)."""
@@ -33,12 +33,6 @@ STACK_OUTPUT: Final = "hosted-mesh:prove:stackOutput"
 FILE: Final = "hosted-mesh:prove:file"
 DRAW: Final = "hosted-mesh:prove:draw"
 NOTE: Final = "hosted-mesh:prove:note"
-CHARTS: Final = frozenset(
-    ["kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:kustomize/v2:Directory"]
-    + [f"kubernetes:yaml/v2:{kind}" for kind in ("ConfigFile", "ConfigGroup")]
-)
-"""What the kubernetes package renders: what comes out is a function of the inputs, but for transforms."""
-
 _META: Final = {"metadata": {"name": "tried", "namespace": "default"}}
 RENDERED: Final[Mapping[str, Mapping[str, Any]]] = {
     "core/v1:ConfigMap": {"apiVersion": "v1", "kind": "ConfigMap", **_META, "data": {"tried": "tried"}},
@@ -99,10 +93,10 @@ class Monitor:
         if request.type == STACK_TYPE:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         with self._lock:
-            identity, outputs = self.register(urn, request, tree_of(request.object))
+            identity, made = self.register(urn, request, tree_of(request.object))
         if request.type in CHARTS and (request.transforms or self.stack_transforms):
             self._try_transforms(urn, request)
-        return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(outputs))
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=struct_of(made))
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         urn = self.make_urn(request.parent, request.type, request.name)
@@ -113,12 +107,12 @@ class Monitor:
             if place is not None:
                 self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
             if request.type == REFERENCE_TYPE:
-                outputs = self.stack(str(request.id or inputs.get("name") or request.name))
+                found = self.stack(str(request.id or inputs.get("name") or request.name))
             else:
-                inputs |= _read_from(str(request.id), inputs) if request.type.startswith("kubernetes:") else {}
-                outputs = self._outputs(urn, request.type, inputs, declared, (), place, read=True)
+                source = source_of(urn, request.type, place)
+                found = self._outputs(Wanted(urn, request.type, inputs, declared, source, id_read=str(request.id)))
                 self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
-        return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(outputs))
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(found))
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
         return empty_pb2.Empty()
@@ -189,19 +183,21 @@ class Monitor:
         if request.type in CHARTS:
             what = "was not rendered; what it is given is compared"
             self.capture.remarks.append(f"{request.type} {request.name}: {what}")
-        elif request.remote or request.type.startswith("pulumi-python:"):
+        elif request.remote:
             what = "a component of another package, of which nobody ran the inside"
-            what = what if request.remote else "a dynamic provider's code was not run"
+            self._note(f"{request.type} {request.name}: {what}", request.type, request.name)
+        elif request.type.startswith("pulumi-python:"):
+            what = "a dynamic provider's code was not run"
             self._note(f"{request.type} {request.name}: {what}", request.type, request.name)
         try:
-            secrets = tuple(request.additionalSecretOutputs)
-            outputs = self._outputs(urn, request.type, inputs, declared, secrets, place, read=False)
+            source, secrets = source_of(urn, request.type, place), tuple(request.additionalSecretOutputs)
+            made = self._outputs(Wanted(urn, request.type, inputs, declared, source, secrets))
         except UnusableKeyError as problem:
             self.capture.problems.append(f"{request.type} {request.name}: {problem}")
-            outputs = answered(inputs)
-        identity = str(plain(outputs.get("id") or _id(request)))
-        self.resources[urn] = {"urn": urn, "id": identity, "state": outputs}
-        return identity, outputs
+            made = answered(inputs)
+        identity = str(plain(made.get("id") or new_id(request.type, request.name)))
+        self.resources[urn] = {"urn": urn, "id": identity, "state": made}
+        return identity, made
 
     def _take(self, resource: Registered) -> None:
         self.capture.resources[resource.urn] = resource
@@ -239,62 +235,10 @@ class Monitor:
                 made = self.make_urn(urn, tried.type, tried.name)
                 self._take(Registered(made, tried.type, tried.name, inputs, place))
 
-    def _outputs(
-        self,
-        urn: str,
-        kind: str,
-        inputs: dict[str, Any],
-        declared: Any,
-        secrets: Sequence[str],
-        place: Place | None,
-        *,
-        read: bool,
-    ) -> dict[str, Any]:
-        """Inputs, and what the provider adds."""
-        known = plain(inputs)
-        source = source_of(urn, kind, place)
-        made: dict[str, Any] = {}
-        if kind == REFERENCE_TYPE:
-            return self.stack(str(known.get("name") or urn.rpartition("::")[2]))
-        if kind.startswith("tls:index/privateKey"):
-            made = self.answers.key(source, known)
-        elif kind.startswith("tls:index/"):
-            made = self.answers.certificate(kind, known)
-        elif kind.startswith("random:"):
-            made = self.answers.chance(kind, urn, source, known)
-        elif kind == "kubernetes:core/v1:Secret":
-            data = self.answers.kubernetes_secret(source, {} if read else known)
-            made = {"data": secret(data), "type": known.get("type") or "Opaque"}
-        given = answered(inputs)
-        forms = plain(declared)
-        if kind.startswith("kubernetes:"):
-            made = {**self._of_cluster(urn, kind, given, source, forms, read=read), **made}
-        elif not made:
-            added = self.answers.declared(source, forms, secrets, urn)
-            made = {name: completed(given.get(name), one) for name, one in added.items()}
-        outputs = {**given, **made}
-        for key in secrets:
-            if key in outputs:
-                outputs[key] = secret(outputs[key])
-        return outputs
-
-    def _of_cluster(
-        self, urn: str, kind: str, given: Mapping[str, Any], source: Source, forms: Mapping[str, Any], *, read: bool
-    ) -> dict[str, Any]:
-        """What a cluster adds to an object: a name and a namespace, a status, addresses; all of one that is read."""
-        name = urn.rpartition("::")[2].lower()
-        wanted = {key: form for key, form in forms.items() if isinstance(form, dict) and (read or key == "status")}
-        made = {"status": {}, **self.answers.declared(source, wanted, (), urn)}
-        if kind == "kubernetes:helm.sh/v3:Release":
-            place = {"name": plain(given.get("name")) or name, "namespace": plain(given.get("namespace")) or "default"}
-            return {"status": {**made["status"], **place}}
-        if kind in CHARTS:
-            return {}
-        made["metadata"] = completed(given.get("metadata"), {"name": name, "namespace": "default"})
-        if kind.endswith(":Service"):
-            made["status"] = {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}
-            made["spec"] = completed(given.get("spec"), {"clusterIP": "192.0.2.11"})
-        return made
+    def _outputs(self, wanted: Wanted) -> dict[str, Any]:
+        if wanted.kind == REFERENCE_TYPE:
+            return self.stack(str(plain(wanted.inputs).get("name") or wanted.name))
+        return outputs(self.answers, wanted)
 
     def stack(self, name: str) -> dict[str, Any]:
         """What a reference to another stack has."""
@@ -329,18 +273,6 @@ class Monitor:
         asked = [(path, "" if leaf.secret else leaf.value) for path, leaf in leaves(args)]
         source = Source(f"{request.tok} {asked}", f"function {request.tok}", Owner.PLACE, place.name if place else "")
         return self.answers.answer(source, form)
-
-
-def _id(request: Any) -> str:
-    """A new resource's id. Programs take those of Azure apart."""
-    within = f"/subscriptions/{uuid.UUID(int=0)}/resourceGroups/made-up/providers/"
-    return f"{within if request.type.startswith('azure') else ''}{request.name}-id"
-
-
-def _read_from(id_: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """An object's name and namespace out of the id that it is read by."""
-    namespace, _, name = id_.rpartition("/")
-    return {"metadata": completed(inputs.get("metadata"), {"name": name, "namespace": namespace or "default"})}
 
 
 def source_of(urn: str, kind: str, place: Place | None) -> Source:
