@@ -328,10 +328,11 @@ def serve() -> None:
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("pulumirpc.Analyzer", handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
+    # An engine that is killed (SIGKILL, out of memory) tells nobody, and its pack would stay for ever. Once it has read
+    # the port it may be gone at any moment; before, the port cannot be written.
+    engine = os.getppid()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    # An engine that is killed (SIGKILL, out of memory) tells nobody, and its pack would stay for ever.
-    engine = os.getppid()
     while not ended.wait(_LOOK_FOR_THE_ENGINE) and os.getppid() == engine:
         pass
     server.stop(0)

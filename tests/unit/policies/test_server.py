@@ -70,11 +70,29 @@ def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> 
         assert not process.stderr.read()
 
 
-def test_the_pack_ends_when_the_engine_is_killed() -> None:
+SLOW = """
+import sys, time
+from hosted_mesh_policies.pack.server import serve
+
+class Slow:
+    write = sys.stdout.write
+
+    def flush(self):
+        sys.__stdout__.flush()
+        time.sleep(1)
+
+sys.stdout = Slow()
+serve()
+"""
+"""Does nothing for a second once the engine can read its port."""
+
+
+@pytest.mark.parametrize("pack", ["policies/hosted-mesh", f"-c '{SLOW}'"], ids=["the pack", "a slow one"])
+def test_the_pack_ends_when_the_engine_is_killed(pack: str) -> None:
     """Seen before: packs of killed engines stayed, each with some hundred MB."""
-    command = f"{sys.executable} {CHECKOUT / 'policies' / 'hosted-mesh'} & echo $!; wait"
+    command = f"cd {CHECKOUT}; {sys.executable} {pack} & echo $!; wait"
     with subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None
-        pack, _port = (int(engine.stdout.readline()) for _ in range(2))
+        process, _port = (int(engine.stdout.readline()) for _ in range(2))
         engine.kill()
-    eventually(lambda: not Path(f"/proc/{pack}").exists(), seconds=60)
+    eventually(lambda: not Path(f"/proc/{process}").exists(), seconds=60)
