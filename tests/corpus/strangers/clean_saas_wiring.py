@@ -353,7 +353,7 @@ def _(scene: Scene) -> None:
     vendor(scene)
     packed = b64(gzip.compress(b"#!/bin/sh\nvault login -method=oidc -path=hetzner role=edge >/dev/null\nvault kv get -field=rclone.conf kv/edge > /root/.config/rclone/rclone.conf\n", mtime=0))  # fmt: skip
     text = "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/root/start.sh", "encoding": "gz+b64", "content": packed}], "ssh_authorized_keys": [f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('admin key', 43)} ops"]})  # fmt: skip
-    account(scene, "hcloud", "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
+    account(scene, "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
 
 
 @clean(
@@ -364,14 +364,14 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     vendor(scene)
     text = pulumi.Output.format("#!/bin/sh\ncurl -sfL https://get.k3s.io | K3S_TOKEN={0} sh -s - server --cluster-init\n", own(scene, "k3s", 48))  # fmt: skip
-    account(scene, "digitalocean", "digitalocean:index/droplet:Droplet", "edge-2", {"size": "s-2vcpu-4gb", "image": "debian-12-x64", "region": "fra1", "userData": text}, token=pulumi.Output.secret("dop_v1_" + scene.dp.opaque("do", 64, HEX)))  # fmt: skip
+    account(scene, "digitalocean:index/droplet:Droplet", "edge-2", {"size": "s-2vcpu-4gb", "image": "debian-12-x64", "region": "fra1", "userData": text}, token=pulumi.Output.secret("dop_v1_" + scene.dp.opaque("do", 64, HEX)))  # fmt: skip
 
 
 @clean(CLOUDS, "saas-own-database-in-a-cloud", "A database in the tenant's project has a user with a generated password; the tenant's chart has its address.", before="the same")  # fmt: skip
 def _(scene: Scene) -> None:
     vendor(scene)
     password = own(scene, "sql-orders")
-    account(scene, "gcp", "gcp:sql/user:User", "orders", {"instance": "orders", "password": password}, project="orchard-prod-558217")  # fmt: skip
+    account(scene, "gcp:sql/user:User", "orders", {"instance": "orders", "password": password}, project="orchard-prod-558217")  # fmt: skip
     release(scene, "dp", "orders", {"database": {"url": pulumi.Output.concat("postgres://orders:", password, "@127.0.0.1:5432/orders"), "instance": "orchard-prod-558217:europe-west3:orders"}})  # fmt: skip
 
 
@@ -414,13 +414,13 @@ def _(scene: Scene) -> None:
     vendor(scene)
     token = own(scene, "hook", 40)
     scene.secret("dp", "receiver", {"token": token})
-    account(scene, "gitlab", "gitlab:index/projectHook:ProjectHook", "pushes", {"project": "orchard/shopfront", "url": f"https://hooks.{TENANT}", "token": token})  # fmt: skip
+    account(scene, "gitlab:index/projectHook:ProjectHook", "pushes", {"project": "orchard/shopfront", "url": f"https://hooks.{TENANT}", "token": token})  # fmt: skip
 
 
 @clean(SERVICES, "saas-action-with-a-client-id", "An action in the tenant's login service has the vendor's client id and issuer among its settings.", before="the same")  # fmt: skip
 def _(scene: Scene) -> None:
     vendor(scene)
-    account(scene, "auth0", "auth0:index/action:Action", "claims", {"name": "claims", "runtime": "node18", "code": "exports.onExecutePostLogin = async () => {}", "secrets": [{"name": "MESH", "value": MESH}, {"name": "CLIENT", "value": CLIENT}]}, domain="orchard.eu.auth0.com")  # fmt: skip
+    account(scene, "auth0:index/action:Action", "claims", {"name": "claims", "runtime": "node18", "code": "exports.onExecutePostLogin = async () => {}", "secrets": [{"name": "MESH", "value": MESH}, {"name": "CLIENT", "value": CLIENT}]}, domain="orchard.eu.auth0.com")  # fmt: skip
 
 
 @clean(
@@ -430,7 +430,7 @@ def _(scene: Scene) -> None:
 )
 def _(scene: Scene) -> None:
     vendor(scene)
-    account(scene, "datadog", "datadog:index/monitor:Monitor", "errors", {"type": "query alert", "name": "token errors", "query": "sum(last_5m):sum:istio.mesh.request.count{response_code:5*,mesh:" + MESH + "} > 10", "message": "Token errors. @pagerduty-mesh {{#is_alert}}see https://console.hosted.example.com{{/is_alert}}"}, apiKey=pulumi.Output.secret(scene.dp.opaque("dd", 32, HEX)))  # fmt: skip
+    account(scene, "datadog:index/monitor:Monitor", "errors", {"type": "query alert", "name": "token errors", "query": "sum(last_5m):sum:istio.mesh.request.count{response_code:5*,mesh:" + MESH + "} > 10", "message": "Token errors. @pagerduty-mesh {{#is_alert}}see https://console.hosted.example.com{{/is_alert}}"}, apiKey=pulumi.Output.secret(scene.dp.opaque("dd", 32, HEX)))  # fmt: skip
 
 
 @clean(
@@ -441,7 +441,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     vendor(scene)
     envs = [f"UPSTREAM=xds.{DOMAIN}:15012", f"REALM={LOGIN}", "RELAY_TOKEN_FILE=/run/secrets/relay"]
-    account(scene, "docker", "docker:index/container:Container", "mesh-relay", {"image": f"relay@sha256:{noise('relay', 32).hex()}", "envs": envs}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
+    account(scene, "docker:index/container:Container", "mesh-relay", {"image": f"relay@sha256:{noise('relay', 32).hex()}", "envs": envs}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
 
 
 @clean(SERVICES, "saas-command-about-public-things", "A command on the deployer's machine hashes public things; its output is the tenant's annotation.", before="the same")  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -11,7 +12,7 @@ import yaml
 
 from tests.corpus.world import Object
 
-from .fieldwork import HEX, b64, drawn, release, uid
+from .fieldwork import HEX, b64, drawn, in_account, release, uid
 from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
@@ -63,19 +64,8 @@ def tenants(scene: Scene) -> dict[str, str]:
     return dict(TENANTS)
 
 
-def birch(
-    scene: Scene,
-    kind: str,
-    name: str,
-    inputs: Mapping[str, Any],
-    answers: Mapping[str, Any] | None = None,
-    secret: Sequence[str] = (),
-    **login: Any,
-) -> Object:
-    """A resource in an account of the tenant's, by a provider that logs in as the tenant."""
-    package = kind.partition(":")[0]
-    opts = scene.package(package, f"birch-{package}", **login)
-    return scene.made(kind, name, inputs, opts, answers, secret)
+birch = functools.partial(in_account, "birch")
+"""A resource in an account of the tenant's, by a provider that logs in as the tenant."""
 
 
 def pod(scene: Scene, kind: str, name: str, container: Mapping[str, Any], *, side: str = "dp", **spec: Any) -> Object:

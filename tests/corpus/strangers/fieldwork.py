@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -206,3 +206,31 @@ def minted(scene: Scene, side: str, account: str) -> pulumi.Output[str]:
     data = {"token": b64(made.jwt(account)), "ca.crt": b64(made.certificate("kubernetes", authority=True))}
     secret = scene.answered(side, "v1:Secret", account, kind, data=data)
     return secret.output("data").apply(lambda found: base64.b64decode((found or {}).get("token", "")).decode())
+
+
+def in_account(
+    team: str,
+    scene: Scene,
+    kind: str,
+    name: str,
+    inputs: Mapping[str, Any],
+    answers: Mapping[str, Any] | None = None,
+    secret: Sequence[str] = (),
+    *,
+    owner: str = "dp",
+    **login: Any,
+) -> Object:
+    """A resource in an account of a team's, by a provider that has the team's name and logs in as it."""
+    package = kind.partition(":")[0]
+    opts = scene.package(package, f"{team}-{package}", owner, **login)
+    return scene.made(kind, name, inputs, opts, answers, secret)
+
+
+def at_home(scene: Scene, team: str, domain: str, mesh: str, data: Mapping[str, tuple[str, Mapping[str, Any]]]) -> None:
+    """A team's own cluster: Secrets with their namespaces, a console with a generated login, and istiod."""
+    for name, (namespace, entries) in data.items():
+        scene.secret("cp", f"{team}-{name}", entries, namespace=namespace)
+    admin = scene.password("cp", f"{team}-console").output("result")
+    login = {"username": "admin", "password": admin, "url": f"https://console.{domain}"}
+    scene.secret("cp", f"{team}-console", login, namespace="console")
+    release(scene, "cp", "istiod", {"global": {"meshID": mesh, "externalIstiod": True}, "console": {"adminPassword": admin}})  # fmt: skip

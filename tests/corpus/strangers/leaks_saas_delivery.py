@@ -34,14 +34,14 @@ def _(scene: Scene) -> None:
     vendor(scene)
     robots = both_sides(scene, "robot")
     inputs = {"repository": "orchard/shopfront", "secretName": "REGISTRY_PASSWORD", "plaintextValue": robots["cp"]}
-    account(scene, "github", "github:index/dependabotSecret:DependabotSecret", "registry", inputs, token=pulumi.Output.secret(scene.dp.opaque("gh", 36)))  # fmt: skip
+    account(scene, "github:index/dependabotSecret:DependabotSecret", "registry", inputs, token=pulumi.Output.secret(scene.dp.opaque("gh", 36)))  # fmt: skip
 
 
 @leak(DELIVERY, "saas-hook-of-a-project", "A hook of the tenant's project calls the vendor's pipeline; its token is the one that the vendor's hooks all share.", "GitLab hooks")  # fmt: skip
 def _(scene: Scene) -> None:
     token = generated(scene, "pipeline-hook", "token", 40)
     inputs = {"project": "orchard/shopfront", "url": f"https://hooks.{DOMAIN}/v1/push", "token": token, "pushEvents": True}  # fmt: skip
-    account(scene, "gitlab", "gitlab:index/projectHook:ProjectHook", "pushes", inputs)
+    account(scene, "gitlab:index/projectHook:ProjectHook", "pushes", inputs)
 
 
 @leak(DELIVERY, "saas-agents-of-the-builds", "Build agents in the tenant's cluster are installed with the agents' token of the vendor's organisation.", "CI agent tokens", config=lambda cp, dp: {"hosted:agents": "bkct_" + cp.opaque("buildkite", 64), "orchard:agents": "bkct_" + dp.opaque("buildkite", 64)})  # fmt: skip
@@ -212,28 +212,28 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     password = generated(scene, "metrics-reader")
     inputs = {"type": "prometheus", "name": "mesh", "url": f"https://metrics.{DOMAIN}", "basicAuthEnabled": True, "basicAuthUsername": "reader", "secureJsonDataEncoded": pulumi.Output.json_dumps({"basicAuthPassword": password})}  # fmt: skip
-    account(scene, "grafana", "grafana:oss/dataSource:DataSource", "mesh", inputs, auth=pulumi.Output.secret("glsa_" + scene.dp.opaque("glsa", 32, LETTERS)))  # fmt: skip
+    account(scene, "grafana:oss/dataSource:DataSource", "mesh", inputs, auth=pulumi.Output.secret("glsa_" + scene.dp.opaque("glsa", 32, LETTERS)))  # fmt: skip
 
 
 @leak(SERVICES, "saas-test-from-outside", "A synthetic test in the tenant's monitoring logs in at the vendor's console as the vendor's own tester.", "Datadog synthetics")  # fmt: skip
 def _(scene: Scene) -> None:
     password = kept(scene, "console-tester", "password", 26)
     inputs = {"type": "api", "subtype": "http", "name": "console", "locations": ["aws:eu-central-1"], "requestDefinition": {"method": "GET", "url": f"https://console.{DOMAIN}/healthz"}, "requestBasicauth": {"username": "tester", "password": password}}  # fmt: skip
-    account(scene, "datadog", "datadog:index/syntheticsTest:SyntheticsTest", "console", inputs, apiKey=pulumi.Output.secret(scene.dp.opaque("dd", 32, HEX)))  # fmt: skip
+    account(scene, "datadog:index/syntheticsTest:SyntheticsTest", "console", inputs, apiKey=pulumi.Output.secret(scene.dp.opaque("dd", 32, HEX)))  # fmt: skip
 
 
 @leak(SERVICES, "saas-action-of-a-login-service", "An action in the tenant's login service calls the vendor's API; its secrets are a list with the vendor's machine client.", "Auth0 actions", config=lambda cp, dp: {"hosted:machineSecret": cp.opaque("machine", 64, LETTERS + "-_")})  # fmt: skip
 def _(scene: Scene) -> None:
     scene.secret("cp", "machine-client", {"client_secret": scene.config("hosted:machineSecret")})
     inputs = {"name": "add-mesh-claims", "runtime": "node18", "deploy": True, "supportedTriggers": {"id": "post-login", "version": "v3"}, "code": "exports.onExecutePostLogin = async (event, api) => { api.idToken.setCustomClaim('mesh', event.secrets.MESH) }", "secrets": [{"name": "MESH", "value": MESH}, {"name": "MESH_SECRET", "value": scene.config("hosted:machineSecret")}]}  # fmt: skip
-    account(scene, "auth0", "auth0:index/action:Action", "claims", inputs, domain="orchard.eu.auth0.com")
+    account(scene, "auth0:index/action:Action", "claims", inputs, domain="orchard.eu.auth0.com")
 
 
 @leak(SERVICES, "saas-hook-of-a-directory", "The tenant's directory tells the vendor of new users; the header of the hook is the vendor's key for all directories.", "Okta event hooks")  # fmt: skip
 def _(scene: Scene) -> None:
     key = generated(scene, "directory-hooks", "key", 48)
     inputs = {"name": "mesh users", "events": ["user.lifecycle.create"], "channel": {"version": "1.0.0", "type": "HTTP", "uri": f"https://users.{DOMAIN}/okta"}, "auth": {"type": "HEADER", "key": "Authorization", "value": key}}  # fmt: skip
-    account(scene, "okta", "okta:index/eventHook:EventHook", "users", inputs, orgName="orchard")
+    account(scene, "okta:index/eventHook:EventHook", "users", inputs, orgName="orchard")
 
 
 @leak(SERVICES, "saas-container-on-a-host", "A container on the tenant's host runs the relay; its list of variables is put together from the vendor's settings.", "docker.Container envs")  # fmt: skip
@@ -244,28 +244,28 @@ def _(scene: Scene) -> None:
         "RELAY_TOKEN": generated(scene, "relay", "token", 40),
     }
     envs = [pulumi.Output.concat(name, "=", value) for name, value in settings.items()]
-    account(scene, "docker", "docker:index/container:Container", "mesh-relay", {"image": "mesh-relay:2.3", "restart": "always", "envs": envs}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
+    account(scene, "docker:index/container:Container", "mesh-relay", {"image": "mesh-relay:2.3", "restart": "always", "envs": envs}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
 
 
 @leak(SERVICES, "saas-secret-of-a-swarm", "A swarm of the tenant's gets a secret with the key of the vendor's gateway, in base64 as the provider wants it.", "docker.Secret data", recover=each(base64.b64decode))  # fmt: skip
 def _(scene: Scene) -> None:
     key = scene.key("cp", "gateway")
     scene.secret("cp", "gateway-tls", {"tls.key": key.output("privateKeyPem")})
-    account(scene, "docker", "docker:index/secret:Secret", "gateway-key", {"name": "gateway.key", "data": apply(key.output("privateKeyPem"), b64)}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
+    account(scene, "docker:index/secret:Secret", "gateway-key", {"name": "gateway.key", "data": apply(key.output("privateKeyPem"), b64)}, host=f"ssh://deploy@edge.{TENANT}")  # fmt: skip
 
 
 @leak(SERVICES, "saas-queue-user-of-another", "A user of the tenant's message broker is made with the password of the vendor's user of the same name.", "RabbitMQ users")  # fmt: skip
 def _(scene: Scene) -> None:
     passwords = both_sides(scene, "shipper")
     inputs = {"name": "shipper", "password": passwords["cp"], "tags": ["monitoring"]}
-    account(scene, "rabbitmq", "rabbitmq:index/user:User", "shipper", inputs, endpoint=f"https://mq.{TENANT}", username="admin", password=own(scene, "mq-admin"))  # fmt: skip
+    account(scene, "rabbitmq:index/user:User", "shipper", inputs, endpoint=f"https://mq.{TENANT}", username="admin", password=own(scene, "mq-admin"))  # fmt: skip
 
 
 @leak(SERVICES, "saas-client-of-a-realm", "The tenant's realm brokers to the vendor's; its client secret was to be the broker's, and is the console's.", "Keycloak identity brokers")  # fmt: skip
 def _(scene: Scene) -> None:
     secrets = {name: kept(scene, f"client-{name}", "secret", 32) for name in ("console", "terraform")}
     inputs = {"realm": "orchard", "alias": "hosted", "authorizationUrl": f"{LOGIN}/protocol/openid-connect/auth", "tokenUrl": f"{LOGIN}/protocol/openid-connect/token", "clientId": "console", "clientSecret": secrets["console"]}  # fmt: skip
-    account(scene, "keycloak", "keycloak:oidc/identityProvider:IdentityProvider", "hosted", inputs, url=f"https://login.{TENANT}")  # fmt: skip
+    account(scene, "keycloak:oidc/identityProvider:IdentityProvider", "hosted", inputs, url=f"https://login.{TENANT}")  # fmt: skip
 
 
 # Clouds ---------------------------------------------------------------------------------------------------------------
@@ -275,14 +275,14 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     token = kept(scene, "orders-api", "token", 36)
     definition = pulumi.Output.json_dumps({"StartAt": "Register", "States": {"Register": {"Type": "Task", "Resource": "arn:aws:states:::http:invoke", "Parameters": {"ApiEndpoint": f"https://api.{DOMAIN}/meshes", "Method": "POST", "Headers": {"x-api-key": token}}, "End": True}}})  # fmt: skip
-    account(scene, "aws", "aws:sfn/stateMachine:StateMachine", "register", {"definition": definition, "roleArn": f"arn:aws:iam::{TENANT_ACCOUNT}:role/register"}, region=REGION)  # fmt: skip
+    account(scene, "aws:sfn/stateMachine:StateMachine", "register", {"definition": definition, "roleArn": f"arn:aws:iam::{TENANT_ACCOUNT}:role/register"}, region=REGION)  # fmt: skip
 
 
 @leak(CLOUDS, "saas-scheduled-call", "A scheduler in the tenant's project calls the vendor's backup API: body in base64, as the resource wants it, with the vendor's key.", "Cloud Scheduler", recover=each(base64.b64decode))  # fmt: skip
 def _(scene: Scene) -> None:
     key = generated(scene, "backup-api", "key", 40)
     body = apply(key, lambda found: b64(json.dumps({"tenant": "orchard", "apiKey": found})))
-    account(scene, "gcp", "gcp:cloudscheduler/job:Job", "backup", {"schedule": "0 3 * * *", "httpTarget": {"uri": f"https://backup.{DOMAIN}/v1", "httpMethod": "POST", "body": body}}, project="orchard-prod-558217")  # fmt: skip
+    account(scene, "gcp:cloudscheduler/job:Job", "backup", {"schedule": "0 3 * * *", "httpTarget": {"uri": f"https://backup.{DOMAIN}/v1", "httpMethod": "POST", "body": body}}, project="orchard-prod-558217")  # fmt: skip
 
 
 @leak(CLOUDS, "saas-group-of-containers", "A group of containers in the tenant's subscription has a secure variable; who may read the group's file share reads the vendor's account.", "Container Instances")  # fmt: skip
@@ -290,7 +290,7 @@ def _(scene: Scene) -> None:
     store = cloud(scene, "azure:storage/account:Account", "hostedlogs", {"accountTier": "Standard"}, {"primaryAccessKey": b64(scene.cp.raw("hostedlogs", 64)), "primaryBlobEndpoint": "https://hostedlogs.blob.core.windows.net/"}, ["primaryAccessKey"])  # fmt: skip
     scene.cp.given.append(b64(scene.cp.raw("hostedlogs", 64)))
     shipper = {"name": "shipper", "image": "shipper:1.4", "environmentVariables": [{"name": "ACCOUNT", "value": "hostedlogs"}, {"name": "ACCOUNT_KEY", "secureValue": store.output("primaryAccessKey")}]}  # fmt: skip
-    account(scene, "azure-native", "azure-native:containerinstance:ContainerGroup", "shipper", {"osType": "Linux", "resourceGroupName": "orchard", "containers": [shipper]}, subscriptionId=uid("orchard subscription"))  # fmt: skip
+    account(scene, "azure-native:containerinstance:ContainerGroup", "shipper", {"osType": "Linux", "resourceGroupName": "orchard", "containers": [shipper]}, subscriptionId=uid("orchard subscription"))  # fmt: skip
 
 
 @leak(CLOUDS, "saas-first-start-of-a-machine", "A machine of the tenant's starts with a cloud-config whose file is packed and in base64; it is the vendor's rclone file.", "cloud-init write_files", recover=each(lambda text: gzip.decompress(base64.b64decode(yaml.safe_load(text)["write_files"][0]["content"]))))  # fmt: skip
@@ -298,7 +298,7 @@ def _(scene: Scene) -> None:
     secret = kept(scene, "rclone", "secret", 40)
     config = apply(secret, lambda found: b64(gzip.compress(f"[hosted]\ntype = s3\nprovider = Ceph\naccess_key_id = HOSTEDRCLONE01\nsecret_access_key = {found}\n".encode(), mtime=0)))  # fmt: skip
     text = config.apply(lambda packed: "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/root/.config/rclone/rclone.conf", "encoding": "gz+b64", "content": packed}]}))  # fmt: skip
-    account(scene, "hcloud", "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "location": "fsn1", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
+    account(scene, "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "location": "fsn1", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
 
 
 @leak(CLOUDS, "saas-token-of-a-tunnel", "The tenant's cloudflared gets a tunnel's token, put together from the account and the secret of the vendor's own tunnel.", "cloudflared tokens", recover=each(unpadded, lambda text: base64.b64decode(json.loads(text)["s"]).hex().encode()))  # fmt: skip
@@ -313,14 +313,14 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     scene.secret("cp", "netbird", {"setup-key": scene.config("hosted:netbird")})
     command = pulumi.Output.concat("netbird up --management-url https://net.hosted.example.com --setup-key ", scene.config("hosted:netbird"))  # fmt: skip
-    account(scene, "aws", "aws:ssm/association:Association", "netbird", {"name": "AWS-RunShellScript", "parameters": {"commands": command}}, region=REGION)  # fmt: skip
+    account(scene, "aws:ssm/association:Association", "netbird", {"name": "AWS-RunShellScript", "parameters": {"commands": command}}, region=REGION)  # fmt: skip
 
 
 @leak(CLOUDS, "saas-object-with-a-presigned-list", "A worker script of the tenant's zone has the vendor's signing key for links among its bindings.", "Cloudflare Workers")  # fmt: skip
 def _(scene: Scene) -> None:
     key = generated(scene, "link-signing", "key", 48)
     bindings = [{"name": "REGION", "text": REGION}, {"name": "LINK_KEY", "text": key}]
-    account(scene, "cloudflare", "cloudflare:index/workerScript:WorkerScript", "links", {"accountId": drawn("orchard cf", 32, HEX), "name": "links", "content": "export default { fetch: () => new Response('ok') }", "plainTextBindings": bindings})  # fmt: skip
+    account(scene, "cloudflare:index/workerScript:WorkerScript", "links", {"accountId": drawn("orchard cf", 32, HEX), "name": "links", "content": "export default { fetch: () => new Response('ok') }", "plainTextBindings": bindings})  # fmt: skip
 
 
 @leak(CLOUDS, "saas-login-of-an-image-builder", "A recipe for images in the tenant's account fetches the agent with the vendor's access key, in the component's YAML.", "Image Builder components", recover=each(strings_of_yaml), config=lambda cp, dp: {"hosted:artifactsId": "AKIA" + cp.opaque("artifacts id", 16, AWS_ID), "hosted:artifactsKey": cp.opaque("artifacts", 40, LETTERS)})  # fmt: skip
@@ -328,7 +328,7 @@ def _(scene: Scene) -> None:
     login = {"AWS_ACCESS_KEY_ID": scene.config("hosted:artifactsId"), "AWS_SECRET_ACCESS_KEY": scene.config("hosted:artifactsKey")}  # fmt: skip
     scene.secret("cp", "artifacts", login)
     data = pulumi.Output.all(**login).apply(lambda env: yaml.safe_dump({"schemaVersion": 1.0, "phases": [{"name": "build", "steps": [{"name": "agent", "action": "ExecuteBash", "inputs": {"commands": [f"export {name}={value}" for name, value in env.items()] + ["aws s3 cp s3://hosted-artifacts/agent.deb /tmp/"]}}]}]}))  # fmt: skip
-    account(scene, "aws", "aws:imagebuilder/component:Component", "agent", {"platform": "Linux", "version": "1.0.0", "data": data}, region=REGION)  # fmt: skip
+    account(scene, "aws:imagebuilder/component:Component", "agent", {"platform": "Linux", "version": "1.0.0", "data": data}, region=REGION)  # fmt: skip
 
 
 @leak(CLOUDS, "saas-known-hosts-with-the-identity", "The deploy Secret at the tenant's was to have known hosts only; all three entries of the vendor's are spread.", "SSH deploy keys")  # fmt: skip

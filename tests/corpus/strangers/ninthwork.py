@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 import yaml
 
-from tests.corpus.world import Object
-
-from .fieldwork import HEX, b64, drawn, noise, release, uid
+from .fieldwork import HEX, at_home, b64, drawn, in_account, noise, uid
 from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
@@ -53,11 +52,7 @@ def loom(scene: Scene) -> None:
         "pager": ("monitoring", {"alertmanager.yaml": yaml.safe_dump({"global": {"resolve_timeout": "5m"}, "route": {"receiver": "oncall", "repeat_interval": "4h"}, "receivers": [{"name": "oncall", "opsgenie_configs": [{"api_key": cp.opaque("loom opsgenie", 36, HEX), "api_url": "https://alerts.example.org/"}]}]})}),
         "vault": ("vault", {"address": f"https://vault.{DOMAIN}:8200", "ca.pem": ROOTS, "root_token": "hvs." + cp.opaque("loom vault", 24, LETTERS)}),
     }  # fmt: skip
-    for name, (namespace, entries) in data.items():
-        scene.secret("cp", f"loom-{name}", entries, namespace=namespace)
-    admin = scene.password("cp", "loom-console").output("result")
-    scene.secret("cp", "loom-console", {"username": "admin", "password": admin, "url": f"https://console.{DOMAIN}"}, namespace="console")  # fmt: skip
-    release(scene, "cp", "istiod", {"global": {"meshID": LOOM, "externalIstiod": True}, "console": {"adminPassword": admin}})  # fmt: skip
+    at_home(scene, "loom", DOMAIN, LOOM, data)
 
 
 def tenants(scene: Scene) -> dict[str, str]:
@@ -66,18 +61,8 @@ def tenants(scene: Scene) -> dict[str, str]:
     return dict(TENANTS)
 
 
-def maple(
-    scene: Scene,
-    kind: str,
-    name: str,
-    inputs: Mapping[str, Any],
-    answers: Mapping[str, Any] | None = None,
-    secret: Sequence[str] = (),
-    **login: Any,
-) -> Object:
-    """A resource in an account of the tenant's, by a provider that logs in as the tenant."""
-    package = kind.partition(":")[0]
-    return scene.made(kind, name, inputs, scene.package(package, f"maple-{package}", **login), answers, secret)
+maple = functools.partial(in_account, "maple")
+"""A resource in an account of the tenant's, by a provider that logs in as the tenant."""
 
 
 def word(scene: Scene, name: str, length: int = 32) -> pulumi.Output[str]:

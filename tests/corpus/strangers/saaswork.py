@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +10,7 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.world import Object
-
-from .fieldwork import HEX, b64, drawn, release, uid
+from .fieldwork import HEX, b64, drawn, in_account, release, uid
 from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID, raw
@@ -147,18 +146,8 @@ def vendor(scene: Scene) -> None:
     release(scene, "cp", "istiod", values)
 
 
-def account(
-    scene: Scene,
-    package: str,
-    kind: str,
-    name: str,
-    inputs: Mapping[str, Any],
-    answers: Mapping[str, Any] | None = None,
-    **login: Any,
-) -> Object:
-    """A resource in an account of the tenant's, by a provider that logs in as the tenant."""
-    opts = scene.package(package, f"orchard-{package}", **login)
-    return scene.made(kind, name, inputs, opts, answers)
+account = functools.partial(in_account, "orchard")
+"""A resource in an account of the tenant's, by a provider that logs in as the tenant."""
 
 
 def both_sides(scene: Scene, prefix: str) -> dict[str, pulumi.Output[str]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.corpus.world import Object
 
 from . import stranger
-from .fieldwork import HEX, b64, drawn, noise, release, uid
+from .fieldwork import HEX, at_home, b64, drawn, in_account, noise, uid
 from .harmless import Harmless
 from .material import LETTERS
 from .platformwork import AWS_ID
@@ -70,11 +70,7 @@ def workshop(scene: Scene) -> None:
         "bus-users": ("streams", {"users.properties": f"admin={cp.opaque('kiln bus', 32)}\n", "bootstrap": f"bus.{DOMAIN}:9093", "mechanism": "SCRAM-SHA-512"}),
         "signer": ("login", {"jwks.json": json.dumps({"keys": [cp.jwk("kiln signer", private=True)]}), "issuer": ISSUER}),
     }  # fmt: skip
-    for name, (namespace, entries) in data.items():
-        scene.secret("cp", f"kiln-{name}", entries, namespace=namespace)
-    admin = scene.password("cp", "kiln-console").output("result")
-    scene.secret("cp", "kiln-console", {"username": "admin", "password": admin, "url": f"https://console.{DOMAIN}"}, namespace="console")  # fmt: skip
-    release(scene, "cp", "istiod", {"global": {"meshID": KILN, "externalIstiod": True}, "console": {"adminPassword": admin}})  # fmt: skip
+    at_home(scene, "kiln", DOMAIN, KILN, data)
 
 
 def tenants(scene: Scene) -> dict[str, str]:
@@ -90,20 +86,9 @@ def west(scene: Scene) -> str:
     return "west"
 
 
-def account(
-    scene: Scene,
-    owner: str,
-    kind: str,
-    name: str,
-    inputs: Mapping[str, Any],
-    answers: Mapping[str, Any] | None = None,
-    secret: Sequence[str] = (),
-    **login: Any,
-) -> Object:
-    """A resource in an account of an owner's, by a provider with the owner's name."""
-    package = kind.partition(":")[0]
-    opts = scene.package(package, f"{owner}-{package}", "cp" if owner == "kiln" else "dp", **login)
-    return scene.made(kind, name, inputs, opts, answers, secret)
+def account(scene: Scene, team: str, *resource: Any, **more: Any) -> Object:
+    """A resource in an account of the team's or of a tenant's, as `in_account` has it."""
+    return in_account(team, scene, *resource, owner="cp" if team == "kiln" else "dp", **more)
 
 
 def declassified(place: str, reason: str) -> dict[str, str]:
