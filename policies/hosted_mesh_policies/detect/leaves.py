@@ -76,7 +76,7 @@ def without_public(value: bytes) -> bytes:
 
 
 def _is_public_pem(coded: bytes) -> bool:
-    decoded = _decoded(coded.rstrip(b"=") + b"=" * (-len(coded.rstrip(b"=")) % 4))
+    decoded = _decoded(_padded(coded))
     return bool(decoded) and not without_public(decoded).strip()
 
 
@@ -94,6 +94,12 @@ def _decoded(block: bytes) -> bytes:
         return b""
 
 
+def _padded(coded: bytes) -> bytes:
+    """Base64 with as many signs at its end as its length wants."""
+    coded = coded.rstrip(b"=")
+    return coded + b"=" * (-len(coded) % 4)
+
+
 def _is_ssh(kind: bytes, blob: bytes) -> bool:
     return _decoded(blob + b"=" * (-len(blob) % 4))[4 : 4 + len(kind)] == kind
 
@@ -106,8 +112,7 @@ def is_bare_digest(value: bytes) -> bool:
     """True for what is in its form a digest and nothing else, in hex or base64. So is a key: a name has to say more."""
     if not (found := _BARE_DIGEST.fullmatch(value)):
         return False
-    coded = value.rstrip(b"=")
-    sizes = {len(_decoded(coded + b"=" * (-len(coded) % 4))), len(value) / 2 if found[1] else 0}
+    sizes = {len(_decoded(_padded(value))), len(value) / 2 if found[1] else 0}
     return not sizes.isdisjoint(_BYTES_OF_DIGESTS)
 
 

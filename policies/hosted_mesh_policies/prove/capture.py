@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -17,6 +17,11 @@ from .values import UNKNOWN, Leaf, leaves
 
 KEPT: Final = "(kept)"
 """How a remark ends on what somebody says need not be another in each run."""
+
+
+def is_kept(name: str, remarks: Iterable[str]) -> bool:
+    """Whether a remark says that what is called so was kept."""
+    return any(name in text for text in remarks if text.endswith(KEPT))
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class Capture:
     remarks: list[str] = field(default_factory=list)
     places: Places = field(default_factory=Places)
 
-    def tell(self, text: str, names: Set[str] = frozenset(), keep: Collection[str] = ()) -> None:
+    def tell(self, text: str, names: Set[str], keep: Collection[str]) -> None:
         """Takes down, once, what could not be run as it would be; a remark if somebody says of one of its names that it
         does not matter."""
         told, text = (self.remarks, f"{text} {KEPT}") if names & {*keep} else (self.unsure, text)

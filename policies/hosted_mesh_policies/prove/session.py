@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TextIO
 from rich.console import Console
 
 from . import project, report
-from .capture import KEPT
+from .capture import is_kept
 from .engine import preview, stack_state
 from .experiment import Experiment
 from .places import Known
@@ -97,8 +97,7 @@ def _run(request: Request) -> tuple[Verdict, str]:
     vault = Vault()
     runner = Runner(program, Surroundings(name, request.stack, known, outputs, request.keep), vault)
     found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
-    kept = [text for text in found.remarks if text.endswith(KEPT)]
-    unused = [name for name in request.keep if not any(name in text for text in kept)]
+    unused = [name for name in request.keep if not is_kept(name, found.remarks)]
     found.remarks += [f"--keep {name}: no function, component or dynamic resource is called so" for name in unused]
     if not is_cut:
         found.remarks.append("the kernel gives no network of one's own here: only Python was kept from connecting")

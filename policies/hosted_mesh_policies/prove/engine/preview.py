@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..capture import KEPT, Capture
+from ..capture import Capture, is_kept
 from ..program.monitor import Surroundings
 from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from ..secrets.credentials import environment, replaced
@@ -180,7 +180,7 @@ class Previews:
         for name in self.keep:
             if name in names:
                 yield f"{name} was kept as it is: what depends on it is not seen"
-            elif not any(name in text for text in told if text.endswith(KEPT)):
+            elif not is_kept(name, told):
                 yield f"--keep {name}: no variable, configuration key, file, function or resource is called so"
 
     def _said(self, text: str, instead: Mapping[str, str]) -> str:

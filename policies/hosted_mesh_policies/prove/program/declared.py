@@ -1,8 +1,4 @@
-"""What the program's classes declare of outputs and of functions' answers, as forms that can be sent.
-
-A form is "str", "int", "float" or "bool"; "=" and a text where only a few are allowed; a list with the form of its
-elements; or a mapping with the form of each value, empty where the keys are anybody's.
-"""
+"""What the program's classes declare of outputs and of functions' answers, as forms that can be sent."""
 
 from __future__ import annotations
 
@@ -15,7 +11,8 @@ from typing import Any, Final
 
 from pulumi import Resource, _types
 
-Form = Any
+from ..secrets.made_up import Form
+
 MOST_NESTED: Final = 4
 """Classes inside classes that are told of: those of some clouds repeat themselves without end."""
 _SIMPLE: Final = frozenset({"int", "float", "bool"})

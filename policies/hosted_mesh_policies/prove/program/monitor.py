@@ -106,11 +106,9 @@ class Monitor:
             place = self._place(request.type, request.provider, {})
             if place is not None:
                 self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
-            if request.type == REFERENCE_TYPE:
-                found = self.stack(str(request.id or inputs.get("name") or request.name))
-            else:
-                source = source_of(urn, request.type, place)
-                found = self._outputs(Wanted(urn, request.type, inputs, declared, source, id_read=str(request.id)))
+            source = source_of(urn, request.type, place)
+            found = self._outputs(Wanted(urn, request.type, inputs, declared, source, id_read=str(request.id)))
+            if request.type != REFERENCE_TYPE:
                 self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
         return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(found))
 
@@ -237,7 +235,7 @@ class Monitor:
 
     def _outputs(self, wanted: Wanted) -> dict[str, Any]:
         if wanted.kind == REFERENCE_TYPE:
-            return self.stack(str(plain(wanted.inputs).get("name") or wanted.name))
+            return self.stack(str(wanted.id_read or plain(wanted.inputs).get("name") or wanted.name))
         return outputs(self.answers, wanted)
 
     def stack(self, name: str) -> dict[str, Any]:

@@ -43,7 +43,6 @@ def outputs(answers: Answers, wanted: Wanted) -> dict[str, Any]:
     """The outputs. Raises: UnusableKeyError."""
     kind, source, known = wanted.kind, wanted.source, plain(wanted.inputs)
     given = answered(wanted.inputs)
-    made: dict[str, Any] = {}
     if kind.startswith("tls:index/privateKey"):
         made = answers.key(source, known)
     elif kind.startswith("tls:index/"):
@@ -52,10 +51,10 @@ def outputs(answers: Answers, wanted: Wanted) -> dict[str, Any]:
         made = answers.chance(kind, wanted.urn, source, known)
     elif kind.startswith("kubernetes:"):
         made = _of_cluster(answers, wanted, given)
-    if kind == "kubernetes:core/v1:Secret":
-        data = answers.kubernetes_secret(source, {} if wanted.id_read else known)
-        made |= {"data": secret(data), "type": known.get("type") or "Opaque"}
-    if not made and kind not in CHARTS:
+        if kind == "kubernetes:core/v1:Secret":
+            data = answers.kubernetes_secret(source, {} if wanted.id_read else known)
+            made |= {"data": secret(data), "type": known.get("type") or "Opaque"}
+    else:
         added = answers.declared(source, wanted.forms, wanted.secrets, wanted.urn)
         made = {name: completed(given.get(name), one) for name, one in added.items()}
     found = {**given, **made}

@@ -35,9 +35,9 @@ _CREDENTIAL: Final = re.compile(
 )
 """What a function answers under such a name is a secret."""
 _EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-
-
 Form = Any
+"""What a value looks like: "str", "int", "float" or "bool"; "=" and a text where only a few are allowed; a list with
+the form of its elements; or a mapping with the form of each value, empty where the keys are anybody's."""
 
 
 @dataclass
@@ -167,7 +167,7 @@ class Answers:
             return self.by_name(source, path)
 
         def shown(path: str) -> Any:
-            return public(path, random.Random(f"{self.vault.seed} {urn} {path}"))  # noqa: S311 public
+            return self._public(urn, path)
 
         return {
             name: secret(filled(form, name, hidden)) if name in secrets else filled(form, name, shown)
@@ -180,9 +180,13 @@ class Answers:
         def told(path: str) -> Any:
             if _CREDENTIAL.search(path):
                 return secret(self.by_name(source, path))
-            return public(path, random.Random(f"{self.vault.seed} {source.id} {path}"))  # noqa: S311 public
+            return self._public(source.id, path)
 
         return {name: filled(one, name, told) for name, one in form.items()}
+
+    def _public(self, of: str, path: str) -> str:
+        """A public text, the same in all worlds. of: whose it is."""
+        return public(path, random.Random(f"{self.vault.seed} {of} {path}"))  # noqa: S311 public
 
 
 def filled(form: Form, path: str, text: Callable[[str], Any]) -> Any:
@@ -200,8 +204,10 @@ def filled(form: Form, path: str, text: Callable[[str], Any]) -> Any:
 
 def completed(given: Any, made: Any) -> Any:
     """What was given, with what was made beside it where nothing was given."""
-    if given is None or made is None or (isinstance(given, dict) and SIGNATURE in given):
-        return made if given is None else given
+    if given is None:
+        return made
+    if made is None or (isinstance(given, dict) and SIGNATURE in given):
+        return given
     if isinstance(given, dict) and isinstance(made, dict):
         return {**made, **{name: completed(one, made.get(name)) for name, one in given.items()}}
     if isinstance(given, list) and isinstance(made, list) and made:
