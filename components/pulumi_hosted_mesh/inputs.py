@@ -400,6 +400,10 @@ class MeshArgs(TypedDict):
     tags: NotRequired[dict[str, str]]
     """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
     `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    cross_network: NotRequired[str]
+    """`none`: nothing leads from one network of the members to another; proxies are told of workloads of their own
+    network only. `gateways`: proxies are told of all, and reach other networks by the east-west gateways there (port
+    15443, `AUTO_PASSTHROUGH`)."""
     memberships: list[MembershipArgs]
     """The data planes' clusters."""
 
@@ -471,6 +475,9 @@ class EndpointArgs(TypedDict):
     """Istio's name of the data plane's cluster."""
     network: NotRequired[str]
     """Istio's name of the data plane's network."""
+    cross_network: NotRequired[str]
+    """`none`: its proxies are told of workloads of their own network only. `gateways`, also where a file of an older
+    version does not say it: of all."""
     istio_version: str
     """Version of istiod, and of the charts that fit it."""
     features: NotRequired[FeaturesArgs]
@@ -883,6 +890,9 @@ class MeshTemplateArgs(TypedDict):
     """The revisions of istiod; the template needs one at least."""
     tags: NotRequired[dict[str, str]]
     """Names for revisions."""
+    cross_network: NotRequired[str]
+    """`none`: proxies are told of workloads of their own network only. `gateways`: of all, for workloads on other
+    networks, such as virtual machines."""
     data_plane: NotRequired[DataPlaneTemplateArgs]
     """What is made on each data plane."""
 
@@ -928,6 +938,9 @@ class OverrideArgs(TypedDict):
     """The revisions of istiod; the template needs one at least."""
     tags: NotRequired[dict[str, str]]
     """Names for revisions."""
+    cross_network: NotRequired[str]
+    """`none`: proxies are told of workloads of their own network only. `gateways`: of all, for workloads on other
+    networks, such as virtual machines."""
     data_plane: NotRequired[DataPlaneTemplateArgs]
     """What is made on each data plane."""
     clusters: list[str]

@@ -33,8 +33,6 @@ CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second"}
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
-LOCAL = {"meshConfig": {"serviceSettings": [{"settings": {"clusterLocal": True}, "hosts": ["*.svc.cluster.local"]}]}}
-"""The two clusters have networks of their own that no gateway joins (docs/components/mesh-document.md)."""
 
 
 def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str) -> dict[str, Any]:
@@ -48,7 +46,6 @@ def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str
     (revision,), (first,) = mesh["revisions"], mesh["memberships"]
     revision["exposure"]["publishName"] = True
     revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
-    revision["chartValues"] = {**revision.get("chartValues", {}), **LOCAL}
     canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
     second = copy.deepcopy(first) | {"name": SECOND}
     second["cluster"]["context"] = clusters[1].name
@@ -115,7 +112,8 @@ def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_
     dump = json.loads(deployed.of_proxy(process, "/config_dump"))
     assert identity.seen_in(dump, spiffe(deployed, name), deployed.mesh.root_certificate) > 0
     (node,) = [one["bootstrap"]["node"] for one in dump["configs"] if one["@type"].endswith("BootstrapConfigDump")]
-    assert (node["metadata"]["CLUSTER_ID"], node["metadata"]["NETWORK"]) == (cluster_id, cluster_id)
+    told = [node["metadata"].get(name) for name in ("CLUSTER_ID", "NETWORK", "REQUESTED_NETWORK_VIEW")]
+    assert told == [cluster_id, cluster_id, cluster_id]
     addresses = exposed(deployed)
 
     def connected() -> None:

@@ -54,6 +54,7 @@ class ControlPlaneEndpoint:
             trust_domain=mesh.domain,
             cluster_id=mesh.cluster_id(membership),
             network=mesh.network(membership),
+            cross_network=mesh.cross_network,
             istio_version=revision.charts.version,
             features=revision.features,
         )

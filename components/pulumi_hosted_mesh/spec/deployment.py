@@ -29,6 +29,7 @@ from pulumi_hosted_mesh.spec.fields import (
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.istiod import Istiod
 from pulumi_hosted_mesh.spec.mesh import at_least_one
+from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.spec.proxies import Proxies
 from pulumi_hosted_mesh.spec.reserved import IstiodValues, RemoteValues
 from pulumi_hosted_mesh.spec.trust import Trust
@@ -123,6 +124,9 @@ class MeshTemplate(Model):
     """The revisions of istiod; the template needs one at least."""
     tags: dict[DnsLabel, RevisionName] = {}
     """Names for revisions."""
+    cross_network: CrossNetwork = CrossNetwork.NONE
+    """`none`: proxies are told of workloads of their own network only. `gateways`: of all, for workloads on other
+    networks, such as virtual machines."""
     data_plane: DataPlaneTemplate = DataPlaneTemplate()
     """What is made on each data plane."""
 

@@ -18,6 +18,7 @@ from pulumi_hosted_mesh.spec.fields import (
     PemCertificate,
 )
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, DEFAULT_REVISION, WEBHOOK_PORT, XDS_PORT
 
 Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
@@ -50,6 +51,9 @@ class EndpointDocument(Model):
     """Istio's name of the data plane's cluster."""
     network: LabelValue = ""
     """Istio's name of the data plane's network."""
+    cross_network: CrossNetwork = CrossNetwork.GATEWAYS
+    """`none`: its proxies are told of workloads of their own network only. `gateways`, also where a file of an older
+    version does not say it: of all."""
     istio_version: ChartVersion
     """Version of istiod, and of the charts that fit it."""
     features: Features = Features()
@@ -59,9 +63,10 @@ class EndpointDocument(Model):
 
     @property
     def injection_url(self) -> str:
-        """URL of the injection webhook: istiod reads from it which cluster and network a sidecar is for
-        (pkg/kube/inject/webhook.go)."""
-        pairs = {"cluster": self.cluster_id, "net": self.network}
+        """URL of the injection webhook: istiod reads from it which cluster and network a sidecar is for, and takes any
+        other pair for a variable of the proxy (`parseInjectEnvs`, pkg/kube/inject/webhook.go)."""
+        view = self.network if self.cross_network is CrossNetwork.NONE else ""
+        pairs = {"cluster": self.cluster_id, "net": self.network, NETWORK_VIEW: view}
         return f"{self._webhooks}/inject" + "".join(f"/{name}/{value}" for name, value in pairs.items() if value)
 
     @property

@@ -15,6 +15,8 @@ from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
+from pulumi_hosted_mesh.spec.networks import CrossNetwork
+from pulumi_hosted_mesh.spec.reserved import MESH_NETWORKS, value_at
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of, suffixed
@@ -44,6 +46,10 @@ class Mesh(Model):
     tags: dict[DnsLabel, RevisionName] = {}
     """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
     `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    cross_network: CrossNetwork = CrossNetwork.NONE
+    """`none`: nothing leads from one network of the members to another; proxies are told of workloads of their own
+    network only. `gateways`: proxies are told of all, and reach other networks by the east-west gateways there (port
+    15443, `AUTO_PASSTHROUGH`)."""
     memberships: Annotated[tuple[Membership, ...], AfterValidator(at_least_one)]
     """The data planes' clusters."""
 
@@ -163,6 +169,20 @@ class Mesh(Model):
         if len({one.cluster_domain for one in self.memberships}) > 1:
             rule = "memberships have different clusterDomains, but istiod tells all proxies of a mesh the same one"
             raise RuleBrokenError(rule, "Give all the same, or put the cluster into a mesh of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _networks_are_apart_or_joined(self) -> Self:
+        if self.cross_network is CrossNetwork.GATEWAYS:
+            return self
+        for position, revision in enumerate(self.revisions):
+            if value_at(revision.chart_values, MESH_NETWORKS):
+                rule = f"revisions[{position}].chartValues sets {MESH_NETWORKS}, how networks are reached by gateways"
+                fix = f"Set crossNetwork: gateways, or leave {MESH_NETWORKS} out"
+                raise RuleBrokenError(f"{rule}, but crossNetwork is none", fix)
+        if len({bool(self.network(one)) for one in self.memberships}) > 1:
+            rule = "some memberships have an empty network, of which Istio tells all proxies, but crossNetwork is none"
+            raise RuleBrokenError(rule, "Give each membership a network, or all an empty one")
         return self
 
     @model_validator(mode="after")

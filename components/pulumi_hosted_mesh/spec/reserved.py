@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.features import Features, environment
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL
 
 CHARTS_ENVIRONMENT: Final = frozenset(
@@ -61,6 +62,7 @@ TYPED: Final[Mapping[str, str]] = {
     "meshConfig.accessLogFormat": "proxies.accessLog.format",
     "meshConfig.outboundTrafficPolicy": "proxies.outboundTraffic",
     "meshConfig.defaultConfig.proxyMetadata.SECRET_TTL": "trust.workloadLifetimeHours",
+    f"meshConfig.defaultConfig.proxyMetadata.{NETWORK_VIEW}": "crossNetwork",
     "meshConfig.defaultConfig.holdApplicationUntilProxyStarts": "proxies.holdApplication",
     "global.proxy.resources": "proxies.resources",
     "global.proxy.clusterDomain": "memberships[].clusterDomain",
@@ -119,6 +121,8 @@ TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "imagePullSecrets": "imagePullSecrets",
 }
 """Values of the gateway chart that are typed fields of the document."""
+MESH_NETWORKS: Final = "global.meshNetworks"
+"""Value of the istiod chart that contradicts `crossNetwork: none`."""
 OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled", f"labels.{NETWORK_LABEL}"})
 """Values of the gateway chart that the split decides."""
 LISTS: Final = frozenset({"volumes", "volumeMounts", "extraContainerArgs", "envVarFrom", "topologySpreadConstraints"})
@@ -139,6 +143,11 @@ def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         yield path, value
         if isinstance(value, Mapping):
             yield from paths_of(value, f"{path}.")
+
+
+def value_at(values: Mapping[str, Any], path: str) -> object:
+    """What is at a path in nested values, `global.hub`; None where nothing is."""
+    return dict(paths_of(values)).get(path)
 
 
 def free_values(values: dict[str, object]) -> dict[str, object]:

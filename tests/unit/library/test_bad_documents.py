@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.load import read, read_file, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 
 from tests.unit.library.documents import CERTIFICATE, as_field, document
 
@@ -24,6 +25,7 @@ ACCESS = "memberships.0.access"
 REVISION = {"host": "istiod.demo.example.com", "exposure": {"openToAll": True}}
 CANARY = {"name": "canary", "host": "canary.demo.example.com", "exposure": {"openToAll": True}}
 HOOKS = {"host": "hooks.demo.example.com", "openToAll": True}
+MESH_NETWORKS = {"global": {"meshNetworks": {"east": {"endpoints": [{"fromRegistry": "demo"}]}}}}
 PEM = "-----BEGIN CERTIFICATE-----\n"
 GARBAGE = f"{PEM}czNjcjN0LXMzY3IzdA==\n-----END CERTIFICATE-----\n"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
@@ -371,6 +373,32 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "memberships have different clusterDomains",
     ),
     (
+        "gateways of networks that nothing joins",
+        {"revisions.0.chartValues": MESH_NETWORKS},
+        "(document)",
+        "revisions[0].chartValues sets global.meshNetworks, how networks are reached by gateways, but crossNetwork is "
+        "none. Set crossNetwork: gateways, or leave global.meshNetworks out",
+    ),
+    (
+        "gateways of networks in another revision",
+        {"revisions": [REVISION, {**CANARY, "chartValues": MESH_NETWORKS}], "crossNetwork": "none"},
+        "(document)",
+        "revisions[1].chartValues sets global.meshNetworks",
+    ),
+    (
+        "member without a network beside one that has one",
+        {"memberships": [{}, {"name": "b", "network": ""}]},
+        "(document)",
+        "some memberships have an empty network",
+    ),
+    ("unknown way to other networks", {"crossNetwork": "mesh"}, "crossNetwork", "'none' or 'gateways'"),
+    (
+        "view of networks by chartValues",
+        {"revisions.0.chartValues": {"meshConfig": {"defaultConfig": {"proxyMetadata": {NETWORK_VIEW: "a"}}}}},
+        "revisions.0.chartValues",
+        "is the field crossNetwork. Use that field",
+    ),
+    (
         "gateway that may read Secrets",
         {"memberships.0.gateways": [{"name": "a", "chartValues": {"rbac": {"enabled": True}}}]},
         "gateways.0.chartValues",
@@ -550,6 +578,9 @@ def test_open_to_all_is_possible_when_said() -> None:
         {"memberships.0.network": "East_1.a"},
         {"revisions.0.name": "r" * 56},
         {"revisions.0.charts.repository": "oci://registry.example.com:5000/istio"},
+        {"crossNetwork": "gateways", "revisions.0.chartValues": MESH_NETWORKS},
+        {"crossNetwork": "none", "revisions.0.chartValues": {"global": {"meshNetworks": {}}}},
+        {"memberships": [{"network": ""}, {"name": "b", "network": ""}]},
         {HOST: "istiod.10.example.com"},
         {"revisions.0.chartValues": {"global": {"nativeNftables": True}, "volumes": [], "envVarFrom": []}},
     ],

@@ -50,6 +50,19 @@ def test_each_cluster_gets_a_mesh_with_names_of_its_own() -> None:
     assert found["tokyo"].revisions[0].host == "istiod.tokyo.example.com"
 
 
+def test_networks_are_apart_unless_the_template_or_an_override_says_otherwise() -> None:
+    def said(**fields: Any) -> list[str]:
+        return [one.cross_network.value for one in meshes(document(**fields)).values()]
+
+    assert said() == ["none", "none"]
+    override = {"clusters": ["tokyo"], "crossNetwork": "gateways"}
+    assert said(overrides=[override]) == ["none", "gateways"]
+    template = {**hosted(), "crossNetwork": "gateways"}
+    override["crossNetwork"] = "none"
+    assert said(template=template, overrides=[override]) == ["gateways", "none"]
+    assert said(template=template) == ["gateways", "gateways"]
+
+
 @pytest.mark.parametrize(
     ("select", "names"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +20,12 @@ from pulumi_hosted_mesh.data_plane.values import gateway_values
 from pulumi_hosted_mesh.data_plane.values import remote_values as values_on_data_plane
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import FEATURES, Features
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ENVIRONMENT
 
-from tests.unit.library.documents import document
+from tests.unit.library.documents import CERTIFICATE, document
 
 
 def mesh(**changes: object) -> Mesh:
@@ -386,7 +389,7 @@ def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
     document_ = mesh(memberships__0__webhooks={"timeoutSeconds": 3, "validationFailurePolicy": "Ignore"})
     injection, validation = configurations(document_)
     assert {hook["clientConfig"]["url"] for hook in injection["webhooks"]} == {
-        "https://istiod.demo.example.com:15017/inject/cluster/demo/net/demo"
+        f"https://istiod.demo.example.com:15017/inject/cluster/demo/net/demo/{NETWORK_VIEW}/demo"
     }
     assert {hook["clientConfig"]["url"] for hook in validation["webhooks"]} == {
         "https://istiod.demo.example.com:15017/validate"
@@ -397,6 +400,28 @@ def test_webhooks_are_by_url_with_bundle_time_out_and_policy() -> None:
         assert hook["sideEffects"] == "None"
     assert {hook["failurePolicy"] for hook in injection["webhooks"]} == {"Fail"}
     assert {hook["failurePolicy"] for hook in validation["webhooks"]} == {"Ignore"}
+
+
+def test_the_injection_url_limits_proxies_to_their_network_unless_gateways_join_networks() -> None:
+    def path(**changes: Any) -> str:
+        return endpoint(mesh(**changes)).injection_url.partition("15017")[2]
+
+    east = {"memberships__0__clusterId": "east-1", "memberships__0__network": "east"}
+    assert path(**east) == f"/inject/cluster/east-1/net/east/{NETWORK_VIEW}/east"
+    assert path(**east, crossNetwork="gateways") == "/inject/cluster/east-1/net/east"
+    # Without a network there is nothing to limit them to.
+    assert path(memberships__0__network="") == "/inject/cluster/demo"
+
+
+def test_the_pages_gateways_lead_into_their_own_networks_alone() -> None:
+    text = (Path(__file__).parents[3] / "docs/components/mesh-document.md").read_text()
+    (written,) = re.findall(r"```yaml\n(name: demo\ncrossNetwork: gateways\n.*?)```", text, re.DOTALL)
+    joined = read_text(Mesh, written, "the page")
+    for member in joined.memberships:
+        (gateway,) = member.gateways
+        assert gateway.chart_values == {"env": {NETWORK_VIEW: joined.network(member)}}
+        assert [port.port for port in gateway.service.ports] == [15021, 15443]
+    assert len({joined.network(member) for member in joined.memberships}) == 2
 
 
 def test_webhooks_of_a_revision_leave_others_alone() -> None:
@@ -524,11 +549,25 @@ def test_an_endpoint_without_root_certificate_is_refused(certificate: dict[str, 
         ControlPlaneEndpoint.from_facts(facts | certificate)
 
 
+@pytest.mark.parametrize("cross_network", ["none", "gateways"])
+def test_an_endpoint_file_says_what_leads_to_other_networks(cross_network: str) -> None:
+    told = endpoint(mesh(crossNetwork=cross_network))
+    facts = told.document.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert facts["crossNetwork"] == cross_network
+    again = ControlPlaneEndpoint.from_facts({**facts, "rootCertificate": CERTIFICATE})
+    assert again.injection_url == told.injection_url
+    assert (NETWORK_VIEW in told.injection_url) is (cross_network == "none")
+    # A file of an older version does not say it, and its proxies are told of all, as they were.
+    del facts["crossNetwork"]
+    old = ControlPlaneEndpoint.from_facts({**facts, "rootCertificate": CERTIFICATE})
+    assert old.injection_url.endswith("/inject/cluster/demo/net/demo")
+
+
 def test_endpoint_has_no_room_for_a_secret() -> None:
     facts = endpoint(mesh(revisions__0__name="canary", memberships__0__network="east"))
     assert set(facts.as_output()) == {
         *("version", "mesh", "membership", "revision", "tags", "host", "xdsPort", "webhookPort", "trustDomain"),
-        *("clusterId", "network", "istioVersion", "features", "rootCertificate"),
+        *("clusterId", "network", "crossNetwork", "istioVersion", "features", "rootCertificate"),
     }
     assert facts.injection_labels == {"istio.io/rev": "canary"}
     assert endpoint(mesh()).injection_labels == {"istio-injection": "enabled"}

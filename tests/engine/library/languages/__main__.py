@@ -63,6 +63,7 @@ hosted_mesh.RemoteDataPlane(
             "host": "istiod.books.example.com",
             "cluster_id": "books",
             "network": "books",
+            "cross_network": "none",
             "trust_domain": "books.mesh.local",
             "istio_version": "1.31.1",
             "root_certificate": root.certificate,
