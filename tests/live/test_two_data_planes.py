@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
 
 from sandbox import deployment
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.support.clusters import started
+from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
 TAG, CANARY, DEFAULT = "prod", "canary", "default"
@@ -35,10 +38,18 @@ OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
 
 
-def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str) -> dict[str, Any]:
+EASTWEST = "eastwest"
+SERVICE = {"ports": [{"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}]}
+# Istio's own probe looks every 15 seconds.
+PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
+
+
+def document(
+    committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str, *, joined: bool = False
+) -> dict[str, Any]:
     """The sandbox's own document with a cluster more, a revision more, and a tag that names one of the two.
 
-    Without the DNS bridge: the sandbox publishes the hosts.
+    Without the DNS bridge: the sandbox publishes the hosts. joined: a gateway leads to each cluster's network.
     """
     config = copy.deepcopy(dict(committed))
     del config["config"]["hosted-mesh:dns"]
@@ -51,7 +62,16 @@ def document(committed: Mapping[str, Any], clusters: Sequence[Cluster], tag: str
     second["cluster"]["context"] = clusters[1].name
     second["access"]["apiServer"] = clusters[1].wan_server
     mesh |= {"revisions": [revision, canary], "memberships": [first, second], "tags": {TAG: tag}}
+    if joined:
+        mesh["crossNetwork"] = "gateways"
+        first["gateways"], second["gateways"] = [gateway(CLUSTER_IDS[FIRST])], [gateway(CLUSTER_IDS[SECOND])]
     return config
+
+
+def gateway(network: str) -> dict[str, Any]:
+    """A member's gateway, which passes what comes from elsewhere on to its own network alone."""
+    values = {"env": {"ISTIO_META_REQUESTED_NETWORK_VIEW": network}, "readinessProbe": PROBE}
+    return {"name": EASTWEST, "replicas": 1, "service": SERVICE, "chartValues": values}
 
 
 @dataclasses.dataclass
@@ -63,12 +83,12 @@ class Lab:
     directory: Path
     outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def up(self, tag: str) -> None:
+    def up(self, tag: str, *, joined: bool = False) -> None:
         """The policies on."""
         deployment.engine(self.sandbox, self.tools)  # writes the configuration that `make up` would use
         config = yaml.safe_load(deployment.config_file(self.sandbox.state).read_text())
         file = self.directory / "stack.yaml"
-        file.write_text(yaml.safe_dump(document(config, self.sandbox.data_planes, tag)))
+        file.write_text(yaml.safe_dump(document(config, self.sandbox.data_planes, tag, joined=joined)))
         update(self.sandbox, self.tools, file)
         self.outputs = deployment.outputs(self.sandbox, self.tools)
 
@@ -217,3 +237,59 @@ def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None
         assert uids({name: pod}) == uids({name: pods[SECOND][name]})
         served(deployments[SECOND], name, pod, DEFAULT, CLUSTER_IDS[SECOND])
     answers(deployments[SECOND], OK)
+
+
+def addresses_of_gateway(deployed: Deployed) -> set[str]:
+    service = deployed.data_plane.get(Service, EASTWEST, namespace=deployed.mesh.namespace)
+    assert service.status and service.status.loadBalancer
+    return {str(ingress.ip) for ingress in service.status.loadBalancer.ingress or []}
+
+
+def restarted(deployed: Deployed, name: str) -> PodModel:
+    """The new Pod of a workload: what its proxy may see was decided when the old one was made."""
+    old = workloads.ready_pod(deployed, name)
+    deployed.data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
+    return workloads.deploy(deployed)[name]
+
+
+def who_answers(deployed: Deployed, caller: PodModel) -> set[str]:
+    """The Pods that answer twenty requests of the caller's, each with 200 and the caller's identity."""
+    process = deployed.program_of(caller, identity.AGENT)
+    url = f"http://{workloads.CALLED}.{workloads.NAMESPACE}:{workloads.PORT}/"
+    answered = set()
+    for _ in range(20):
+        status, body, headers = traffic.fetched(deployed, process, url, workloads.PORT)
+        if status != OK:
+            raise NotObserved(f"the request answered {status}: {body[:160]}")
+        traffic.arrived_from(headers, spiffe(deployed, workloads.CALLER))
+        answered.add(str(json.loads(body)["pod"]))
+    return answered
+
+
+def test_gateways_lead_from_one_network_to_another(lab: Lab) -> None:
+    """With `crossNetwork: gateways` each cluster's callers are answered by the other's Pods too, by mutual TLS from end
+    to end.
+
+    The members go on as the test before left them. Gateway: the page's.
+    """
+    lab.up(CANARY, joined=True)
+    deployments = {member: lab.deployed(member, CANARY) for member in MEMBERS}
+    page = (CHECKOUT / "docs/components/mesh-document.md").read_text()
+    (passes,) = re.findall(r"```yaml\n(apiVersion: networking.istio.io/v1\nkind: Gateway\n.*?)```", page, re.DOTALL)
+    Kubectl.of(lab.sandbox.data_planes[0], lab.tools).apply(yaml.safe_load(passes))
+    callers = {member: restarted(deployed, workloads.CALLER) for member, deployed in deployments.items()}
+    called = {member: workloads.ready_pod(deployed, workloads.CALLED) for member, deployed in deployments.items()}
+    names = {str(one.metadata.name) for one in called.values()}
+    for member, other in ((FIRST, SECOND), (SECOND, FIRST)):
+        deployed, wanted = deployments[member], {called[member].status.podIP, *addresses_of_gateway(deployments[other])}
+
+        def told() -> None:
+            if (found := endpoints_of_called(deployed, callers[member])) != wanted:  # noqa: B023
+                raise NotObserved(f"{member} is told of {found}, not of {wanted}")  # noqa: B023
+
+        def answered() -> None:
+            if (found := who_answers(deployed, callers[member])) != names:  # noqa: B023
+                raise NotObserved(f"{found} answered {member}, not {names}")  # noqa: B023
+
+        eventually(told, seconds=120)
+        eventually(answered, seconds=120)
