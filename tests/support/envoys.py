@@ -42,19 +42,25 @@ def shown_by(authority: Authority, spiffe: str) -> bytes:
 
 @contextmanager
 def running(tools: Tools, directory: Path, resources: Mapping[str, Any]) -> Iterator[None]:
-    """Envoy with these static resources, until each pipe of its listeners is there."""
+    """Envoy with these static resources, once it listens at each pipe."""
     file = directory / "envoy.json"
     file.write_text(json.dumps({"node": {"id": "it", "cluster": "it"}, "static_resources": resources}))
     pipes = [Path(one["address"]["pipe"]["path"]) for one in resources["listeners"]]
     command = [str(tools["envoy"]), "--config-path", str(file), "--disable-hot-restart", "--concurrency", "1"]
     with (directory / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as envoy:
         try:
-            there = lambda: all(one.exists() for one in pipes) or envoy.poll() is not None  # noqa: E731
-            eventually(there, "Envoy's sockets")
+            listens = lambda: all(map(_is_answered, pipes)) or envoy.poll() is not None  # noqa: E731
+            eventually(listens, "Envoy's sockets")
             assert envoy.poll() is None, (directory / "log").read_text()
             yield
         finally:
             envoy.terminate()
+
+
+def _is_answered(pipe: Path) -> bool:
+    """Whether somebody listens there: the file is made a moment before."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(str(pipe)) == 0
 
 
 def http(action: Mapping[str, Any], path: Path, tls: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -612,9 +612,11 @@ def _of_entities(text: bytes) -> bytes:
 
 
 _QUOTED = re.compile(
-    rb"=\r?\n|=3D|(?:=[0-9A-F]{2}){2}|(?<=[\w])=(?:0[9A]|2[1-7]|3[C-F]|40|5[B-F]|60|7[B-E]|[89A-F][0-9A-F])(?=\w)"
+    rb"=\r?\n|=3D|(?:=[0-9A-F]{2}){2}|=20[A-Za-z]+=20"
+    rb"|(?<=[\w])=(?:0[9A]|2[1-7]|3[C-F]|40|5[B-F]|60|7[B-E]|[89A-F][0-9A-F])(?=\w)"
 )
-"""A line's end, the sign itself, several bytes, a letter that is no digit nor letter: `timeout=12` is none of them."""
+"""A line's end, the sign itself, several bytes, a word between two blanks, a letter that is no digit nor letter:
+`timeout=12` is none of them."""
 _UTF_7 = re.compile(rb"\+A[A-H][A-Za-z0-9+/]")
 """Letters of ASCII. A plus alone, `+-`, is left as it is: `[+-]` is in every other expression."""
 
