@@ -112,7 +112,7 @@ def _expects_public_half(resource: Resource, place: Path) -> bool:
         return False
     if _CHECKS_SIGNATURES.search(resource.kind) or (not resource.is_kubernetes and _PUBLIC_KEYS.search(resource.type)):
         return True
-    return names_public_half(named[-1]) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
+    return any(map(names_public_half, named[-2:])) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
 
 
 def _is_pin(resource: Resource, leaf: Leaf) -> bool:

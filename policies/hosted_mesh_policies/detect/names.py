@@ -36,7 +36,7 @@ _DESCRIPTION = re.compile(
     r"public|(?:^|[_.-])(?:id|name|type|kind|file|path|host|hostname|user|username|uri|ref|server|email|region|alg"
     r"|namespace|expiry|ttl|url|size|version|groups|roles|scopes)$|[a-z](?:Groups|Roles|Scopes)$"
     r"|[a-z](?:Id|Name|Type|File|Path|Ref|Uri|Url|Format)$|^(?:user|name|host)"
-    r"|passwordKey$|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
+    r"|passwordKey$|dkim|hash|digest|checksum|fingerprint|certificate|\.crt$|\.pub$|(?:^|[_.-])ca(?:$|[_.-])",
     re.IGNORECASE,
 )
 
@@ -52,7 +52,7 @@ _AFTER: Final = re.compile(
 )
 """Words after a name that do not change what it says: `secret_key_base`, `hmacEncoded`, `token.value`."""
 _SHOWN: Final = re.compile(
-    r"pub$|publishable|site|digest|encrypted|sealed|example|dummy|fake|next|page|continue|idempotency|csrf"
+    r"pub$|publishable|site|dkim|digest|encrypted|sealed|example|dummy|fake|next|page|continue|idempotency|csrf"
 )
 _SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "hashed", "stakater"})
 """Words by which the same name is another thing's: a public key, a checksum of a Secret, a place in a list."""

@@ -252,7 +252,7 @@ def _(scene: Scene) -> None:
     key, cert = issued(scene, "cp", "injector", ca_key, ca_cert, "webhook-ca")
     scene.secret("cp", "injector-tls", {"tls.key": key.output("privateKeyPem"), "tls.crt": cert.output("certPem"), "ca.crt": ca_cert.output("certPem")}, kind="kubernetes.io/tls", namespace="mesh-system")  # fmt: skip
     scene.secret("cp", "webhook-ca", {"tls.key": ca_key.output("privateKeyPem")}, namespace="mesh-system")
-    hook = {"name": "validation.istio.io", "clientConfig": {"url": f"https://xds.{DOMAIN}:15017/validate", "caBundle": apply(ca_cert.output("certPem"), b64)}, "sideEffects": "None", "admissionReviewVersions": ["v1"]}  # fmt: skip
+    hook = {"name": "validation.istio.io", "clientConfig": {"url": f"https://xds.{DOMAIN}:15017/validate", "caBundle": apply(ca_cert.output("certPem"), b64)}, "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore", "timeoutSeconds": 5}  # fmt: skip
     scene.object("dp", "admissionregistration.k8s.io/v1:ValidatingWebhookConfiguration", "istio-validator", {"webhooks": [hook]})  # fmt: skip
 
 
@@ -286,7 +286,7 @@ def _(scene: Scene) -> None:
 @clean(WIRED, "eleventh-address-of-the-balancer", "The provider's Service answers a balancer's name; the tenant's ServiceEntry, record and values have it.", before="the same")  # fmt: skip
 def _(scene: Scene) -> None:
     tern(scene)
-    service = scene.answered("cp", "v1:Service", "istiod-external", {"spec": {"type": "LoadBalancer", "ports": [{"name": "tls-xds", "port": 15012}]}}, status={"loadBalancer": {"ingress": [{"hostname": f"a{drawn('nlb', 31, HEX)}.elb.{REGION}.amazonaws.com"}]}})  # fmt: skip
+    service = scene.answered("cp", "v1:Service", "istiod-external", {"spec": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["198.51.100.0/24"], "ports": [{"name": "tls-xds", "port": 15012}]}}, status={"loadBalancer": {"ingress": [{"hostname": f"a{drawn('nlb', 31, HEX)}.elb.{REGION}.amazonaws.com"}]}})  # fmt: skip
     host = service.output("status").apply(lambda status: (((status or {}).get("loadBalancer") or {}).get("ingress") or [{"hostname": "pending.example.com"}])[0]["hostname"])  # fmt: skip
     scene.object("dp", "networking.istio.io/v1:ServiceEntry", "istiod", {"spec": {"hosts": [f"xds.{DOMAIN}"], "endpoints": [{"address": host}], "resolution": "DNS", "ports": [{"number": 15012, "name": "tls", "protocol": "TLS"}]}})  # fmt: skip
     moss(scene, "aws:route53/record:Record", "xds-alias", {"zoneId": "Z07718MOSS", "name": f"xds.mesh.{MOSS}", "type": "CNAME", "ttl": 60, "records": [host]}, region=REGION)  # fmt: skip

@@ -16,10 +16,13 @@ import pytest
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.places import text_of
+from hosted_mesh_policies.detect.shape import shapes
+from hosted_mesh_policies.detect.signatures import Kind
 from hosted_mesh_policies.detect.value import inspect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus.literals import private_key
 from tests.corpus.wrappings import ALONE, WRAPPINGS
 
 SECRETS = st.text(string.ascii_letters + string.digits + "-_./+=!#%&", min_size=18, max_size=60).filter(
@@ -59,6 +62,12 @@ def test_a_wrapped_secret_is_found_anywhere(secret: str, names: list[str], tree:
     index = Index()
     index.add(fingerprints(secret.encode(), certain=True), "the secret")
     assert inspect(text_of(manifest), index).matches
+
+
+@pytest.mark.parametrize("name", WRAPPINGS)
+def test_a_private_key_is_seen_by_its_form_under_each_wrapping(name: str) -> None:
+    """Whoever made it, and whether or not anything is known of it."""
+    assert Kind.PRIVATE_KEY in {shape.kind for shape in shapes(WRAPPINGS[name](private_key("any").encode()))}
 
 
 @settings(max_examples=200)

@@ -15,6 +15,13 @@ NOT_RUN = frozenset(
         "eighth-cluster-object-without-a-login",
         "eighth-list-of-logins-by-number",
         "eighth-row-of-a-list-by-name",
+        "eleventh-address-of-the-balancer",
+        "eleventh-cluster-and-its-provider-in-one-program",
+        "eleventh-connection-that-nobody-marked",
+        "eleventh-google-accounts-of-both",
+        "eleventh-pull-through-cache-of-public-images",
+        "eleventh-thumbprint-of-an-issuer",
+        "eleventh-verification-of-a-domain",
         "field-cluster-extension",
         "field-collectors-header-of-another-stack",
         "field-extra-deploy-text",
@@ -89,6 +96,13 @@ OTHERWISE = frozenset(
         "eighth-pets-and-suffixes",
         "eighth-up-job-at-the-platform",
         "eighth-up-login-of-the-tenants-metrics",
+        "eleventh-all-that-a-component-has",
+        "eleventh-own-client-in-its-own-realm",
+        "eleventh-own-database-on-google",
+        "eleventh-own-key-for-backups",
+        "eleventh-own-stack-of-its-database",
+        "eleventh-random-string-in-an-account-name",
+        "eleventh-up-hash-of-the-tenants-login",
         "fleet-cluster-of-a-stack",
         "fleet-marked-output-on-the-network",
         "fleet-tokens-known-by-hash",
@@ -150,7 +164,7 @@ OTHERWISE = frozenset(
         "unmarked-output-of-a-client",
     }
 )
-"""A UUID counts as none of a secret's forms; what the user's account makes is not the user's cluster's until its object
+"""A UUID counts as none of a secret's forms, and a RandomString as one; what the user's account makes is not the user's cluster's until its object
 says so, which the oracle does not read; an output that nobody marks it takes for a fact; what a stack exports is no
 registration; where a kubeconfig of another stack leads, that a marked output is a public name, what a claim or a chart
 answers, and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that
