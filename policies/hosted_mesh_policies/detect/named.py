@@ -84,8 +84,14 @@ _NAMES_BESIDE: Final = ("name", "key", "header", "variable", "envName")
 _DIGEST: Final = re.compile(r"[0-9a-f]{32,64}")
 
 
+_ACME: Final = "acme.cert-manager.io/"
+"""cert-manager's group of objects with tokens that anybody may fetch: `Challenge`, `Order`."""
+
+
 def named_in_tree(tree: Tree) -> Iterator[Path]:
     """The values under or beside such a name."""
+    if str(at(tree, "apiVersion")).startswith(_ACME):
+        return
     for leaf in leaves(tree):
         if leaf.path and isinstance(leaf.value, str) and LEAST <= len(leaf.value) <= MOST:
             keys = [key for key in leaf.path if isinstance(key, str)]

@@ -184,6 +184,8 @@ def test_folding_puts_no_name_beside_a_value_that_was_elsewhere() -> None:
         ({"imagePullSecrets": [{"name": V}]}, False),
         ({"headers": {"Authorization": f"Api-Token {V}"}}, True),
         ({"encryptedData": {"password": V}}, False),
+        ({"apiVersion": "acme.cert-manager.io/v1", "kind": "Challenge", "spec": {"token": V}}, False),
+        ({"apiVersion": "example.com/v1", "kind": "Challenge", "spec": {"token": V}}, True),
         ({"metadata": {"annotations": {"example.com/secret": "0f1e2d3c" * 8}}}, False),
         ({"env": [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": V, "key": "token"}}}]}, False),
     ],
