@@ -164,13 +164,14 @@ OTHERWISE = frozenset(
         "unmarked-output-of-a-client",
     }
 )
-"""A UUID counts as none of a secret's forms, and a RandomString as one; what the user's account makes is not the user's cluster's until its object
-says so, which the oracle does not read; an output that nobody marks it takes for a fact; what a stack exports is no
-registration; where a kubeconfig of another stack leads, that a marked output is a public name, what a claim or a chart
-answers, and that of a tenant's password the control plane keeps only a hash, it does not know. A generated secret that
-the control plane has too it takes for the control plane's, and one that reaches a single place for that place's own.
-All secrets here are made of one word, so it does not see which key it is whose public half a program computes by
-itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays where it is."""
+"""A UUID counts as none of a secret's forms, and a RandomString as one; what the user's account makes is not the user's
+cluster's until its object says so, which the oracle does not read; an output that nobody marks it takes for a fact;
+what a stack exports is no registration; where a kubeconfig of another stack leads, that a marked output is a public
+name, what a claim or a chart answers, and that of a tenant's password the control plane keeps only a hash, it does not
+know. A generated secret that the control plane has too it takes for the control plane's, and one that reaches a single
+place for that place's own. All secrets here are made of one word, so it does not see which key it is whose public half
+a program computes by itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays
+where it is."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
