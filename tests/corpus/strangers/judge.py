@@ -40,10 +40,12 @@ def bare(value: Any) -> Any:
 
 @dataclass
 class Sent:
-    """What the resources of a user's side were given, by URN, and their URNs with those of their parents."""
+    """What the resources of a user's side were given, by URN, and their URNs with those of their parents; and the scene
+    in which the program ran."""
 
     inputs: dict[str, Any] = field(default_factory=dict)
     urns: set[str] = field(default_factory=set)
+    scene: Scene | None = None
 
     def leaves(self) -> dict[str, bytes]:
         named = ((urn.rpartition("::")[2], tree) for urn, tree in self.inputs.items())
@@ -151,6 +153,10 @@ def play(stranger: Stranger, *, seed: int = 0, judged: bool = True) -> tuple[Out
             made.stage, made.sent = stage, sent
             return made
 
+        def world(*_: str) -> Scene:
+            sent.scene = Scene(stage)
+            return sent.scene
+
         refused, said, kept, _ = run(
             program,
             preview=preview,
@@ -160,7 +166,7 @@ def play(stranger: Stranger, *, seed: int = 0, judged: bool = True) -> tuple[Out
             stack=stranger.stack,
             more=dict(stranger.pack),
             monitors=monitors,
-            worlds=lambda *_: Scene(stage),
+            worlds=world,
             surroundings=known,
         )
         return refused, said, kept, sent

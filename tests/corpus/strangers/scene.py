@@ -42,7 +42,7 @@ class Scene(World):
         super().__init__(configs[0], configs[1])
         self.stage = stage
         self.cp, self.dp = stage.cp, stage.dp
-        self._packages: dict[str, pulumi.ProviderResource] = {}
+        self.packages: dict[str, pulumi.ProviderResource] = {}
 
     def config(self, key: str) -> pulumi.Output[str]:
         """A secret of the stack's configuration."""
@@ -70,11 +70,11 @@ class Scene(World):
 
     def package(self, package: str, name: str, owner: str = "dp", **inputs: Any) -> pulumi.ResourceOptions:
         """Options with a provider of any package."""
-        if name not in self._packages:
-            self._packages[name] = pulumi.ProviderResource(package, name, inputs)
+        if name not in self.packages:
+            self.packages[name] = pulumi.ProviderResource(package, name, inputs)
             if owner == "cp":
                 self.stage.provider_owned.add(name)
-        return pulumi.ResourceOptions(provider=self._packages[name])
+        return pulumi.ResourceOptions(provider=self.packages[name])
 
     def made(
         self,
