@@ -192,10 +192,16 @@ _PLAIN = re.compile(
     | [\d.,:/+eExXTZ-]+[A-Za-z%]{0,3}                           # a number, date, address or quantity
     | [\w.+-]+@[\w-]+(\.[\w-]+)+                                # an e-mail address
     | [\w./@:*-]+                                               # an image, a label's name
+    | \#{1,4}[\w.-]+                                            # a comment's first word: #cloud-config
+    | [~^]\d[\w.+-]*                                            # a range of versions: ^1.4.0
+    | [?!^]?[A-Za-z][A-Za-z_.-]*[#+$\\]{0,2}                     # a word with signs: C++, ?xml, !cancelled
+    | (?:[\w./:-]|(?<![\w$])\\?\$)+                             # with variables of a shell's: $HOME/.config:$PATH
+    | (?P<sign>[^\w\s\x00-\x7f])(?P=sign)*                      # a sign of typography, or a line of them
     | [-+*/\#!.:?%<>|&~^$@\\]*                                  # punctuation
     )[.,:;!?]*""",
     re.VERBOSE,
 )
+_TAG = re.compile(r"</?[A-Za-z][\w:.-]*/?>")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MOST_TOKENS: Final = 20_000
 LONGEST_PLAIN: Final = 512
@@ -297,7 +303,7 @@ def is_public(value: bytes, names: Collection[str] = ()) -> bool:
         return True
     if _CONTROL.search(rest) or is_spelled(rest):
         return False
-    tokens, chunks = set(_TOKENS.findall(rest)), set(text.split())
+    tokens, chunks = set(_TOKENS.findall(rest)), set((_TAG.sub(" ", text) if "</" in text else text).split())
     if max(len(tokens), len(chunks)) > MOST_TOKENS:
         return False
     return all(_is_plain(token.decode()) for token in tokens) and not any(map(is_scrambled, chunks))

@@ -36,6 +36,11 @@ def test_hardly_a_generated_password_looks_public(length: int, most: float) -> N
         "#!/bin/sh\nset -eu\n",
         "EnvironmentFile=-/etc/default/%p\nExecStart=/usr/bin/agent --config=%E/agent.conf",
         "if string.match(path, '^/api/v1/.*') then",
+        "#cloud-config\npackages:\n  - nginx\n",
+        "export PATH=$PATH:$HOME/.pulumi/bin\ncurl $SOURCE/$index | tee $DEST\n",
+        '{"dependencies": {"express": "^4.17.1", "left-pad": "~1.3"}}',
+        '<?xml version="1.0"?>\n<settings><groupId>org.codehaus.mojo</groupId></settings>',
+        "proxy_set_header X-Real-IP \\$remote_addr; # C++ and C#, !cancelled \u2014 \u2500\u2500\u2500",
     ],
 )
 def test_what_people_write_stays_public(text: str) -> None:
@@ -50,6 +55,12 @@ def test_what_people_write_stays_public(text: str) -> None:
         "%4b%71%37%76%58%77%32%6d",
         "%aF%bC%dE%fA%bB%cC%dD%eE",
         "#!Kq7vXw2m/Zx7L#kW4nB9pY",
+        "#Kq7vXw2mZx7LkW4nB9pY",
+        "$HOME/Kq7vXw2mZx7LkW4nB9pY",
+        "Kq7v$Xw2m$Zx7L$kW4n$B9pY",
+        "^7Kq7vXw2mZx7LkW4nB9pY",
+        "<password>Kq7vXw2mZx7LkW4nB9pY</password>",
+        "\u2014\u2013\u2014\u2014\u2013\u2014\u2013\u2013",
     ],
 )
 def test_what_a_server_fills_in_hides_nothing(text: str) -> None:
