@@ -52,6 +52,8 @@ def shapes(data: bytes) -> Iterator[Shape]:
         for kind, opens in (*_in_view(view.data), *([(Kind.NAMED, None)] if named else [])):
             if kind is Kind.KUBECONFIG and "folding" in view.layers:
                 continue  # without its line breaks it cannot be read; the view before had them
+            if kind is Kind.PASSWORD_IN_URL and view.layers[-1:] == ("folding",):
+                continue  # a URL at a line's end and an address for mail in the next
             if (kind, opens) not in seen:
                 seen.add((kind, opens))
                 yield Shape(kind, view.layers, opens)

@@ -139,8 +139,9 @@ _FORMS: Final = (
     (
         Kind.ARGUMENT,
         (b"token", b"secret", b"passw", b"key"),
-        rb"(?<![a-z0-9-])--?[a-z0-9-]{0,40}(?:token|secret|password|passwd|api-?key|access-?key|private-?key)"
-        rb"(?:=|\s+|\"?,\s*\")([^\s\"',$({/<][^\s\"',]{7,512})",
+        rb"(?<![a-z0-9-])(?<!config set )--?[a-z0-9-]{0,40}"
+        rb"(?:token|secret|password|passwd|api-?key|access-?key|private-?key)"
+        rb"(?:=|\s+|\"?,\s*\")([^\s\"',$({/<-][^\s\"',]{7,512})",
     ),
     (
         Kind.BEARER_TOKEN,

@@ -149,10 +149,19 @@ def test_a_clouds_own_example_is_none_and_a_key_like_it_is() -> None:
         "# such as postgresql://login:password@hostname:5432/db\nproxy: http://user:pass@proxy.example.com\n",
         "#  -----BEGIN OPENSSH PRIVATE KEY-----\n#  ...\n#  -----END OPENSSH PRIVATE KEY-----\n\n"
         "# Note\n# whatcomeslastinthelist\n# winsoverwhatisbeforeit\n",
+        "API_URL=https://api.example.com\nSITE_NAME=Shop\nSUPPORT_EMAIL=support@example.com\n",
+        "1. `pulumi config set --secret shop:adminPassword`, then\n2. `pulumi up`\n",
+        "gitea admin user create --random-password --random-password-length 20\n",
     ],
 )
 def test_what_documentation_shows_of_a_credential_is_none(text: str) -> None:
     assert not list(shapes(text.encode()))
+
+
+def test_of_a_configuration_that_is_set_the_value_counts_and_not_its_key() -> None:
+    command = "pulumi config set --secret shop:adminPassword"
+    assert [shape.kind for shape in shapes(f"{command} {V}\n".encode())] == [Kind.NAMED]
+    assert not list(shapes(f"{command} $ADMIN_PASSWORD\n".encode()))
 
 
 def test_a_name_in_prose_is_none() -> None:
