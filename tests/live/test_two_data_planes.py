@@ -17,6 +17,12 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.cli.command import app
+from pulumi_hosted_mesh.clusters import kubeconfig
+from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
+from pulumi_hosted_mesh.operations.doctor.views import views
+from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.load import read
 from typer.testing import CliRunner
 
 from sandbox import deployment
@@ -252,6 +258,15 @@ def restarted(deployed: Deployed, name: str) -> PodModel:
     return workloads.deploy(deployed)[name]
 
 
+def of_another_view(lab: Lab, membership: str, revision: str) -> list[tuple[str | None, str]]:
+    """What `hosted-mesh doctor` says of the views of a member's proxies, and what to do."""
+    cluster = lab.sandbox.data_planes[MEMBERS.index(membership)]
+    asked = kubeconfig.Asked(context=cluster.name)
+    found = list(proxies_of(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), asked))))
+    endpoint = read(EndpointDocument, lab.outputs["endpoints"][f"{membership}/{revision}"])
+    return [(one.cause, one.fix) for one in views(found, endpoint)]
+
+
 def who_answers(deployed: Deployed, caller: PodModel) -> set[str]:
     """The Pods that answer twenty requests of the caller's, each with 200 and the caller's identity."""
     process = deployed.program_of(caller, identity.AGENT)
@@ -277,8 +292,13 @@ def test_gateways_lead_from_one_network_to_another(lab: Lab) -> None:
     page = (CHECKOUT / "docs/components/mesh-document.md").read_text()
     (passes,) = re.findall(r"```yaml\n(apiVersion: networking.istio.io/v1\nkind: Gateway\n.*?)```", page, re.DOTALL)
     Kubectl.of(lab.sandbox.data_planes[0], lab.tools).apply(yaml.safe_load(passes))
+    # Of the first member's the caller alone is the canary's.
+    (stale,) = of_another_view(lab, FIRST, CANARY)
+    assert stale[0] == "another-view"
+    assert f"/{workloads.CALLER}" in stale[1]
     callers = {member: restarted(deployed, workloads.CALLER) for member, deployed in deployments.items()}
     called = {member: workloads.ready_pod(deployed, workloads.CALLED) for member, deployed in deployments.items()}
+    assert of_another_view(lab, FIRST, CANARY) == [(None, "")]
     names = {str(one.metadata.name) for one in called.values()}
     for member, other in ((FIRST, SECOND), (SECOND, FIRST)):
         deployed, wanted = deployments[member], {called[member].status.podIP, *addresses_of_gateway(deployments[other])}

@@ -62,11 +62,15 @@ class EndpointDocument(Model):
     """The mesh's root certificate, PEM."""
 
     @property
+    def network_view(self) -> str:
+        """The network of whose workloads its proxies are told; empty: of all."""
+        return self.network if self.cross_network is CrossNetwork.NONE else ""
+
+    @property
     def injection_url(self) -> str:
         """URL of the injection webhook: istiod reads from it which cluster and network a sidecar is for, and takes any
         other pair for a variable of the proxy (`parseInjectEnvs`, pkg/kube/inject/webhook.go)."""
-        view = self.network if self.cross_network is CrossNetwork.NONE else ""
-        pairs = {"cluster": self.cluster_id, "net": self.network, NETWORK_VIEW: view}
+        pairs = {"cluster": self.cluster_id, "net": self.network, NETWORK_VIEW: self.network_view}
         return f"{self._webhooks}/inject" + "".join(f"/{name}/{value}" for name, value in pairs.items() if value)
 
     @property

@@ -72,12 +72,16 @@ def pod(**other: str) -> Answer:
 PLAIN = Answer(201, {"metadata": {}, "spec": {"containers": [{"name": "app"}]}})
 
 
-def observed(**changes: Any) -> Observed:
+def installed(endpoint: EndpointDocument = ENDPOINT) -> list[Any]:
+    """The configurations of a data plane that was handed this endpoint."""
     bundle = base64.b64encode(CERTIFICATE.encode()).decode()
-    made = webhooks.manifests(ControlPlaneEndpoint(ENDPOINT, None), Webhooks(), bundle)
+    return copy.deepcopy(list(webhooks.manifests(ControlPlaneEndpoint(endpoint, None), Webhooks(), bundle)))
+
+
+def observed(**changes: Any) -> Observed:
     facts: dict[str, Any] = {
         "namespace": "mesh-demo",
-        "configurations": copy.deepcopy(made),
+        "configurations": installed(),
         "pods": {"default": pod(), "prod": pod()},
         "invalid": refusal(INVALID, 400),
         "valid": Answer(201, {}),

@@ -10,10 +10,11 @@ from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, roots
 from pulumi_hosted_mesh.operations.doctor.clocks import clocks
 from pulumi_hosted_mesh.operations.doctor.configuration import configuration
-from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, istiods
+from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, has_other_members, istiods
 from pulumi_hosted_mesh.operations.doctor.gateways import gateways
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies
+from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts as webhook_verdicts
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -55,7 +56,11 @@ def verdicts(
         closed = {(peer.gateway_namespace, peer.gateway.name)} if own_gateway.cause == "network-policy" else ()
         found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
     if endpoint is not None and observed.webhooks is not None:
-        found += _webhooks(webhook_verdicts(endpoint, observed.webhooks), istiod_is_there=istiod_is_there)
+        told = webhook_verdicts(endpoint, observed.webhooks)
+        found += _webhooks(told, istiod_is_there=istiod_is_there)
+        # What webhooks do not give, or not now, a Pod does not get by being restarted either.
+        if all(one.ok for one in told):
+            found += views(observed.proxies, endpoint, has_other_members=has_other_members(observed.control_plane))
     return found
 
 

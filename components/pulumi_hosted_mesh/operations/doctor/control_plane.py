@@ -11,7 +11,14 @@ from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, ke
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Manifest
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.fields import is_address
-from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, KUBECONFIG_SECRET, WEBHOOK_PORT, XDS_PORT, namespace_of
+from pulumi_hosted_mesh.vocabulary import (
+    HTTPS_PORT,
+    KUBECONFIG_SECRET,
+    REMOTE_CLUSTERS_SECRET,
+    WEBHOOK_PORT,
+    XDS_PORT,
+    namespace_of,
+)
 
 AGAIN = "Run `pulumi up --refresh` of the stack {stack} of {mesh}"
 
@@ -49,6 +56,15 @@ def _blocked(istiod: Manifest, found: ControlPlane) -> tuple[list[str], str] | N
     if names := keeping_in(found.policies, labels, port, host if is_address(host) else None):
         return names, f"do not let it out to the data plane's API server, {host}:{port}"
     return None
+
+
+def has_other_members(found: ControlPlane | None) -> bool | None:
+    """Whether istiod is given kubeconfigs of further data planes; None where no Deployment of it was seen."""
+    if found is None or not found.istiods:
+        return None
+    pods = [((one.get("spec") or {}).get("template") or {}).get("spec") or {} for one in found.istiods]
+    volumes = [volume for pod in pods for volume in pod.get("volumes") or []]
+    return any((one.get("secret") or {}).get("secretName") == REMOTE_CLUSTERS_SECRET for one in volumes)
 
 
 FIXES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels_of, name_of, namespace_of
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Peer
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
 
 # Both templates of injection, of sidecars and of gateways, give this label and the annotation istio.io/rev.
@@ -18,17 +20,41 @@ PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
 WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 PROXY: Final = "istio-proxy"
 ENDED: Final = ("Succeeded", "Failed")
+# Only injection gives it. What istiod makes of the Gateway API's objects it writes whole, and without injection.
+INJECTED: Final = "sidecar.istio.io/status"
+# Where a Pod may say something of its proxy itself.
+TEMPLATES, CONFIG = "inject.istio.io/templates", "proxy.istio.io/config"
+MESH_ID, OWNER = "ISTIO_META_MESH_ID", "ISTIO_META_OWNER"
+OWNED: Final = re.compile(r"kubernetes://apis/[\w./-]+/namespaces/[a-z0-9-]+/([a-z]+)s/([a-z0-9.-]+)")
+
+
+@dataclass(frozen=True)
+class Injected:
+    """What injection wrote into a proxy. mesh: its ID. view: the networks of whose workloads it is told; empty: of all.
+
+    workload: that the Pod is of, as kubectl has it, `deployment/page`. chooses: whether the view may be the Pod's own,
+    as a gateway's from its chart's values.
+    """
+
+    mesh: str
+    view: frozenset[str]
+    workload: str
+    chooses: bool = False
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """A Pod with one. app: its label. ready: None where the node has not said anything of it yet."""
+    """A Pod with one. app: its label. ready: None where the node has not said anything of it yet.
+
+    injected: None where injection did not make it.
+    """
 
     namespace: str
     pod: str
     app: str
     revision: str
     ready: bool | None
+    injected: Injected | None = None
 
 
 def proxies_of(api: ApiServer) -> Iterator[Proxy]:
@@ -38,13 +64,30 @@ def proxies_of(api: ApiServer) -> Iterator[Proxy]:
         revision = annotations_of(pod).get(REVISION_LABEL)
         if revision and status.get("phase") not in ENDED and not pod["metadata"].get("deletionTimestamp"):
             app = labels_of(pod).get("app", "")
-            yield Proxy(namespace_of(pod), name_of(pod), app, revision, _ready(status))
+            yield Proxy(namespace_of(pod), name_of(pod), app, revision, _ready(status), injected(pod))
 
 
 def _ready(status: Mapping[str, Any]) -> bool | None:
     """As a sidecar of Kubernetes' own kind it is among the init containers."""
     containers = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
     return next((bool(one.get("ready")) for one in containers if one["name"] == PROXY), None)
+
+
+def injected(pod: Mapping[str, Any]) -> Injected | None:
+    """Of a Pod as its API server has it. As a sidecar of Kubernetes' own kind the proxy is an init container."""
+    spec, annotations = pod.get("spec") or {}, annotations_of(pod)
+    containers = [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]
+    proxy = next((one for one in containers if one["name"] == PROXY), None)
+    if proxy is None or INJECTED not in annotations:
+        return None
+    said = {one["name"]: one.get("value") or "" for one in proxy.get("env") or []}
+    owner = OWNED.fullmatch(said.get(OWNER, ""))
+    return Injected(
+        mesh=said.get(MESH_ID, ""),
+        view=frozenset(one for one in said.get(NETWORK_VIEW, "").split(",") if one),
+        workload="/".join(owner.groups()) if owner else f"pod/{name_of(pod)}",
+        chooses="gateway" in annotations.get(TEMPLATES, "") or NETWORK_VIEW in annotations.get(CONFIG, ""),
+    )
 
 
 def revisions_of(api: ApiServer) -> frozenset[str]:
