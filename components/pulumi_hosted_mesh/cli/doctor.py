@@ -34,7 +34,7 @@ def doctor(
         list[Path] | None, typer.Option("--offer", help="What a peer exports, as its stack has it; several times.")
     ] = None,
     endpoint: Annotated[
-        Path | None, typer.Option(help="The endpoint that its data plane was handed, to try the webhooks too.")
+        Path | None, typer.Option(help="Its data plane's endpoint, to look at webhooks and proxies' networks too.")
     ] = None,
     ask_proxies: Annotated[
         bool, typer.Option("--ask-proxies", help="Also ask each proxy whether it has what istiod sent it.")

@@ -128,7 +128,9 @@ def test_a_pod_of_which_little_is_said_is_read() -> None:
 
 
 def test_namespaces_are_apart_and_workloads_named_with_what_makes_them_anew() -> None:
-    kinds = ("apps/v1/namespaces/books/statefulsets/db", "batch/v1/namespaces/books/jobs/once", "", "$(reboot)")
+    """Names are put into a command, so what a Pod's user wrote over them is not taken."""
+    written = "apps/v1/namespaces/books/deployments/page;reboot"
+    kinds = ("apps/v1/namespaces/books/statefulsets/db", "batch/v1/namespaces/books/jobs/once", "", written)
     found = proxies(pod(None), pod(None), *(pod(None, owner) for owner in kinds)) + proxies(pod(None), namespace="shop")
     books, shop = judged(found, endpoint())
     assert books.seen.endswith("alone: deployment/page (2), job/once (1), pod/page-1 (2), ...")
