@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,11 @@ class Verdict:
         if self.ok:
             return f"ok      {check}: {seen}"
         return f"FAILED  {check}: {self.cause}: {seen}\n        {visible(self.fix)}"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and that there are more."""
+    return f"{', '.join(names[:most])}{', ...' if names[most:] else ''}"
 
 
 def report(verdicts: Iterable[Verdict]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
 from pulumi_hosted_mesh.operations.doctor.proxies import PROXY, Proxy
-from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.operations.verdict import Verdict, few
 
 # Not in the way of the mesh's own mutual TLS: injection leaves it out of what is redirected to Envoy.
 PORT: Final = 15090
@@ -164,5 +164,4 @@ def configuration(
 
 
 def _named(those: Collection[Configured]) -> str:
-    pods = sorted(f"{one.proxy.namespace}/{one.proxy.pod}" for one in those)
-    return f"{', '.join(pods[:3])}{', ...' if pods[3:] else ''}"
+    return few(sorted(f"{one.proxy.namespace}/{one.proxy.pod}" for one in those))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels_of, name_of, namespace_of
-from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
@@ -118,7 +118,7 @@ def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer) ->
         yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", f"{seen}there are: {there}", fix)
     for namespace, those in sorted(waiting.items()):
         pods = sorted(one.pod for one in those)
-        seen = f"{len(pods)} got no configuration yet: {', '.join(pods[:3])}{', ...' if pods[3:] else ''}"
+        seen = f"{len(pods)} got no configuration yet: {few(pods)}"
         fix = f"See `kubectl logs {pods[0]} -c {PROXY} -n {namespace}`: istiod's host must resolve there, and the "
         fix += "exposure's source ranges must have the address under which workloads leave their network"
         yield Verdict(f"proxies in namespace {namespace}", "not-ready", seen, fix)

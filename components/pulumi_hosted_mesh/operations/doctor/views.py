@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from pulumi_hosted_mesh.operations.doctor.proxies import Injected, Proxy
-from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 
 RESTARTED: Final = frozenset({"deployment", "daemonset", "statefulset"})
 """What `kubectl rollout restart` takes."""
-NAMED: Final = 3
 LISTED: Final = 10
 
 
@@ -44,7 +43,7 @@ def views(
         return
     seen = f"{count} of revision {endpoint.revision}, told of {_networks(wanted)}"
     if other:
-        some = f"{sum(map(len, other.values()))} in {_few(sorted(other))}"
+        some = f"{sum(map(len, other.values()))} in {few(sorted(other))}"
         seen += f", but for {some}, which does no harm in a mesh of one member: restart these before another joins"
     yield Verdict("network view of proxies", None, seen)
 
@@ -52,7 +51,7 @@ def views(
 def _seen(those: Collection[Injected], wanted: frozenset[str]) -> str:
     told = " or ".join(sorted({_networks(one.view) for one in those}))
     workloads = [f"{workload} ({count})" for workload, count in _workloads(those)]
-    return f"{len(those)} are told of {told}, the endpoint says {_networks(wanted)}: {_few(workloads)}"
+    return f"{len(those)} are told of {told}, the endpoint says {_networks(wanted)}: {few(workloads)}"
 
 
 def _networks(view: frozenset[str]) -> str:
@@ -70,12 +69,8 @@ def _restart(those: Collection[Injected], namespace: str) -> str:
         named = ",".join(kinds) if restarted[LISTED:] else " ".join(restarted)
         fixes.append(f"`kubectl rollout restart {named} -n {namespace}`")
     if others:
-        fixes.append(f"Make anew {_few(others, LISTED)}")
+        fixes.append(f"Make anew {few(others, LISTED)}")
     return ". ".join(fixes)
-
-
-def _few(names: Sequence[str], most: int = NAMED) -> str:
-    return f"{', '.join(names[:most])}{', ...' if names[most:] else ''}"
 
 
 def _workloads(those: Collection[Injected]) -> list[tuple[str, int]]:
