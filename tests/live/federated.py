@@ -29,6 +29,7 @@ from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.between import Between
 from tests.support.authorities import DAY, NOW, Authority, pem
+from tests.support.gateways import EASTWEST_PORTS, PROBE, STATUS_PORT
 from tests.support.kubectl import Kubectl
 
 NAMESPACE = "bookshop"
@@ -46,8 +47,6 @@ EGRESS_PORTS = (15443, 15444)
 LOG = '"%REQ(:METHOD)% %REQ(:PATH)%" %RESPONSE_CODE% %RESPONSE_FLAGS% %REQUESTED_SERVER_NAME% %DOWNSTREAM_TLS_VERSION%'
 # What a federation makes in a data plane, for kubectl; with trust `partial` also envoyfilters.
 KINDS = "gateways.networking.istio.io,virtualservices,serviceentries,destinationrules,authorizationpolicies"
-# Istio's own probe looks every 15 seconds.
-PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 
 
 def gateway_address(mesh: str) -> str:
@@ -70,13 +69,13 @@ def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str, egress
     membership["cluster"] = {"kubeconfig": kubeconfig, "context": cluster.name}
     membership["access"] = {"apiServer": cluster.wan_server}
     service = {
-        "ports": [{"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}],
+        "ports": EASTWEST_PORTS,
         "annotations": {"external-dns.alpha.kubernetes.io/hostname": ",".join((gateway_address(mesh), *names))},
     }
     gateway = {"name": "eastwest", "replicas": 1, "service": service, "chartValues": {"readinessProbe": PROBE}}
     membership["gateways"] = [gateway]
     if egress:
-        ports = [{"name": "status-port", "port": 15021}, *({"name": f"tls-{one}", "port": one} for one in EGRESS_PORTS)]
+        ports = [STATUS_PORT, *({"name": f"tls-{one}", "port": one} for one in EGRESS_PORTS)]
         inside = {"type": "ClusterIP", "ports": ports}
         membership["gateways"].append({**gateway, "name": "egress", "service": inside})
     return document

@@ -21,13 +21,12 @@ from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.live.breaking.webhooks import without_webhooks_of
+from tests.support.gateways import PROBE
 from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
 NAME = "edge"
 PORT = 80
-# Istio's own probe looks every 15 seconds.
-PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 GATEWAY = {"name": NAME, "chartValues": {"readinessProbe": PROBE}}
 BACKEND = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
 Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")

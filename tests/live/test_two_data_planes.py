@@ -33,6 +33,7 @@ from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.toolchain import Tools
 from tests.support.clusters import started
+from tests.support.gateways import EASTWEST_PORTS, PROBE
 from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
@@ -42,12 +43,7 @@ CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second"}
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
-
-
 EASTWEST = "eastwest"
-SERVICE = {"ports": [{"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}]}
-# Istio's own probe looks every 15 seconds.
-PROBE = {"httpGet": {"path": "/healthz/ready", "port": 15021}, "periodSeconds": 1}
 
 
 def document(
@@ -77,7 +73,7 @@ def document(
 def gateway(network: str) -> dict[str, Any]:
     """A member's gateway, which passes what comes from elsewhere on to its own network alone."""
     values = {"env": {"ISTIO_META_REQUESTED_NETWORK_VIEW": network}, "readinessProbe": PROBE}
-    return {"name": EASTWEST, "replicas": 1, "service": SERVICE, "chartValues": values}
+    return {"name": EASTWEST, "replicas": 1, "service": {"ports": EASTWEST_PORTS}, "chartValues": values}
 
 
 @dataclasses.dataclass
@@ -199,6 +195,13 @@ def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
     assert done.exit_code == 0, done.output
 
 
+def restarted(deployed: Deployed, name: str) -> dict[str, PodModel]:
+    """The workloads' Pods once one's is made anew: whose its proxy is was decided when the old one was made."""
+    old = workloads.ready_pod(deployed, name)
+    deployed.data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
+    return workloads.deploy(deployed)
+
+
 def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
     """Each cluster's proxies have its own services, all have one trust, and Istio's objects are the first's."""
     deployments = {member: lab.deployed(member, DEFAULT) for member in MEMBERS}
@@ -229,9 +232,7 @@ def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None
         assert uids(workloads.deploy(deployed)) == uids(pods[member])
         answers(deployed, OK)
     # A restart is what moves a Pod: the caller goes to the canary, what it calls stays.
-    old = pods[FIRST][workloads.CALLER]
-    deployments[FIRST].data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
-    now = workloads.deploy(moved)
+    now = restarted(moved, workloads.CALLER)
     assert {name for name in now if uids(now)[name] != uids(pods[FIRST])[name]} == {workloads.CALLER}
     served(moved, workloads.CALLER, now[workloads.CALLER], CANARY, CLUSTER_IDS[FIRST])
     served(deployments[FIRST], workloads.CALLED, now[workloads.CALLED], DEFAULT, CLUSTER_IDS[FIRST])
@@ -249,13 +250,6 @@ def addresses_of_gateway(deployed: Deployed) -> set[str]:
     service = deployed.data_plane.get(Service, EASTWEST, namespace=deployed.mesh.namespace)
     assert service.status and service.status.loadBalancer
     return {str(ingress.ip) for ingress in service.status.loadBalancer.ingress or []}
-
-
-def restarted(deployed: Deployed, name: str) -> PodModel:
-    """The new Pod of a workload: what its proxy may see was decided when the old one was made."""
-    old = workloads.ready_pod(deployed, name)
-    deployed.data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
-    return workloads.deploy(deployed)[name]
 
 
 def of_another_view(lab: Lab, membership: str, revision: str) -> list[tuple[str | None, str]]:
@@ -296,8 +290,10 @@ def test_gateways_lead_from_one_network_to_another(lab: Lab) -> None:
     (stale,) = of_another_view(lab, FIRST, CANARY)
     assert stale[0] == "another-view"
     assert f"/{workloads.CALLER}" in stale[1]
-    callers = {member: restarted(deployed, workloads.CALLER) for member, deployed in deployments.items()}
-    called = {member: workloads.ready_pod(deployed, workloads.CALLED) for member, deployed in deployments.items()}
+    pods = {member: restarted(deployed, workloads.CALLER) for member, deployed in deployments.items()}
+    callers, called = (
+        {member: pods[member][name] for member in MEMBERS} for name in (workloads.CALLER, workloads.CALLED)
+    )
     assert of_another_view(lab, FIRST, CANARY) == [(None, "")]
     names = {str(one.metadata.name) for one in called.values()}
     for member, other in ((FIRST, SECOND), (SECOND, FIRST)):
