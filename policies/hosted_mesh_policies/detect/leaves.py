@@ -8,6 +8,7 @@ Everything else is undecided: it is looked for as a whole and never by a part.
 from __future__ import annotations
 
 import base64
+import html
 import re
 from collections.abc import Collection
 from enum import IntEnum
@@ -217,40 +218,52 @@ def is_binary(value: bytes) -> bool:
 
 
 _SPELLED: Final = (
-    re.compile(rb"(?<![\w.])\d{1,4}([\s,;]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
+    re.compile(rb"(?<![\w.])\d{1,4}([\s,;.+-]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
     re.compile(
         rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
     ),
     re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
+    re.compile(rb"(?:&#(?:[0-9]{1,3}|[xX][0-9A-Fa-f]{1,4});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){8,}"),
+    re.compile(rb"(?<!\w)[A-Za-z0-9]([^A-Za-z0-9.]{1,4})(?:[A-Za-z0-9]\1){10,}[A-Za-z0-9](?!\w)"),
     re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"),
     re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"),
 )
-"""Bytes one by one, as numbers, in hex, escaped, as bits, or in lines of uuencode: each piece is a number or a word,
-and all of them may be anything."""
+"""Bytes one by one, as numbers, in hex, escaped (in a URL, a mail, a language or HTML), as letters apart, as bits, or
+in lines of uuencode: each piece is a number or a word, and all of them may be anything."""
 _DIGEST_BYTES: Final = frozenset({16, 20, 28, 32, 48, 64})
 
 
 def is_spelled(value: bytes) -> bool:
     """True where a value has bytes written one by one. A fingerprint in hex with colons is none, nor are numbers in
-    order, nor letters that a URL cannot have."""
-    numbers, pairs, escaped, bits, lines = _SPELLED
+    order, letters that a URL cannot have, nor flags."""
+    numbers, pairs, escaped, entities, letters, bits, lines = _SPELLED
     return (
         any(_are_bytes(_numbers(found)) for found in numbers.finditer(value))
         or any(len(_numbers(found)) not in _DIGEST_BYTES or found[1] != b":" for found in pairs.finditer(value))
         or any(not _is_foreign_text(found.group()) for found in escaped.finditer(value))
+        or any(_read(found.group()).isascii() for found in entities.finditer(value))
+        or any(_are_drawn(found.group().split(found[1])) for found in letters.finditer(value))
         or bool(bits.search(value))
         or any(_is_uuencoded(found) for found in lines.finditer(value))
     )
 
 
 def _numbers(found: re.Match[bytes]) -> list[bytes]:
-    return [one for one in re.split(rb"[\s,;:]+", found.group()) if one]
+    return [one for one in re.split(rb"[\s,;:.+-]+", found.group()) if one]
 
 
 def _are_bytes(numbers: list[bytes]) -> bool:
     values = [int(one) for one in numbers]
     octal = all(one[:1] == b"0" for one in numbers)
     return values != sorted(values) and all(value <= (377 if octal else 255) for value in values)
+
+
+def _read(entities: bytes) -> str:
+    return html.unescape(entities.decode("unicode_escape"))
+
+
+def _are_drawn(letters: list[bytes]) -> bool:
+    return letters != sorted(letters) and len(set(letters)) > 5 and not b"".join(letters).isdigit()
 
 
 def _is_foreign_text(escaped: bytes) -> bool:
