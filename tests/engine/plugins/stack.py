@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pulumi import automation
+from pulumi.runtime._grpc_settings import _GRPC_CHANNEL_OPTIONS
+
+_GRPC_CHANNEL_OPTIONS.append(("grpc.use_local_subchannel_pool", 1))
+"""Each program's channels have connections of their own. By default a process shares them by address, and an engine at
+the port of an earlier one is taken for unavailable, as the earlier one was: "Resource monitor has terminated"."""
 
 Program = Callable[[], None]
 
