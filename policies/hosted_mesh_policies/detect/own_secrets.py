@@ -21,7 +21,11 @@ ALL_SECRET_TYPES: Final = frozenset(
 KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
 
 
-_SECRETS_BY_NAME: Final = re.compile(r"password|secret|token|credential|(?<!public)keys?$|signed_?url", re.IGNORECASE)
+_SECRETS_BY_NAME: Final = re.compile(
+    r"password(?!policy)|secret(?!_?backend|s?mount|iam|policy|rotation)|token(?!iam)|credential|(?<!public)keys?$|signed_?url",
+    re.IGNORECASE,
+)
+"""Not who may read a secret, nor Vault's engines, which are called secret backends: what they make is marked."""
 LEAST_CALLED: Final = 16
 """Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
 

@@ -19,7 +19,19 @@ for _module in sorted(Path(__file__).parent.glob("*_*.py")):
     if _module.stem.startswith(("leaks_", "clean_")):
         importlib.import_module(f"{__package__}.{_module.stem}")
 
-SETS = ("daily practice", "field", "platform", "fleet", "saas", "found", "eighth", "ninth", "tenth", "eleventh")
+SETS = (
+    "daily practice",
+    "field",
+    "platform",
+    "fleet",
+    "saas",
+    "found",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
 """The sets after the first, as the documentation calls them. From the third on a program's name begins with its set's."""
 _OF_PRACTICE = (
     "leaks_practice",
