@@ -57,6 +57,9 @@ HTTPS_PORT: Final = 443
 NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 TAG_LABEL: Final = "istio.io/tag"
 NETWORK_LABEL: Final = "topology.istio.io/network"
+GATEWAY_PORT_LABEL: Final = "networking.istio.io/gatewayPort"
+EAST_WEST_PORT: Final = 15443
+"""Where east-west gateways listen."""
 CONTROL_PLANE_CLUSTERS_ANNOTATION: Final = "topology.istio.io/controlPlaneClusters"
 
 # Secrets on the control plane, by the names that the istiod chart mounts.

@@ -1,4 +1,7 @@
-"""A mesh with two data planes and two revisions: live proxies in both clusters, and a tag that moves a namespace."""
+"""A mesh with two data planes and two revisions: live proxies in both clusters, and a tag that moves a namespace.
+
+Then gateways join a third. What a federation makes is there all along.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,12 @@ from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.federation.exports import with_declared
+from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
+from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read
 from typer.testing import CliRunner
 
@@ -39,11 +45,47 @@ from tests.support.updates import update
 
 TAG, CANARY, DEFAULT = "prod", "canary", "default"
 FIRST, SECOND = MEMBERS = ("default", "second")
-CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second"}
+THIRD = "third"
+JOINED = (*MEMBERS, THIRD)
+CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second", THIRD: "demo-third"}
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
 EASTWEST = "eastwest"
+SERVICE = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
+PEER, IMPORTED = "192.0.2.7", "orders.shop.partners.test"
+FEDERATION = {
+    "name": "partners",
+    "domain": "partners.test",
+    "peers": [
+        {
+            "mesh": "demo",
+            "gateway": {"address": "192.0.2.8"},
+            "exports": [
+                {
+                    "namespace": workloads.NAMESPACE,
+                    "service": workloads.CALLED,
+                    "port": workloads.PORT,
+                    "to": [{"mesh": "partner", "identities": ["shop/orders"]}],
+                }
+            ],
+            "imports": [{"meshes": ["partner"], "namespace": "shop", "service": "orders"}],
+        },
+        {
+            "mesh": "partner",
+            "gateway": {"address": PEER},
+            "exports": [
+                {
+                    "namespace": "shop",
+                    "service": "orders",
+                    "port": 80,
+                    "to": [{"mesh": "demo", "identities": [f"{workloads.NAMESPACE}/{workloads.CALLER}"]}],
+                }
+            ],
+        },
+    ],
+}
+"""With a peer that is not there. The mesh's own gateway for it is the one that leads into the first network."""
 
 
 def document(
@@ -51,7 +93,8 @@ def document(
 ) -> dict[str, Any]:
     """The sandbox's own document with a cluster more, a revision more, and a tag that names one of the two.
 
-    Without the DNS bridge: the sandbox publishes the hosts. joined: a gateway leads to each cluster's network.
+    Without the DNS bridge: the sandbox publishes the hosts. joined: one more still, and a gateway leads to each
+    cluster's network.
     """
     config = copy.deepcopy(dict(committed))
     del config["config"]["hosted-mesh:dns"]
@@ -60,20 +103,19 @@ def document(
     revision["exposure"]["publishName"] = True
     revision["exposure"]["sourceRanges"] = [f"{one.addresses.wan_address}/32" for one in clusters]
     canary = copy.deepcopy(revision) | {"name": CANARY, "host": "istiod-canary.demo.sandbox.test"}
-    second = copy.deepcopy(first) | {"name": SECOND}
-    second["cluster"]["context"] = clusters[1].name
-    second["access"]["apiServer"] = clusters[1].wan_server
-    mesh |= {"revisions": [revision, canary], "memberships": [first, second], "tags": {TAG: tag}}
+    members = [first]
+    for name, cluster in zip(JOINED if joined else MEMBERS, clusters, strict=False):
+        if name != FIRST:
+            members.append(copy.deepcopy(first) | {"name": name})
+            members[-1]["cluster"]["context"] = cluster.name
+            members[-1]["access"]["apiServer"] = cluster.wan_server
+    mesh |= {"revisions": [revision, canary], "memberships": members, "tags": {TAG: tag}}
     if joined:
         mesh["crossNetwork"] = "gateways"
-        first["gateways"], second["gateways"] = [gateway(CLUSTER_IDS[FIRST])], [gateway(CLUSTER_IDS[SECOND])]
+        ports, values = {"ports": EASTWEST_PORTS}, {"readinessProbe": PROBE}
+        for one in members:
+            one["gateways"] = [{"name": EASTWEST, "replicas": 1, "service": ports, "chartValues": values}]
     return config
-
-
-def gateway(network: str) -> dict[str, Any]:
-    """A member's gateway, which passes what comes from elsewhere on to its own network alone."""
-    values = {"env": {"ISTIO_META_REQUESTED_NETWORK_VIEW": network}, "readinessProbe": PROBE}
-    return {"name": EASTWEST, "replicas": 1, "service": {"ports": EASTWEST_PORTS}, "chartValues": values}
 
 
 @dataclasses.dataclass
@@ -99,14 +141,16 @@ class Lab:
         endpoints = {"one": self.outputs["endpoints"][f"{membership}/{revision}"]}
         facts = MeshFacts.of({**self.outputs, "endpoints": endpoints, "injection_labels": LABELS})
         made = Deployed(self.sandbox, self.tools, facts, engine_states=list, gateways=list)
-        cluster = self.sandbox.data_planes[MEMBERS.index(membership)]
-        made.__dict__["data_plane"] = client_of(cluster)  # instead of the first one's
+        made.__dict__["data_plane"] = client_of(self.cluster(membership))  # instead of the first one's
         return made
+
+    def cluster(self, membership: str) -> Cluster:
+        return self.sandbox.data_planes[JOINED.index(membership)]
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[Lab]:
-    with started(tmp_path_factory.mktemp("live"), tools, progress, topology=Topology.of(3)) as sandbox:
+    with started(tmp_path_factory.mktemp("live"), tools, progress, topology=Topology.of(4)) as sandbox:
         made = Lab(sandbox, tools, tmp_path_factory.mktemp("several"))
         made.up(DEFAULT)
         yield made
@@ -145,17 +189,26 @@ def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_
     eventually(connected, seconds=120)
 
 
-def endpoints_of_called(deployed: Deployed, caller: PodModel) -> set[str]:
-    """Where the caller's proxy would send a request for the other workload, of what istiod told it."""
-    process = deployed.program_of(caller, identity.AGENT)
+def endpoints(deployed: Deployed, pod: PodModel, name: str = f"outbound|{workloads.PORT}||{SERVICE}") -> set[str]:
+    """Where a proxy would send a request, of what istiod told it. name: the proxy's for the Service that is called."""
+    process = deployed.program_of(pod, identity.AGENT)
     clusters = json.loads(deployed.of_proxy(process, "/clusters?format=json"))
-    name = f"outbound|{workloads.PORT}||{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
     return {
         host["address"]["socket_address"]["address"]
         for one in clusters["cluster_statuses"]
         if one["name"] == name
         for host in one.get("host_statuses", [])
     }
+
+
+def told_of_the_import(deployed: Deployed, caller: PodModel) -> None:
+    """A peer's gateway is on no network of the mesh, and each member's workloads call it."""
+
+    def look() -> None:
+        if (found := endpoints(deployed, caller, f"outbound|80||{IMPORTED}")) != {PEER}:
+            raise NotObserved(f"the import is at {found}, not at {PEER}")
+
+    eventually(look, seconds=60)
 
 
 def take_addresses(deployed: Deployed) -> None:
@@ -188,8 +241,7 @@ def uids(pods: Mapping[str, PodModel]) -> dict[str, str]:
 
 def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
     """`hosted-mesh check-webhooks`, for the revision and the tag if it names that."""
-    cluster = lab.sandbox.data_planes[MEMBERS.index(membership)]
-    config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", cluster.name]
+    config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", lab.cluster(membership).name]
     facts = yaml.safe_dump(lab.outputs["endpoints"][f"{membership}/{revision}"])
     done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
     assert done.exit_code == 0, done.output
@@ -218,7 +270,11 @@ def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None
     called = {member: pods[member][workloads.CALLED].status.podIP for member in MEMBERS}
     assert called[FIRST] != called[SECOND]
     for member, deployed in deployments.items():
-        assert endpoints_of_called(deployed, pods[member][workloads.CALLER]) == {called[member]}
+        assert endpoints(deployed, pods[member][workloads.CALLER]) == {called[member]}
+    federation = read(Federation, FEDERATION)
+    Kubectl.of(lab.cluster(FIRST), lab.tools).apply(*objects(federation, "demo", with_declared(federation, [])))
+    for member, deployed in deployments.items():
+        told_of_the_import(deployed, pods[member][workloads.CALLER])
     with traffic.denied(deployments[FIRST], spiffe(deployments[FIRST], workloads.CALLER)):
         for deployed in deployments.values():
             answers(deployed, FORBIDDEN)
@@ -254,8 +310,7 @@ def addresses_of_gateway(deployed: Deployed) -> set[str]:
 
 def of_another_view(lab: Lab, membership: str, revision: str) -> list[tuple[str | None, str]]:
     """What `hosted-mesh doctor` says of the views of a member's proxies, and what to do."""
-    cluster = lab.sandbox.data_planes[MEMBERS.index(membership)]
-    asked = kubeconfig.Asked(context=cluster.name)
+    asked = kubeconfig.Asked(context=lab.cluster(membership).name)
     found = list(proxies_of(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), asked))))
     endpoint = read(EndpointDocument, lab.outputs["endpoints"][f"{membership}/{revision}"])
     return [(one.cause, one.fix) for one in views(found, endpoint)]
@@ -275,37 +330,48 @@ def who_answers(deployed: Deployed, caller: PodModel) -> set[str]:
     return answered
 
 
-def test_gateways_lead_from_one_network_to_another(lab: Lab) -> None:
-    """With `crossNetwork: gateways` each cluster's callers are answered by the other's Pods too, by mutual TLS from end
-    to end.
+def test_gateways_lead_from_each_network_to_the_others(lab: Lab) -> None:
+    """With `crossNetwork: gateways` each cluster's callers are answered by the others' Pods too, by mutual TLS from end
+    to end; so they are where a gateway is a federation's too.
 
-    The members go on as the test before left them. Gateway: the page's.
+    The members go on as the test before left them, and there is one more. Gateway: the page's.
     """
     lab.up(CANARY, joined=True)
-    deployments = {member: lab.deployed(member, CANARY) for member in MEMBERS}
+    deployments = {member: lab.deployed(member, CANARY) for member in JOINED}
     page = (CHECKOUT / "docs/components/mesh-document.md").read_text()
     (passes,) = re.findall(r"```yaml\n(apiVersion: networking.istio.io/v1\nkind: Gateway\n.*?)```", page, re.DOTALL)
-    Kubectl.of(lab.sandbox.data_planes[0], lab.tools).apply(yaml.safe_load(passes))
+    Kubectl.of(lab.cluster(FIRST), lab.tools).apply(yaml.safe_load(passes))
     # Of the first member's the caller alone is the canary's.
     (stale,) = of_another_view(lab, FIRST, CANARY)
     assert stale[0] == "another-view"
     assert f"/{workloads.CALLER}" in stale[1]
-    pods = {member: restarted(deployed, workloads.CALLER) for member, deployed in deployments.items()}
+    pods = {member: restarted(deployments[member], workloads.CALLER) for member in MEMBERS}
+    pods[THIRD] = workloads.deploy(deployments[THIRD])
     callers, called = (
-        {member: pods[member][name] for member in MEMBERS} for name in (workloads.CALLER, workloads.CALLED)
+        {member: pods[member][name] for member in JOINED} for name in (workloads.CALLER, workloads.CALLED)
     )
     assert of_another_view(lab, FIRST, CANARY) == [(None, "")]
     names = {str(one.metadata.name) for one in called.values()}
-    for member, other in ((FIRST, SECOND), (SECOND, FIRST)):
-        deployed, wanted = deployments[member], {called[member].status.podIP, *addresses_of_gateway(deployments[other])}
+    for member, deployed in deployments.items():
+        others = [addresses_of_gateway(other) for name, other in deployments.items() if name != member]
+        own = {called[member].status.podIP}
+        wanted = own.union(*others)
+        (passing,) = deployed.data_plane.list(Pod, namespace=deployed.mesh.namespace, labels={"app": EASTWEST})
 
         def told() -> None:
-            if (found := endpoints_of_called(deployed, callers[member])) != wanted:  # noqa: B023
+            if (found := endpoints(deployed, callers[member])) != wanted:  # noqa: B023
                 raise NotObserved(f"{member} is told of {found}, not of {wanted}")  # noqa: B023
+
+        def passed_on() -> None:
+            """What comes in by the gateway is not handed on to another."""
+            name = f"outbound_.{workloads.PORT}_._.{SERVICE}"
+            if (found := endpoints(deployed, passing, name)) != own:  # noqa: B023
+                raise NotObserved(f"the gateway of {member} leads to {found}, not to {own}")  # noqa: B023
 
         def answered() -> None:
             if (found := who_answers(deployed, callers[member])) != names:  # noqa: B023
                 raise NotObserved(f"{found} answered {member}, not {names}")  # noqa: B023
 
-        eventually(told, seconds=120)
-        eventually(answered, seconds=120)
+        told_of_the_import(deployed, callers[member])
+        for look in (told, passed_on, answered):
+            eventually(look, seconds=120)

@@ -6,8 +6,9 @@ from typing import Any
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.merge import merged
-from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, Gateway
-from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL, chart_revision
+from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, Gateway, ServiceType
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork
+from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL, NETWORK_LABEL, chart_revision
 
 
 def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -> dict[str, Any]:
@@ -68,10 +69,24 @@ def gateway_values(endpoint: ControlPlaneEndpoint, gateway: Gateway) -> dict[str
         required["priorityClassName"] = gateway.scheduling.priority_class
     if gateway.replicas is not None:
         required |= {"replicaCount": gateway.replicas, "autoscaling": {"enabled": False}}
-    if endpoint.document.network:
-        required["labels"] = {NETWORK_LABEL: endpoint.document.network}
+    network = endpoint.document.network
+    if network:
+        required["labels"] = {NETWORK_LABEL: network}
     given = {key: value for key, value in required.items() if value not in ({}, [])}
-    return merged(gateway.chart_values, given)
+    view: dict[str, Any] = {}
+    if network and endpoint.document.cross_network is CrossNetwork.GATEWAYS and leads_into_its_network(gateway):
+        # It would know the other networks' gateways too, and they this one: a connection could go round and round.
+        view = {"env": {NETWORK_VIEW: network}}
+    return merged(view, merged(gateway.chart_values, given))
+
+
+def leads_into_its_network(gateway: Gateway) -> bool:
+    """Whether istiod sends other networks' proxies there, which it tells by the Service's network label, address and
+    port alone (`getGatewayDetails`, pilot/pkg/serviceregistry/kube/controller/network.go)."""
+    labels = gateway.chart_values.get("labels")
+    said = labels.get(GATEWAY_PORT_LABEL) if isinstance(labels, dict) else None
+    listens = str(said or EAST_WEST_PORT) in {str(one.port) for one in gateway.service.ports}
+    return listens and gateway.service.type is not ServiceType.CLUSTER_IP
 
 
 def service_values(gateway: Gateway) -> dict[str, Any]:

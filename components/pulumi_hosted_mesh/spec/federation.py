@@ -30,9 +30,8 @@ from pulumi_hosted_mesh.spec.fields import (
     is_address,
 )
 from pulumi_hosted_mesh.spec.mesh import at_least_one
-from pulumi_hosted_mesh.vocabulary import namespace_of
+from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, namespace_of
 
-EAST_WEST_PORT = 15443
 # pilot/pkg/security/trustdomain/bundle.go in Istio: in a principal it stands for the reader's own trust domain.
 LOCAL_TRUST_DOMAIN = "cluster.local"
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)

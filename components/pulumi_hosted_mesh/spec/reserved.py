@@ -119,6 +119,8 @@ TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "affinity": "scheduling.affinity",
     "priorityClassName": "scheduling.priorityClass",
     "imagePullSecrets": "imagePullSecrets",
+    # It would give the network's label a second time; port 15443 is all that it takes.
+    "networkGateway": "service.ports",
 }
 """Values of the gateway chart that are typed fields of the document."""
 MESH_NETWORKS: Final = "global.meshNetworks"

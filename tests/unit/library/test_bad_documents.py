@@ -361,6 +361,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "the field service.type",
     ),
     (
+        "gateway's chart value that makes it its network's",
+        {"memberships.0.gateways": [{"name": "a", "chartValues": {"networkGateway": "demo"}}]},
+        "gateways.0.chartValues",
+        "the field service.ports",
+    ),
+    (
         "gateway's chart value that another field switches",
         {"memberships.0.gateways": [{"name": "a", "chartValues": {"autoscaling": {"enabled": True}}}]},
         "gateways.0.chartValues",

@@ -24,8 +24,11 @@ from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ENVIRONMENT
+from pulumi_hosted_mesh.vocabulary import GATEWAY_PORT_LABEL
 
 from tests.unit.library.documents import CERTIFICATE, document
+
+STATUS, EAST_WEST = {"name": "status-port", "port": 15021}, {"name": "tls", "port": 15443}
 
 
 def mesh(**changes: object) -> Mesh:
@@ -417,11 +420,54 @@ def test_the_pages_gateways_lead_into_their_own_networks_alone() -> None:
     text = (Path(__file__).parents[3] / "docs/components/mesh-document.md").read_text()
     (written,) = re.findall(r"```yaml\n(name: demo\ncrossNetwork: gateways\n.*?)```", text, re.DOTALL)
     joined = read_text(Mesh, written, "the page")
-    for member in joined.memberships:
-        (gateway,) = member.gateways
-        assert gateway.chart_values == {"env": {NETWORK_VIEW: joined.network(member)}}
-        assert [port.port for port in gateway.service.ports] == [15021, 15443]
-    assert len({joined.network(member) for member in joined.memberships}) == 2
+    assert len(joined.memberships) > 2
+    networks = [joined.network(member) for member in joined.memberships]
+    assert len(set(networks)) == len(networks)
+    for member, network in zip(joined.memberships, networks, strict=True):
+        told = ControlPlaneEndpoint.of(joined, joined.revisions[0], member, "")
+        values = gateway_values(told, member.gateways[0])
+        assert (values["labels"], values["env"]) == ({"topology.istio.io/network": network}, {NETWORK_VIEW: network})
+        assert told.injection_url.endswith(f"/net/{network}")
+
+
+@pytest.mark.parametrize(
+    ("gateway", "view"),
+    [
+        ({"service": {"ports": [STATUS, EAST_WEST]}}, "demo"),
+        ({"service": {"type": "NodePort", "ports": [EAST_WEST]}}, "demo"),
+        # Not one of those that istiod sends other networks' proxies to.
+        ({}, None),
+        ({"service": {"type": "ClusterIP", "ports": [EAST_WEST]}}, None),
+        ({"service": {"ports": [{"name": "tls", "port": 15444, "targetPort": 15443}]}}, None),
+        # By Istio's label another port is.
+        ({"service": {"ports": [EAST_WEST]}, "chartValues": {"labels": {GATEWAY_PORT_LABEL: "15444"}}}, None),
+        (
+            {
+                "service": {"ports": [{"name": "tls", "port": 15444}]},
+                "chartValues": {"labels": {GATEWAY_PORT_LABEL: "15444"}},
+            },
+            "demo",
+        ),
+        # The document's own.
+        ({"service": {"ports": [EAST_WEST]}, "chartValues": {"env": {NETWORK_VIEW: "a,b"}}}, "a,b"),
+        ({"service": {"ports": [EAST_WEST]}, "chartValues": {"env": {"A": "b"}}}, "demo"),
+    ],
+)
+def test_a_gateway_that_istiod_sends_other_networks_to_leads_into_its_own_alone(
+    gateway: dict[str, Any], view: str | None
+) -> None:
+    given = mesh(crossNetwork="gateways", memberships__0__gateways=[{"name": "a", **gateway}])
+
+    def env(of: Mesh) -> dict[str, str]:
+        found: dict[str, str] = gateway_values(endpoint(of), given.memberships[0].gateways[0]).get("env", {})
+        return found
+
+    own = given.memberships[0].gateways[0].chart_values.get("env", {})
+    assert isinstance(own, dict)
+    assert env(given) == {**own, **({NETWORK_VIEW: view} if view else {})}
+    # With `none` the webhook's URL limits it, and without a network there is nothing to limit it to.
+    assert env(mesh()) == own
+    assert env(mesh(crossNetwork="gateways", memberships__0__network="")) == own
 
 
 def test_webhooks_of_a_revision_leave_others_alone() -> None:
