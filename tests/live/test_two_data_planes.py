@@ -24,6 +24,9 @@ from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.operations.doctor.connection import Here
+from pulumi_hosted_mesh.operations.doctor.gateways import crossing
+from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -316,6 +319,16 @@ def of_another_view(lab: Lab, membership: str, revision: str) -> list[tuple[str 
     return [(one.cause, one.fix) for one in views(found, endpoint)]
 
 
+def between_networks(lab: Lab) -> list[str | None]:
+    """What `hosted-mesh doctor` says of the federation's gateway as its network's. Gateways' ports are not tried."""
+    document = read(Federation, FEDERATION)
+    data_plane = kubeconfig.from_file(str(lab.sandbox.kubeconfig), kubeconfig.Asked(context=lab.cluster(FIRST).name))
+    endpoint = read(EndpointDocument, lab.outputs["endpoints"][f"{FIRST}/{CANARY}"])
+    untried = Here(lambda _: (), lambda *_: None)
+    observed = observe(document, "demo", with_declared(document, []), data_plane, endpoint=endpoint, here=untried)
+    return [one.cause for one in crossing(document.peer("demo"), observed)]
+
+
 def who_answers(deployed: Deployed, caller: PodModel) -> set[str]:
     """The Pods that answer twenty requests of the caller's, each with 200 and the caller's identity."""
     process = deployed.program_of(caller, identity.AGENT)
@@ -338,9 +351,11 @@ def test_gateways_lead_from_each_network_to_the_others(lab: Lab) -> None:
     """
     lab.up(CANARY, joined=True)
     deployments = {member: lab.deployed(member, CANARY) for member in JOINED}
+    assert between_networks(lab) == ["passes-nothing-on"]
     page = (CHECKOUT / "docs/components/mesh-document.md").read_text()
     (passes,) = re.findall(r"```yaml\n(apiVersion: networking.istio.io/v1\nkind: Gateway\n.*?)```", page, re.DOTALL)
     Kubectl.of(lab.cluster(FIRST), lab.tools).apply(yaml.safe_load(passes))
+    assert between_networks(lab) == [None]
     # Of the first member's the caller alone is the canary's.
     (stale,) = of_another_view(lab, FIRST, CANARY)
     assert stale[0] == "another-view"

@@ -454,6 +454,56 @@ def test_webhooks_are_judged_with_each_cause_once() -> None:
     assert only[1] == "revision-not-present"
 
 
+def crossing(
+    labels: Manifest | None = None,
+    ports: tuple[int, ...] = (15021, 15443),
+    status: Manifest | None = None,
+    selects: str = "eastwest",
+    **server: Any,
+) -> list[str]:
+    """Causes in a mesh whose networks gateways join. labels, ports, status: of the Service of the federation's gateway.
+
+    selects: the gateway that Istio's Gateway is for. server: the Gateway's.
+    """
+    observed = well()
+    assert observed.service is not None
+    of_network = {"labels": {"topology.istio.io/network": "east", **(labels or {})}}
+    balanced = {**observed.service, "metadata": of_network, "spec": {"ports": [{"port": one} for one in ports]}}
+    balanced |= {} if status is None else {"status": status}
+    passing = {"port": {"number": 15443}, "tls": {"mode": "AUTO_PASSTHROUGH"}}
+    found = {"spec": {"selector": {"app": selects}, "servers": [{**passing, **server}]}}
+    joined = dataclasses.replace(observed, service=balanced, gateways=(found,))
+    several = {"volumes": [{"secret": {"secretName": "istio-remote-kubeconfigs"}}]}
+    assert joined.control_plane is not None
+    (istiod,) = joined.control_plane.istiods
+    template = {"template": {**istiod["spec"]["template"], "spec": several}}
+    wrong = judged(centre(istiods=({**istiod, "spec": template},))(joined))
+    unknown = dataclasses.replace(joined, control_plane=None)
+    assert judged(unknown) == wrong
+    # In a mesh of one member there is nothing to pass on, and without an endpoint that says so no networks are joined.
+    of_the_rest = [one for one in wrong if one[1] != "passes-nothing-on"]
+    assert judged(joined) == judged(dataclasses.replace(unknown, gateways=None)) == of_the_rest
+    return [cause for _, cause in wrong]
+
+
+@pytest.mark.parametrize(
+    ("given", "causes"),
+    [
+        ({}, []),
+        ({"tls": {"mode": "ISTIO_MUTUAL"}}, ["passes-nothing-on"]),
+        ({"port": {"number": 15444}}, ["passes-nothing-on"]),
+        ({"selects": "other"}, ["passes-nothing-on"]),
+        ({"ports": (15443, 15444), "labels": {"networking.istio.io/gatewayPort": "15444"}}, ["passes-nothing-on"]),
+        ({"labels": {"networking.istio.io/gatewayPort": "15444"}, "tls": {}}, []),
+        ({"labels": {"topology.istio.io/network": ""}, "tls": {}}, []),
+        # Without an address istiod sends nobody there, and another check says so.
+        ({"status": {}, "tls": {}}, ["no-address"]),
+    ],
+)
+def test_a_gateway_that_istiod_takes_for_its_networks_has_to_pass_on(given: Manifest, causes: list[str]) -> None:
+    assert crossing(**given) == causes
+
+
 def test_an_import_that_is_gone_makes_its_entry_stale() -> None:
     what = given()
     what["peers"][0]["imports"] = []

@@ -11,7 +11,7 @@ from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, root
 from pulumi_hosted_mesh.operations.doctor.clocks import clocks
 from pulumi_hosted_mesh.operations.doctor.configuration import configuration
 from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, has_other_members, istiods
-from pulumi_hosted_mesh.operations.doctor.gateways import gateways
+from pulumi_hosted_mesh.operations.doctor.gateways import crossing, gateways
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies
 from pulumi_hosted_mesh.operations.doctor.views import views
@@ -55,12 +55,15 @@ def verdicts(
     if observed.configured is not None:
         closed = {(peer.gateway_namespace, peer.gateway.name)} if own_gateway.cause == "network-policy" else ()
         found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
+    has_others = has_other_members(observed.control_plane)
+    if has_others is not False:
+        found += crossing(peer, observed)
     if endpoint is not None and observed.webhooks is not None:
         told = webhook_verdicts(endpoint, observed.webhooks)
         found += _webhooks(told, istiod_is_there=istiod_is_there)
         # What webhooks do not give, or not now, a Pod does not get by being restarted either.
         if all(one.ok for one in told):
-            found += views(observed.proxies, endpoint, has_other_members=has_other_members(observed.control_plane))
+            found += views(observed.proxies, endpoint, has_other_members=has_others)
     return found
 
 

@@ -11,6 +11,7 @@ from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer
+from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL, NETWORK_LABEL
 
 SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
 OWN_ROOT = (
@@ -57,6 +58,37 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
             continue
         own_roots = federation.has_bundles and not mine
         yield _port(one, mine, reached, {**FIXES, "another-root": OWN_ROOT} if own_roots else FIXES)
+
+
+def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
+    """istiod sends other networks' proxies to each gateway that can be its network's (`getGatewayDetails`,
+    pilot/pkg/serviceregistry/kube/controller/network.go); where nothing passes them on some of their requests fail."""
+    service, name, namespace = observed.service, peer.gateway.name, peer.gateway_namespace
+    if service is None or observed.gateways is None:
+        return
+    marks = labels_of(service)
+    network, said = marks.get(NETWORK_LABEL), str(marks.get(GATEWAY_PORT_LABEL) or EAST_WEST_PORT)
+    if not network or not balancer(service) or said not in map(str, _ports(service)):
+        return
+    labels = labels_of(((observed.deployment or {}).get("spec") or {}).get("template") or {})
+    check = f"gateway {name} in namespace {namespace} between networks"
+    if any(_passes_on(one.get("spec") or {}, said, labels) for one in observed.gateways):
+        yield Verdict(check, None, f"passes on what comes from elsewhere for network {network}")
+        return
+    seen = f"istiod sends other networks' proxies to its port {said}, and no Gateway with AUTO_PASSTHROUGH selects it"
+    fix = f"Give it another port than {said}, in the data plane's document of {peer.mesh} and in gateway.port of the "
+    fix += "federation's; or have the Gateway that joins networks select it too"
+    yield Verdict(check, "passes-nothing-on", seen, fix)
+
+
+def _passes_on(spec: Manifest, port: str, labels: Mapping[str, str]) -> bool:
+    """Whether Istio's Gateway does, for a gateway with these labels."""
+    if not (spec.get("selector") or {}).items() <= labels.items():
+        return False
+    return any(
+        (one.get("tls") or {}).get("mode") == "AUTO_PASSTHROUGH" and str((one.get("port") or {}).get("number")) == port
+        for one in spec.get("servers") or []
+    )
 
 
 def _egress(peer: Peer, egress: Egress, observed: Observed) -> Verdict:

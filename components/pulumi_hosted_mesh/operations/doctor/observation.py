@@ -23,6 +23,7 @@ from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
+from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
     FEDERATION_LABEL,
@@ -66,6 +67,7 @@ class Observed:
     where it does not. reached: by the same names, where something is exported. proxies, revisions: of the data plane's
     cluster. clocks: by how much API servers' are ahead. now: UTC. control_plane: None where no credential of it was
     given, webhooks where no endpoint was. configured: what proxies say themselves; None where they were not asked.
+    gateways: all of Istio's in the data plane's cluster; None unless the endpoint says that they join networks.
     """
 
     objects: tuple[Manifest, ...]
@@ -84,6 +86,7 @@ class Observed:
     egress_service: Manifest | None = None
     egress_deployment: Manifest | None = None
     configured: tuple[Configured, ...] | None = None
+    gateways: tuple[Manifest, ...] | None = None
 
 
 def observe(
@@ -113,6 +116,8 @@ def observe(
     hosts = _hosts(federation, mesh, list(offers))
     resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
     proxies = tuple(proxies_of(api))
+    # A file of an older version does not say it.
+    says = endpoint.cross_network if endpoint and "cross_network" in endpoint.model_fields_set else None
     return Observed(
         objects=tuple(_objects(federation.name, mesh, api)),
         service=service,
@@ -140,6 +145,7 @@ def observe(
         egress_service=egress[0],
         egress_deployment=egress[1],
         configured=tuple(configured(api, proxies)) if ask_proxies else None,
+        gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))) if says is CrossNetwork.GATEWAYS else None,
     )
 
 
