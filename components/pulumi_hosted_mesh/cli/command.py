@@ -188,7 +188,7 @@ def endpoint(
 @app.command()
 def token(
     document: Annotated[Path, typer.Argument(help="A data plane's document, YAML.", show_default=False)],
-    hours: Annotated[float, typer.Option(min=0.2, help="How long the token is valid.")] = 24,
+    hours: Annotated[float, typer.Option(min=0.2, max=87600, help="How long the token is valid.")] = 24,
 ) -> None:
     """Print istiod's kubeconfig with a token that expires, a secret: for access.token: bounded. Pipe it on:
 

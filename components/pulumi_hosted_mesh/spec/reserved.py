@@ -83,6 +83,9 @@ OF_THE_SPLIT: Final = frozenset(
     {
         "configMap",
         "istiodRemote",
+        "podLabels.app",
+        "podLabels.istio",
+        "podLabels.istio.io/rev",
         "profile",
         "global.profile",
         "global.caAddress",
@@ -101,6 +104,14 @@ OF_THE_SPLIT: Final = frozenset(
     }
 )
 """Values of the istiod chart that the split decides."""
+MERGED: Final[Mapping[str, str]] = {
+    "pilot": "Write what is in it without that prefix",
+    "defaults": "Write what is in it without that prefix",
+    "_internal_defaults_do_not_set": "Leave it out",
+}
+"""What Istio's charts merge into all other values, over the split's own, and what to do instead."""
+SPLITS_ARGUMENTS: Final = ("--grpcAddr", "--tls-min-version")
+"""Flags that the split gives istiod (`istiod_values`)."""
 OF_THE_REMOTE_SPLIT: Final = frozenset(
     {"revision", "global.meshID", "global.network", "global.multiCluster.clusterName"}
 )
@@ -155,6 +166,12 @@ def value_at(values: Mapping[str, Any], path: str) -> object:
 def free_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
     _refuse_reserved(values, {path: f"the field {field}" for path, field in TYPED.items()}, OF_THE_SPLIT)
+    arguments = values.get("extraContainerArgs")
+    for flag in arguments if isinstance(arguments, list) else ():
+        if str(flag).partition("=")[0] in SPLITS_ARGUMENTS:
+            raise RuleBrokenError(
+                f"gives istiod {str(flag).partition('=')[0]}, which the split decides", "Leave it out"
+            )
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
     if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT)):
@@ -180,6 +197,8 @@ def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
 
 def _refuse_reserved(values: Mapping[str, Any], fields: Mapping[str, str], decided: Collection[str]) -> None:
     """Raises RuleBrokenError for the first value that is a field, that the split decides, or that has such in it."""
+    for name in MERGED.keys() & values.keys():
+        raise RuleBrokenError(f"sets {name}, which Istio's chart merges over what the split decides", MERGED[name])
     for path, value in paths_of(values):
         if path in fields:
             raise RuleBrokenError(f"sets {path}, which is {fields[path]}", "Use that field")

@@ -348,11 +348,39 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "chartValues",
         "sets global.externalIstiod, which the split decides",
     ),
+    *[
+        (
+            f"chart value that is merged over the split's: {name}",
+            {where: {name: {"a": {}}}},
+            "chartValues",
+            f"sets {name},",
+        )
+        for name in ("pilot", "defaults", "_internal_defaults_do_not_set")
+        for where in ("revisions.0.chartValues", "memberships.0.chartValues")
+    ],
+    (
+        "label of istiod's Pods by which its Service finds them",
+        {"revisions.0.chartValues": {"podLabels": {"app": "mine"}}},
+        "chartValues",
+        "sets podLabels.app, which the split decides",
+    ),
+    (
+        "flag of istiod's that the split gives it",
+        {"revisions.0.chartValues": {"extraContainerArgs": ["--mine", "--grpcAddr=:15010"]}},
+        "chartValues",
+        "gives istiod --grpcAddr, which the split decides",
+    ),
     (
         "chart value of the split on a data plane",
         {"memberships.0.chartValues": {"revision": "x"}},
         "chartValues",
         "sets revision, which the split decides",
+    ),
+    (
+        "gateway's chart value that is merged over the split's",
+        {"memberships.0.gateways": [{"name": "a", "chartValues": {"_internal_defaults_do_not_set": {"rbac": {}}}}]},
+        "gateways.0.chartValues",
+        "sets _internal_defaults_do_not_set,",
     ),
     (
         "gateway's chart value that is a field",
