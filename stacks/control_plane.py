@@ -19,7 +19,8 @@ from stacks import configuration, references
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoints` (public facts, by membership and revision), `addresses` (of istiod's hosts, public)."""
+    """Outputs: `endpoints` (public facts, by membership and revision), `revisions` (their names, in the document's order,
+    which a mapping among outputs does not keep), `addresses` (of istiod's hosts, public)."""
     mesh = configuration.document(Mesh, "mesh")
     check_charts(mesh)
     cluster = control_plane_cluster(mesh.control_plane.cluster)
@@ -40,7 +41,11 @@ async def build(settings: StackSettings) -> dict[str, Any]:
             "cacerts": trusted.files,
         },
     )
-    return {"endpoints": control_plane.endpoints, "addresses": control_plane.addresses}
+    return {
+        "endpoints": control_plane.endpoints,
+        "revisions": [one.name for one in mesh.revisions],
+        "addresses": control_plane.addresses,
+    }
 
 
 def _signed_elsewhere(mesh: Mesh, settings: StackSettings) -> Authority:

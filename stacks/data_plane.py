@@ -62,6 +62,8 @@ async def _endpoints(document: DataPlane, settings: StackSettings) -> list[Endpo
     outputs: Mapping[str, Any] = await references.plain_output(stack, "endpoints", field)
     members = {key: facts for key, facts in outputs.items() if key.startswith(f"{document.name}/")}
     told = [read(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()]
+    order: list[str] = await references.plain_output(stack, "revisions", field)
+    told.sort(key=lambda endpoint: order.index(endpoint.revision))
     if given:
         require_match(document, given, told)
     return told

@@ -595,7 +595,8 @@ def test_a_revision_leaves_separate_stacks_on_the_data_planes_side_first(
         stack.up()
     for revisions in ([old], [old, new]):
         step(revisions, "control-plane")
-        step(revisions, "data-plane")
+        first = step(revisions, "data-plane").outputs()["injection_labels"]
+        assert first == {"istio-injection": "enabled"}, "the document's first revision stays the first"
     facts = split(project, mesh)["control-plane"].outputs()["endpoints"]["default/next"]
     step([old, new], "data-plane", [facts])
     control_plane = step([new], "control-plane")
