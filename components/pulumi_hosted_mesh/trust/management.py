@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from pulumi_hosted_mesh.trust.authorities import cacerts_files
 
 ROOT_FILE = "root-cert.pem"
 FILES = tuple(cacerts_files("", "", ""))
+_NOT_A_CERTIFICATE = re.compile(r"-----BEGIN (?!CERTIFICATE-----)|PRIVATE KEY")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ def authority(
         # The certificate is public, though it travels with a key.
         return Authority(files, pulumi.Output.unsecret(files.apply(lambda found: found[ROOT_FILE])))
     if trust.management is AuthorityManagement.UNMANAGED:
-        return Authority(None, _required(root_certificate, "rootCertificate", trust, source))
+        given = _required(root_certificate, "rootCertificate", trust, source)
+        if isinstance(given, str):
+            return Authority(None, _public(given, "rootCertificate", source))
+        return Authority(None, given.apply(lambda found: _public(found, "rootCertificate", source)))
     return own()
 
 
@@ -64,4 +69,16 @@ def _whole(files: Mapping[str, str], source: str) -> Mapping[str, str]:
     if missing := [name for name in FILES if not files.get(name)]:
         rule, fix = f"lacks {', '.join(missing)}", f"Give all of {', '.join(FILES)}"
         raise InvalidInputError([Problem("cacerts", rule, fix)], source)
+    _public(files[ROOT_FILE], f"cacerts.{ROOT_FILE}", source)
     return files
+
+
+def _public(certificate: str, field: str, source: str) -> str:
+    """The data planes are given it, so it must not have a key beside it, as files of a root often do."""
+    if _NOT_A_CERTIFICATE.search(certificate):
+        rule, fix = (
+            "holds more than certificates, a private key perhaps, and data planes are given it",
+            "Leave the rest out",
+        )
+        raise InvalidInputError([Problem(field, rule, fix)], source)
+    return certificate
