@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent import futures
+from typing import Any
 
 import grpc
 import pytest
@@ -31,7 +32,7 @@ def _asked(port: int) -> grpc.StatusCode:
 def test_a_new_server_at_the_port_of_one_that_has_gone_answers() -> None:
     first, port = _served()
     earlier = grpc.insecure_channel(f"127.0.0.1:{port}", options=_GRPC_CHANNEL_OPTIONS)
-    call = earlier.unary_unary("/any/thing")
+    call: Any = earlier.unary_unary("/any/thing")
     with pytest.raises(grpc.RpcError):
         call(b"", timeout=30)
     first.stop(0).wait()
