@@ -19,8 +19,8 @@ from stacks import configuration, references
 
 
 async def build(settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `endpoints` (public facts, by membership and revision), `revisions` (their names, in the document's order,
-    which a mapping among outputs does not keep), `addresses` (of istiod's hosts, public)."""
+    """Outputs: `endpoints` (public facts, by membership and revision), `revisions` (their names, in the document's
+    order, which a mapping among outputs does not keep), `addresses` (of istiod's hosts, public)."""
     mesh = configuration.document(Mesh, "mesh")
     check_charts(mesh)
     cluster = control_plane_cluster(mesh.control_plane.cluster)
