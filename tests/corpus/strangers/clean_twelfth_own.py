@@ -243,7 +243,7 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "maintenance", {"credentials-rotated": "2026-04-01", "next": "2026-07-01"})
 
 
-@clean(STAYS, "twelfth-stays-an-export-of-the-control-plane", "The control plane's own stack exports a kubeconfig as a secret and an end point as a fact; the tenant's cluster gets the end point.", stack="control-plane", rightly="outputs of the control plane's own stack are its own")  # fmt: skip
+@clean(STAYS, "twelfth-stays-an-export-of-the-control-plane", "The provider's stack exports a kubeconfig as a secret and an end point as a fact; the tenant's cluster gets the end point.")  # fmt: skip
 def _(scene: Scene) -> None:
     wren(scene)
     pulumi.export("kubeconfig", pulumi.Output.secret(scene.cp.kubeconfig("exported", SERVERS["cp"])))
