@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -217,39 +217,47 @@ def is_binary(value: bytes) -> bool:
     return bool(_CONTROL.search(value))
 
 
-_SPELLED: Final = (
-    re.compile(rb"(?<![\w.])\d{1,4}([\s,;.+-]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
-    re.compile(
-        rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
+_DIGEST_BYTES: Final = frozenset({16, 20, 28, 32, 48, 64})
+_SPELLED: Final[tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bool]], ...]] = (
+    (
+        re.compile(rb"(?<![\w.])\d{1,4}([\s,;.+-]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
+        lambda found: _are_bytes(_pieces(found)),
     ),
-    re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
-    re.compile(rb"(?:&#(?:[0-9]{1,3}|[xX][0-9A-Fa-f]{1,4});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){8,}"),
-    re.compile(rb"(?<!\w)[A-Za-z0-9]([^A-Za-z0-9.]{1,4})(?:[A-Za-z0-9]\1){10,}[A-Za-z0-9](?!\w)"),
-    re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"),
-    re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"),
+    (
+        re.compile(
+            rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
+        ),
+        lambda found: len(_pieces(found)) not in _DIGEST_BYTES or found[1] != b":",
+    ),
+    (
+        re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
+        lambda found: not _is_foreign_text(found.group()),
+    ),
+    (
+        re.compile(rb"(?:&#(?:[0-9]{1,3}|[xX][0-9A-Fa-f]{1,4});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){8,}"),
+        lambda found: _read(found.group()).isascii(),
+    ),
+    (
+        re.compile(rb"(?<!\w)[A-Za-z0-9]([^A-Za-z0-9.]{1,4})(?:[A-Za-z0-9]\1){10,}[A-Za-z0-9](?!\w)"),
+        lambda found: _are_drawn(_pieces(found)),
+    ),
+    (re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"), bool),
+    (re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"), lambda found: _is_uuencoded(found)),
 )
 """Bytes one by one, as numbers, in hex, escaped (in a URL, a mail, a language or HTML), as letters apart, as bits, or
-in lines of uuencode: each piece is a number or a word, and all of them may be anything."""
-_DIGEST_BYTES: Final = frozenset({16, 20, 28, 32, 48, 64})
+in lines of uuencode: each piece is a number or a word, and all of them may be anything. With each pattern what tells
+such bytes from what only looks like them."""
 
 
 def is_spelled(value: bytes) -> bool:
     """True where a value has bytes written one by one. A fingerprint in hex with colons is none, nor are numbers in
     order, letters that a URL cannot have, nor flags."""
-    numbers, pairs, escaped, entities, letters, bits, lines = _SPELLED
-    return (
-        any(_are_bytes(_numbers(found)) for found in numbers.finditer(value))
-        or any(len(_numbers(found)) not in _DIGEST_BYTES or found[1] != b":" for found in pairs.finditer(value))
-        or any(not _is_foreign_text(found.group()) for found in escaped.finditer(value))
-        or any(_read(found.group()).isascii() for found in entities.finditer(value))
-        or any(_are_drawn(found.group().split(found[1])) for found in letters.finditer(value))
-        or bool(bits.search(value))
-        or any(_is_uuencoded(found) for found in lines.finditer(value))
-    )
+    return any(are_bytes(found) for pattern, are_bytes in _SPELLED for found in pattern.finditer(value))
 
 
-def _numbers(found: re.Match[bytes]) -> list[bytes]:
-    return [one for one in re.split(rb"[\s,;:.+-]+", found.group()) if one]
+def _pieces(found: re.Match[bytes]) -> list[bytes]:
+    """What stands between the separators, the pattern's first group."""
+    return found.group().split(found[1])
 
 
 def _are_bytes(numbers: list[bytes]) -> bool:

@@ -426,7 +426,7 @@ def _of_85(decode: Callable[[bytes], bytes], whole: bytes) -> tuple[bytes, ...]:
     return ()
 
 
-_UU = re.compile(rb"(?:^|(?<=[^!-`])|(?<=[:=\"'/?&#,;(>@]))(?=([!-M])([ -`]{4,60})[ \t]*\r?$)", re.MULTILINE)
+_UU = re.compile(rb"(?:(?<![!-`])|(?<=[:=\"'/?&#,;(>@]))(?=([!-M])([ -`]{4,60})[ \t]*\r?$)", re.MULTILINE)
 
 
 _ENDS_OF_LINES: Final = bytes(
