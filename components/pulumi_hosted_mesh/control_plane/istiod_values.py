@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.spec import features
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.proxies import Proxies
-from pulumi_hosted_mesh.spec.reserved import LISTS
+from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ARGUMENTS
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     REMOTE_CLUSTERS_SECRET,
@@ -107,8 +107,7 @@ def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
         # Where the chart has other defaults for a remote profile; so nothing in the document's values can choose that.
         "istiodRemote": {"enabled": False},
         "configMap": True,
-        # Port 15010 is xDS without authentication; an empty address does not open it.
-        "extraContainerArgs": ["--grpcAddr=", "--tls-min-version=1.3"],
+        "extraContainerArgs": list(SPLITS_ARGUMENTS),
         "env": {**revision.istiod.environment, **environment(mesh, revision)},
         "volumes": [
             # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would

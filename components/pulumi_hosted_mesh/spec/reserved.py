@@ -110,8 +110,8 @@ MERGED: Final[Mapping[str, str]] = {
     "_internal_defaults_do_not_set": "Leave it out",
 }
 """What Istio's charts merge into all other values, over the split's own, and what to do instead."""
-SPLITS_ARGUMENTS: Final = ("--grpcAddr", "--tls-min-version")
-"""Flags that the split gives istiod (`istiod_values`)."""
+SPLITS_ARGUMENTS: Final = ("--grpcAddr=", "--tls-min-version=1.3")
+"""Flags that the split gives istiod. Port 15010 is xDS without authentication; an empty address does not open it."""
 OF_THE_REMOTE_SPLIT: Final = frozenset(
     {"revision", "global.meshID", "global.network", "global.multiCluster.clusterName"}
 )
@@ -163,15 +163,18 @@ def value_at(values: Mapping[str, Any], path: str) -> object:
     return dict(paths_of(values)).get(path)
 
 
+def _flag(argument: object) -> str:
+    """The name of a flag among a program's arguments, `--grpcAddr`."""
+    return str(argument).partition("=")[0]
+
+
 def free_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
     _refuse_reserved(values, {path: f"the field {field}" for path, field in TYPED.items()}, OF_THE_SPLIT)
     arguments = values.get("extraContainerArgs")
-    for flag in arguments if isinstance(arguments, list) else ():
-        if str(flag).partition("=")[0] in SPLITS_ARGUMENTS:
-            raise RuleBrokenError(
-                f"gives istiod {str(flag).partition('=')[0]}, which the split decides", "Leave it out"
-            )
+    for name in map(_flag, arguments if isinstance(arguments, list) else ()):
+        if name in map(_flag, SPLITS_ARGUMENTS):
+            raise RuleBrokenError(f"gives istiod {name}, which the split decides", "Leave it out")
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
     if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT)):
@@ -197,8 +200,9 @@ def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
 
 def _refuse_reserved(values: Mapping[str, Any], fields: Mapping[str, str], decided: Collection[str]) -> None:
     """Raises RuleBrokenError for the first value that is a field, that the split decides, or that has such in it."""
-    for name in MERGED.keys() & values.keys():
-        raise RuleBrokenError(f"sets {name}, which Istio's chart merges over what the split decides", MERGED[name])
+    for name, fix in MERGED.items():
+        if name in values:
+            raise RuleBrokenError(f"sets {name}, which Istio's chart merges over what the split decides", fix)
     for path, value in paths_of(values):
         if path in fields:
             raise RuleBrokenError(f"sets {path}, which is {fields[path]}", "Use that field")
