@@ -7,8 +7,8 @@ from typing import Any
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, Gateway, ServiceType
-from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork
-from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL, NETWORK_LABEL, chart_revision
+from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork, gateway_port
+from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL, chart_revision
 
 
 def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def leads_into_its_network(gateway: Gateway) -> bool:
     """Whether istiod sends other networks' proxies there, which it tells by the Service's network label, address and
     port alone (`getGatewayDetails`, pilot/pkg/serviceregistry/kube/controller/network.go)."""
     labels = gateway.chart_values.get("labels")
-    said = labels.get(GATEWAY_PORT_LABEL) if isinstance(labels, dict) else None
-    listens = str(said or EAST_WEST_PORT) in {str(one.port) for one in gateway.service.ports}
+    port = gateway_port(labels if isinstance(labels, dict) else {})
+    listens = port in {str(one.port) for one in gateway.service.ports}
     return listens and gateway.service.type is not ServiceType.CLUSTER_IP
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
+
+from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL
 
 
 class CrossNetwork(StrEnum):
@@ -16,3 +19,8 @@ class CrossNetwork(StrEnum):
 NETWORK_VIEW: Final = "ISTIO_META_REQUESTED_NETWORK_VIEW"
 """Variable of a proxy: of these networks' workloads it is told, and of what has no network, as ServiceEntries
 (pilot/pkg/model/proxy_view.go). Without it, or empty, of all."""
+
+
+def gateway_port(labels: Mapping[str, Any]) -> str:
+    """The port of a gateway's Service, by its labels, to which istiod sends other networks' proxies."""
+    return str(labels.get(GATEWAY_PORT_LABEL) or EAST_WEST_PORT)

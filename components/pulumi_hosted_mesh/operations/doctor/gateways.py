@@ -11,7 +11,8 @@ from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer
-from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL, NETWORK_LABEL
+from pulumi_hosted_mesh.spec.networks import gateway_port
+from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL
 
 SAME_ROOT = "Give these meshes intermediates under one root (stacks root and trust)"
 OWN_ROOT = (
@@ -67,7 +68,7 @@ def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
     if service is None or observed.gateways is None:
         return
     marks = labels_of(service)
-    network, said = marks.get(NETWORK_LABEL), str(marks.get(GATEWAY_PORT_LABEL) or EAST_WEST_PORT)
+    network, said = marks.get(NETWORK_LABEL), gateway_port(marks)
     if not network or not balancer(service) or said not in map(str, _ports(service)):
         return
     labels = labels_of(((observed.deployment or {}).get("spec") or {}).get("template") or {})
