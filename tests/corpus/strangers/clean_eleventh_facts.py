@@ -354,7 +354,7 @@ def _(scene: Scene) -> None:
 
 @clean(WIRED, "eleventh-exports-for-the-tenants-people", "The tenant's stack exports where to look: addresses, ids of a board and a role; the provider's logins stay.", stack="data-plane")  # fmt: skip
 def _(scene: Scene) -> None:
-    login = ours(scene, "grafana-service", "token", 46, "monitoring")
+    login = ours(scene, "grafana-service", "token", 46, namespace="monitoring")
     opts = scene.package("grafana", "tern-grafana", "cp", url=f"https://grafana.{DOMAIN}", auth=login)
     folder = scene.made("grafana:oss/folder:Folder", "moss-folder", {"title": "moss"}, opts, {"uid": drawn("folder uid", 14)})  # fmt: skip
     pulumi.export("boards", pulumi.Output.concat(f"https://grafana.{DOMAIN}/dashboards/f/", folder.output("uid")))  # fmt: skip

@@ -13,7 +13,7 @@ import yaml
 from .fieldwork import HEX, at_home, b64, drawn, in_account, noise, uid
 from .harmless import Harmless
 from .material import LETTERS
-from .platformwork import AWS_ID
+from .platformwork import AWS_ID, generated
 from .scene import Scene
 
 DOMAIN, MOSS, REED = "tern.example.com", "moss.example.com", "reed.example.com"
@@ -64,11 +64,8 @@ moss = functools.partial(in_account, "moss")
 """A resource in an account of the tenant's."""
 
 
-def ours(scene: Scene, name: str, key: str = "password", length: int = 32, namespace: str = "platform") -> pulumi.Output[str]:  # fmt: skip
-    """A generated password of the provider's, which a Secret of its own cluster keeps."""
-    value = scene.password("cp", name, length).output("result")
-    scene.secret("cp", name, {key: value}, namespace=namespace)
-    return value
+ours = functools.partial(generated, namespace="platform")
+"""A generated password of the provider's, which a Secret of its own cluster keeps."""
 
 
 def theirs(scene: Scene, name: str, length: int = 32, tenant: str = "moss") -> pulumi.Output[str]:

@@ -259,7 +259,7 @@ def _(scene: Scene) -> None:
 
 @leak(ACCOUNTS, "eleventh-login-of-a-pull-through-cache", "A cache of images in the tenant's account logs in upstream with the provider's robot, kept in the tenant's store of secrets.", "ECR pull-through caches", recover=each(strings_of_json))  # fmt: skip
 def _(scene: Scene) -> None:
-    login = pulumi.Output.json_dumps({"username": "tern-robot", "accessToken": ours(scene, "upstream-robot", "accessToken", 36, "ci")})  # fmt: skip
+    login = pulumi.Output.json_dumps({"username": "tern-robot", "accessToken": ours(scene, "upstream-robot", "accessToken", 36, namespace="ci")})  # fmt: skip
     secret = moss(scene, "aws:secretsmanager/secret:Secret", "upstream", {"name": "ecr-pullthroughcache/upstream"}, {"arn": f"arn:aws:secretsmanager:{REGION}:{MOSS_ACCOUNT}:secret:ecr-pullthroughcache/upstream-{drawn('upstream', 6)}"}, region=REGION)  # fmt: skip
     moss(scene, "aws:secretsmanager/secretVersion:SecretVersion", "upstream-1", {"secretId": secret.output("arn"), "secretString": login}, None, ["secretString"], region=REGION)  # fmt: skip
     moss(scene, "aws:ecr/pullThroughCacheRule:PullThroughCacheRule", "upstream-rule", {"ecrRepositoryPrefix": "upstream", "upstreamRegistryUrl": "registry.upstream.example.com", "credentialArn": secret.output("arn")}, region=REGION)  # fmt: skip

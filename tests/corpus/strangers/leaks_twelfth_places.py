@@ -73,7 +73,7 @@ def _(scene: Scene) -> None:
 @leak(SERVICES, "twelfth-client-of-the-console-in-a-tenants-realm", "The tenant's realm lets people in by the provider's: its client is the console's own, with the secret that the console has.", "Keycloak identity providers")  # fmt: skip
 def _(scene: Scene) -> None:
     wren(scene)
-    lime(scene, "keycloak:oidc/identityProvider:IdentityProvider", "wren", {"realm": "lime", "alias": "wren", "authorizationUrl": f"{ISSUER}/protocol/openid-connect/auth", "tokenUrl": f"{ISSUER}/protocol/openid-connect/token", "clientId": CLIENT, "clientSecret": hosted(scene, "console-client", "clientSecret", 36, "console")}, None, ["clientSecret"], url=f"https://id.{LIME}")  # fmt: skip
+    lime(scene, "keycloak:oidc/identityProvider:IdentityProvider", "wren", {"realm": "lime", "alias": "wren", "authorizationUrl": f"{ISSUER}/protocol/openid-connect/auth", "tokenUrl": f"{ISSUER}/protocol/openid-connect/token", "clientId": CLIENT, "clientSecret": hosted(scene, "console-client", "clientSecret", 36, namespace="console")}, None, ["clientSecret"], url=f"https://id.{LIME}")  # fmt: skip
 
 
 @leak(SERVICES, "twelfth-secrets-of-an-action-after-login", "An action after the login in the tenant's Auth0 tells the provider's directory, by a client secret among the action's secrets.", "Auth0 actions")  # fmt: skip
@@ -227,7 +227,7 @@ def _(scene: Scene) -> None:
 @leak(CLUSTERS, "twelfth-inline-secret-of-a-proxy", "A filter for the tenant's gateways logs in at the provider's issuer: client secret and signing key for cookies stand inline in base64.", "Envoy OAuth2 generic secrets", recover=each(base64.b64decode))  # fmt: skip
 def _(scene: Scene) -> None:
     wren(scene)
-    inline = {"name": "token", "generic_secret": {"secret": {"inline_bytes": apply(hosted(scene, "gateway-client", "clientSecret", 40, "login"), b64)}}}  # fmt: skip
+    inline = {"name": "token", "generic_secret": {"secret": {"inline_bytes": apply(hosted(scene, "gateway-client", "clientSecret", 40, namespace="login"), b64)}}}  # fmt: skip
     scene.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "oauth2", {"spec": {"configPatches": [{"applyTo": "BOOTSTRAP", "patch": {"operation": "MERGE", "value": {"static_resources": {"secrets": [inline]}}}}]}})  # fmt: skip
 
 

@@ -46,10 +46,10 @@ def kept(scene: Scene, name: str, key: str = "password", length: int = 32, alpha
     return scene.held(name, key, scene.cp.opaque(name, length, alphabet))
 
 
-def generated(scene: Scene, name: str, key: str = "password", length: int = 32) -> pulumi.Output[str]:
-    """A generated password that a Secret of the provider's cluster keeps."""
+def generated(scene: Scene, name: str, key: str = "password", length: int = 32, **more: Any) -> pulumi.Output[str]:
+    """A generated password that a Secret of the provider's cluster keeps. more: of the Secret."""
     value = scene.password("cp", name, length).output("result")
-    scene.secret("cp", name, {key: value})
+    scene.secret("cp", name, {key: value}, **more)
     return value
 
 

@@ -13,7 +13,7 @@ import yaml
 from .fieldwork import HEX, at_home, b64, drawn, in_account, uid
 from .harmless import Harmless
 from .material import LETTERS, Material
-from .platformwork import AWS_ID
+from .platformwork import AWS_ID, generated
 from .scene import Scene
 
 DOMAIN, LIME, SORREL = "wren.example.com", "lime.example.com", "sorrel.example.com"
@@ -66,11 +66,8 @@ lime = functools.partial(in_account, "lime")
 """A resource in an account of the tenant's."""
 
 
-def hosted(scene: Scene, name: str, key: str = "password", length: int = 32, namespace: str = "platform") -> pulumi.Output[str]:  # fmt: skip
-    """A generated password of the provider's, which a Secret of its own cluster keeps."""
-    value = scene.password("cp", name, length).output("result")
-    scene.secret("cp", name, {key: value}, namespace=namespace)
-    return value
+hosted = functools.partial(generated, namespace="platform")
+"""A generated password of the provider's, which a Secret of its own cluster keeps."""
 
 
 def tenants_own(scene: Scene, name: str, length: int = 32, tenant: str = "lime") -> pulumi.Output[str]:
