@@ -11,7 +11,8 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.trust import Trust
 from pulumi_hosted_mesh.trust.management import FILES, ROOT_FILE, authority
 
-CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
+from tests.unit.library.documents import CERTIFICATE
+
 KEY = "-----BEGIN EC PRIVATE KEY-----\nWFla\n-----END EC PRIVATE KEY-----\n"
 
 

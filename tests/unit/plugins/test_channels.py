@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent import futures
-from typing import Any
 
 import grpc
 import pytest
@@ -19,28 +18,27 @@ def _served(port: int = 0) -> tuple[grpc.Server, int]:
     return server, port
 
 
-def _asked(port: int) -> grpc.StatusCode:
-    """What a server that serves nothing answers by a new channel, which stays open as the SDK's does."""
+def _channel(port: int) -> grpc.Channel:
+    """A channel with the options of the tests' programs."""
+    return grpc.insecure_channel(f"127.0.0.1:{port}", options=_GRPC_CHANNEL_OPTIONS)
+
+
+def _asked(channel: grpc.Channel) -> grpc.StatusCode:
+    """What a server that serves nothing answers."""
     with pytest.raises(grpc.RpcError) as refused:
-        grpc.insecure_channel(f"127.0.0.1:{port}", options=_GRPC_CHANNEL_OPTIONS).unary_unary("/any/thing")(
-            b"", timeout=30
-        )
+        channel.unary_unary("/any/thing")(b"", timeout=30)
     code: grpc.StatusCode = refused.value.code()
     return code
 
 
 def test_a_new_server_at_the_port_of_one_that_has_gone_answers() -> None:
     first, port = _served()
-    earlier = grpc.insecure_channel(f"127.0.0.1:{port}", options=_GRPC_CHANNEL_OPTIONS)
-    call: Any = earlier.unary_unary("/any/thing")
-    with pytest.raises(grpc.RpcError):
-        call(b"", timeout=30)
-    first.stop(0).wait()
-    with pytest.raises(grpc.RpcError):
-        call(b"", timeout=30)
-    second, _ = _served(port)
-    try:
-        assert _asked(port) is grpc.StatusCode.UNIMPLEMENTED
-    finally:
-        second.stop(0).wait()
-        earlier.close()
+    with _channel(port) as earlier, _channel(port) as later:  # the SDK leaves its channels open
+        _asked(earlier)
+        first.stop(0).wait()
+        _asked(earlier)
+        second, _ = _served(port)
+        try:
+            assert _asked(later) is grpc.StatusCode.UNIMPLEMENTED
+        finally:
+            second.stop(0).wait()
