@@ -34,6 +34,8 @@ LONGEST_SHARED: Final = 64
 LEAST_SIGNS: Final = 2
 """In such a piece: a single word may be letters by chance."""
 LEAST_SHORT: Final = 8
+LEAST_VARIETY: Final = 4
+"""Fewest different bytes of what tells one secret from another: zeros are in every archive."""
 MOST_CANDIDATES: Final = 16
 """Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
 _PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
@@ -73,7 +75,11 @@ class Index:
         for fingerprint in fingerprints:
             whole = isinstance(fingerprint, Whole)
             known = self._known.get(fingerprint)
-            if len(fingerprint) < LEAST_SHORT or len(set(fingerprint)) < 4 or (known is not None and known <= whole):
+            if (
+                len(fingerprint) < LEAST_SHORT
+                or len(set(fingerprint)) < LEAST_VARIETY
+                or (known is not None and known <= whole)
+            ):
                 continue
             if number < 0:
                 number = len(self.origins)
@@ -131,6 +137,8 @@ class Index:
             whole = isinstance(fingerprint, Whole)
             needed = LEAST_FRAGMENT if width == WIDTH and not whole else len(fingerprint)
             piece, common = hit.length < needed, fingerprint[offset - before : offset + after]
+            if len(set(common)) < LEAST_VARIETY:
+                continue
             if piece and (whole or not _is_piece(common, fingerprint)):
                 continue
             shared = not piece and self._is_shared(place, offset - before, hit.length)

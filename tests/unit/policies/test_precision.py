@@ -34,7 +34,7 @@ from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.rules.tenants import TENANTS
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 
-from tests.corpus import literals
+from tests.corpus import literals, wrappings
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users",)))
@@ -609,6 +609,13 @@ def test_a_key_on_a_curve_in_a_line_is_public_by_its_half(drawn: Callable[[], An
     private = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     for der, shown in ((public, True), (private, False), (public[:27] + private[-32:], False)):
         assert is_public(b"v=DKIM1; k=ecdsa; p=" + base64.b64encode(der)) is shown
+
+
+def test_an_archives_zeros_are_not_looked_for() -> None:
+    index = Index()
+    index.add(fingerprints(wrappings.WRAPPINGS["tar"](b"aB3dEfGh1jKlMn0pQrSt9vWx"), certain=True), "here")
+    assert list(index.search(b"use aB3dEfGh1jKlMn0pQrSt9vWx there"))
+    assert not list(index.search(bytes(64)))
 
 
 def test_one_secret_is_looked_for_and_not_the_address_that_it_is_in() -> None:
