@@ -19,11 +19,12 @@ from typing import Any, Final
 import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
+from .decoders.compression import COMPRESSED, compressed
+from .decoders.text import TooMuchError
 from .der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
 from .examples import after_reference, default_in, is_example, is_reference
 from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, unfolded, without_public
 from .names import is_identifiers_name, names_credential
-from .unwrap import COMPRESSED, TooMuchError, compressed
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000

@@ -27,6 +27,7 @@ from ..plan.clusters import KUBECONFIG_KEYS, Role
 from ..plan.model import IN_SECRET, PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
 from ..plan.owners import BUILDERS, CLOUDS, CONTROL_PLANE, Owners
 from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
+from .decoders.text import TooMuchError
 from .fingerprints import digests, fingerprints
 from .index import Index
 from .leaves import LEAST_SECRET, Level, is_bare_digest, is_public
@@ -41,7 +42,7 @@ from .names import (
 )
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, is_minted, keeps_status, secret_leaves
 from .places import as_bytes, from_base64, held
-from .unwrap import TooMuchError, views
+from .unwrap import views
 from .value import in_letters
 
 CERTIFICATE_TYPES: Final = frozenset(

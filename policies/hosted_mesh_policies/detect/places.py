@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ..plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
+from .decoders.text import GAP
 from .keystores import opened
-from .unwrap import GAP
 
 LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from .decoders.text import BETWEEN, TooMuchError, printable
 from .index import Index
 from .shape import may_hold_shape
-from .unwrap import BETWEEN, TooMuchError, printable, views
+from .unwrap import views
 from .value import in_letters
 
 TOGETHER: Final = 16 * 1024

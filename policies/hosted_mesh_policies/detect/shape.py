@@ -13,12 +13,13 @@ import yaml
 
 from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from ..plan.tree import Path, Tree, at
+from .decoders.text import BETWEEN, printable
 from .der import OPENSSH, openssh_numbers, private_numbers
 from .examples import is_example
 from .keystores import has_key
 from .named import holds_named, named_in_tree
 from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
-from .unwrap import BETWEEN, printable, views
+from .unwrap import views
 
 _CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
 _OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..detect.decoders.text import TooMuchError
 from ..detect.fingerprints import digests, fingerprints
 from ..detect.flow import Flow
 from ..detect.index import Index
@@ -18,7 +19,7 @@ from ..detect.places import Text, text_of
 from ..detect.screen import cleared
 from ..detect.sections import Sections
 from ..detect.shape import Kubeconfig
-from ..detect.unwrap import TooMuchError, views
+from ..detect.unwrap import views
 from ..detect.value import Inspection, Match, inspect
 from ..plan.clusters import Clusters
 from ..plan.evidence import Evidence

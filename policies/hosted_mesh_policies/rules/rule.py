@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import vocabulary
-from ..detect.unwrap import MOST_UNPACKED, TooMuchError
+from ..detect.decoders.compression import MOST_UNPACKED
+from ..detect.decoders.text import TooMuchError
 from ..plan.model import Resource
 from .context import Context
 from .finding import Finding, Severity

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect import screen, unwrap
+from hosted_mesh_policies.detect import screen
+from hosted_mesh_policies.detect.decoders import alphabets, compression
 from hosted_mesh_policies.plan.model import Stack
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.rule import judge
@@ -40,7 +41,7 @@ def calls(work: Callable[[], Any]) -> Counter[str]:
         elif event == "c_call":
             counted[getattr(called, "__qualname__", "")] += 1
 
-    for cached in (unwrap._of_85, unwrap._may_be_deflate):  # or a small stack spares a large one what both hold
+    for cached in (alphabets._of_85, compression._may_be_deflate):  # or a small stack spares a large one what both hold
         cached.cache_clear()
     gc.collect()
     gc.disable()  # or what others left behind is taken away, and counted, at some chance moment

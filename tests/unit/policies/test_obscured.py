@@ -8,8 +8,8 @@ import json
 import pytest
 from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hosted_mesh_policies.detect.decoders.obscured import plain
 from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.obscured import plain
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.value import inspect
 

@@ -8,11 +8,12 @@ import string
 import zlib
 
 import pytest
+from hosted_mesh_policies.detect.decoders.text import BETWEEN
 from hosted_mesh_policies.detect.fingerprints import fingerprints
 from hosted_mesh_policies.detect.index import Index
 from hosted_mesh_policies.detect.places import text_of
 from hosted_mesh_policies.detect.screen import cleared
-from hosted_mesh_policies.detect.unwrap import BETWEEN, views
+from hosted_mesh_policies.detect.unwrap import views
 from hosted_mesh_policies.detect.value import inspect
 
 from tests.corpus import literals
