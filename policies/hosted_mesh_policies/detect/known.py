@@ -14,11 +14,12 @@ from ..plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
 from ..plan.tree import at, leaves, show
 from ..rules.settings import Settings
 from .fingerprints import fingerprints
-from .flow import CERTIFICATE_TYPES, Flow
+from .flow import Flow
 from .index import Index
 from .names import CREDENTIALS, is_secrets_name
 from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
 from .places import as_bytes, held
+from .uses import CERTIFICATE_TYPES
 
 PROVIDER_NAMESPACES: Final = (
     "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
@@ -51,9 +52,9 @@ def known_secrets(
     for provider in clusters.providers.values():
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
-    owned = sorted((one for one in stack.resources if one.urn in flow.owned), key=_origin_first)
-    in_accounts = [one for one in owned if one.urn not in flow.owned_elsewhere]
-    for resource in (one for one in owned if one.urn in flow.owned_elsewhere):
+    owned = sorted((one for one in stack.resources if one.urn in flow.spread.owned), key=_origin_first)
+    in_accounts = [one for one in owned if one.urn not in flow.spread.owned_elsewhere]
+    for resource in (one for one in owned if one.urn in flow.spread.owned_elsewhere):
         add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
     for provider in {one.urn: one for one in _providers(stack)}.values():
         if flow.owners.is_own_account(provider):

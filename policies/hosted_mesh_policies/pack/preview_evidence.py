@@ -98,10 +98,16 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
         sources = context.stack.sources_of(resource, name)
-        guilty = [one for one in sources if one.urn in flow.tainted or (one.urn in flow.owned and not tells_facts(one))]
-        if not hidden or any(flow.level(resource, name, source) is not Level.PUBLIC for source in guilty):
+        guilty = [
+            one
+            for one in sources
+            if one.urn in flow.spread.tainted or (one.urn in flow.spread.owned and not tells_facts(one))
+        ]
+        if not hidden or any(flow.uses.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
-        own = not guilty or any(source.urn not in flow.tainted and flow.is_source(source) for source in sources)
+        own = not guilty or any(
+            source.urn not in flow.spread.tainted and flow.uses.is_source(source) for source in sources
+        )
         for leaf in hidden:
             only_named_public = guilty and describes(str(leaf.path[-1]))
             if leaf.value is not UNKNOWN or (own and not only_named_public):

@@ -64,7 +64,7 @@ class Session:
             self._data_planes,
         )
         if (
-            resource.urn in context.flow.owned
+            resource.urn in context.flow.spread.owned
             and self._index is not None
             and not context.owners.is_given_away(resource)
         ):

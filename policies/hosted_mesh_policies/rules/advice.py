@@ -11,8 +11,8 @@ from typing import Final
 from cryptography import x509
 
 from .. import vocabulary
-from ..detect.flow import CERTIFICATE_TYPES, CHART_TYPES
 from ..detect.own_secrets import secret_leaves
+from ..detect.uses import CERTIFICATE_TYPES, CHART_TYPES
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, show
 from .context import Context

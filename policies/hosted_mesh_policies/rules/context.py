@@ -116,7 +116,7 @@ class Context:
         index = Index()
         index.add(self._born_here, "")
         for resource in self.stack.resources:
-            if self.flow.is_source(resource) and resource.urn not in self.flow.tainted:
+            if self.flow.uses.is_source(resource) and resource.urn not in self.flow.spread.tainted:
                 for tree in (resource.inputs, resource.outputs):
                     for _, value in secret_leaves(resource, tree):
                         index.add(fingerprints(value, certain=True), resource.urn)

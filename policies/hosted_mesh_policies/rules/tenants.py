@@ -174,7 +174,7 @@ def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]
             for source in context.stack.sources_of(resource, name):
                 if not _is_for_one(context, resource, source):
                     continue
-                if context.flow.level(resource, name, source) is not Level.SECRET:
+                if context.flow.uses.level(resource, name, source) is not Level.SECRET:
                     continue
                 if at_a_mesh:
                     takers.setdefault(source.urn, {}).setdefault(of[resource.urn], resource)

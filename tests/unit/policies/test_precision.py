@@ -82,7 +82,7 @@ def test_a_stack_is_the_users_by_its_whole_name(reference: str, users: bool) -> 
     kind = "kubernetes:core/v1:ConfigMap"
     target = _object(kind, "x", {"data": {"a": "b"}}, USERS, dependencies={"data": (urn,)})
     context = Context(Stack("s", (target,)), SETTINGS)
-    assert (urn in context.flow.owned) is not users
+    assert (urn in context.flow.spread.owned) is not users
 
 
 @pytest.mark.parametrize(("app", "said"), [("istiod", 1), ("shop", 0)])

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect import flow as flow_detector
+from hosted_mesh_policies.detect.spread import Spread
 from hosted_mesh_policies.plan.model import STACK_TYPE, Resource
 from hosted_mesh_policies.plan.owners import Owners
 from hosted_mesh_policies.plan.tree import leaves
@@ -123,7 +123,7 @@ def test_a_pack_that_refuses_everything_raises_false_alarms(monkeypatch: pytest.
 
 
 BROKEN: dict[str, tuple[Any, str, Any, str]] = {
-    "no neighbours": (flow_detector.Flow, "neighbours", {}, MISSED),
+    "no neighbours": (Spread, "neighbours", {}, MISSED),
     "every place is its own": (Owners, "is_given_away", lambda *_: False, MISSED),
     "nobody stays out of what a data plane makes": (Owners, "maker", lambda *_: "the control plane", FALSE_ALARM),
 }
