@@ -73,6 +73,26 @@ def test_all_is_well_and_nothing_is_stored(deployed: Deployed, facts: Mapping[st
     assert not [one for one in deployed.data_plane.list(Pod, namespace="*") if one.metadata.name.startswith("check-")]
 
 
+def test_doctor_looks_at_a_mesh_alone(deployed: Deployed, facts: Mapping[str, Any]) -> None:
+    """One stack has all of it, and no federation's document is there."""
+    workloads.deploy(deployed)
+    sandbox, file = deployed.sandbox, f"={deployed.sandbox.kubeconfig}"
+    options = ["doctor", "--mesh=demo", "--endpoint=-", "--ask-proxies", "--json"]
+    options += [f"--kubeconfig{file}", f"--context={sandbox.data_plane.name}"]
+    options += [f"--control-plane-kubeconfig{file}", f"--control-plane-context={sandbox.control_plane.name}"]
+
+    def found() -> list[tuple[str, str]]:
+        done = CliRunner().invoke(app, options, input=yaml.safe_dump(dict(facts)))
+        said = json.loads(done.output)
+        wrong = [(one["check"], one["cause"]) for one in said["checks"] if not one["ok"]]
+        assert (done.exit_code, said["ok"]) == ((3, False) if wrong else (0, True))
+        return wrong
+
+    assert found() == []
+    with mesh.no_istiod(deployed):
+        assert found() == [("istiod istiod in namespace mesh-demo of the control plane", "not-ready")]
+
+
 def at(url: str, hook: Any) -> None:
     hook.clientConfig.url, hook.timeoutSeconds = url, 1
 

@@ -21,6 +21,8 @@ from lightkube.codecs import from_dict
 from lightkube.models.authentication_v1 import TokenRequestSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Secret, Service, ServiceAccount, ServiceAccountToken
+from pulumi_hosted_mesh.cli.command import app
+from typer.testing import CliRunner
 
 from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
@@ -157,3 +159,17 @@ def test_the_data_planes_runner_holds_nothing_of_the_control_planes(sandbox: San
     for name, holds in (("control-plane", True), ("data-plane", False)):
         state = json.dumps(stacks[name].export())
         assert (key in state, token in state) == (holds, holds), name
+
+
+def test_doctor_looks_at_a_mesh_over_separate_stacks(
+    sandbox: Sandbox, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    """With the endpoint that the data plane was handed, and no federation's document."""
+    (endpoint,) = stacks["control-plane"].outputs()["endpoints"].values()
+    file = tmp_path / "endpoint.json"
+    file.write_text(json.dumps(endpoint))
+    clusters = [f"--kubeconfig={sandbox.kubeconfig}", "--context=data-plane"]
+    clusters += [f"--control-plane-kubeconfig={sandbox.kubeconfig}", "--control-plane-context=control-plane"]
+    done = CliRunner().invoke(app, ["doctor", "--mesh=demo", f"--endpoint={file}", *clusters])
+    assert (done.exit_code, "FAILED" in done.output) == (0, False), done.output
+    assert "access of istiod of demo to its data plane" in done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -22,8 +23,11 @@ from pulumi_hosted_mesh.spec.federation import Federation, Offer
 
 
 def doctor(
-    document: Annotated[Path, typer.Argument(help="The federation's document, YAML.", show_default=False)],
-    mesh: Annotated[str, typer.Option(help="Which of its meshes to look at.", show_default=False)],
+    mesh: Annotated[str, typer.Option(help="Name of the mesh to look at.", show_default=False)],
+    document: Annotated[
+        Path | None,
+        typer.Argument(help="The federation's document, YAML; without it the mesh is looked at alone."),
+    ] = None,
     kubeconfig: Annotated[str, typer.Option(help="Kubeconfig of its data plane's cluster.")] = "$KUBECONFIG",
     context: Annotated[str | None, typer.Option(help="Its context; by default the current one.")] = None,
     control_plane_kubeconfig: Annotated[
@@ -43,15 +47,15 @@ def doctor(
     is_json: JsonOption = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Say what is wrong with a mesh's part of a federation, where, and what to do. Nothing is stored.
+    """Say what is wrong with a mesh, and with its part of a federation, where, and what to do. Nothing is stored.
+
+    hosted-mesh endpoint | hosted-mesh doctor --mesh demo --endpoint -
 
     Exit code 3 if a check fails, 1 if an API server cannot be asked.
     With --json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
-        federation = document_of(Federation, document)
-        require_peer(federation, mesh)
-        given = with_declared(federation, [document_of(Offer, one) for one in offers or []])
+        federation, given = _federation_of(mesh, document, offers or [])
         told = _endpoint_of(mesh, endpoint) if endpoint else None
         data_plane = cluster_of(kubeconfig, context)
         control_plane = None
@@ -59,7 +63,20 @@ def doctor(
             control_plane = cluster_of(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
         observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
-    print_report(found, Output.JSON if is_json else output, federation=federation.name, mesh=mesh)
+    about = {"federation": federation.name} if federation else {}
+    print_report(found, Output.JSON if is_json else output, **about, mesh=mesh)
+
+
+def _federation_of(mesh: str, document: Path | None, offers: Sequence[Path]) -> tuple[Federation | None, list[Offer]]:
+    """With the offers that the mesh's stack has."""
+    if document is None:
+        if offers:
+            problem = Problem("--offer", "is of a federation, and none is given", "Give the federation's document")
+            raise InvalidInputError([problem], "the command line")
+        return None, []
+    federation = document_of(Federation, document)
+    require_peer(federation, mesh)
+    return federation, with_declared(federation, [document_of(Offer, one) for one in offers])
 
 
 def _endpoint_of(mesh: str, file: Path) -> EndpointDocument:

@@ -114,6 +114,11 @@ def test_what_is_well_is_said_to_be() -> None:
     assert judged(well()) == []
 
 
+def alone(observed: Observed) -> list[tuple[str, str]]:
+    """What is wrong with a mesh of no federation."""
+    return [(one.check, str(one.cause)) for one in verdicts(None, "east", [], observed) if not one.ok]
+
+
 def without(kind: str) -> Callable[[Observed], Observed]:
     def change(observed: Observed) -> Observed:
         return dataclasses.replace(observed, objects=tuple(o for o in observed.objects if o["kind"] != kind))
@@ -511,6 +516,42 @@ def test_an_import_that_is_gone_makes_its_entry_stale() -> None:
         (f"DestinationRule shops-{HOST} in namespace mesh-east", "stale-destination-rule"),
         (ENTRY, "stale-service-entry"),
     ]
+
+
+# Of which a mesh has nothing outside of a federation: `observe` reads none of it.
+OF_FEDERATIONS: Manifest = {"objects": (), "service": None, "deployment": None, "resolved": {}, "reached": {}}
+
+
+@pytest.mark.parametrize(
+    ("broken", "wrong"),
+    [
+        (replaced(), []),
+        (replaced(root=None), [(ROOT_OF, "missing-root")]),
+        (centre(cacerts=None), [(CACERTS, "missing-cacerts")]),
+        (centre(istiods=()), [("istiod of east", "no-istiod")]),
+        (centre(access=Access("token-refused", "seen")), [(ACCESS, "token-refused")]),
+        (replaced(revisions=frozenset({"canary"})), [("proxies in namespace books", "unknown-revision")]),
+        (
+            replaced(proxies=(Proxy("mesh-east", "eastwest-1", "eastwest", "default", False),)),
+            [("proxies in namespace mesh-east", "not-ready")],
+        ),
+        (
+            replaced(configured=(Configured(PAGE, connected=False),)),
+            [("connection of proxies of revision default to istiod", "not-connected")],
+        ),
+        (clocks(data_plane=-90), [("clock of the API server of the data plane", "clock-skew")]),
+    ],
+)
+def test_a_mesh_without_a_federation_is_judged_by_the_rest(
+    broken: Callable[[Observed], Observed], wrong: list[tuple[str, str]]
+) -> None:
+    assert alone(replaced(**OF_FEDERATIONS)(broken(well()))) == wrong
+
+
+def test_offers_without_a_federation_are_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--offer={tmp_path / 'offer.yaml'}"])
+    assert done.exit_code == 1
+    assert "--offer: is of a federation, and none is given" in " ".join(done.output.split())
 
 
 def test_an_endpoint_of_another_mesh_is_refused(tmp_path: Path) -> None:

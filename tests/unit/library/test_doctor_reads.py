@@ -19,6 +19,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules
@@ -32,6 +33,7 @@ from pulumi_hosted_mesh.operations.tokens import bounded_kubeconfig
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.features import Features, Rule
 from pulumi_hosted_mesh.spec.load import read
+from typer.testing import CliRunner
 
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -411,3 +413,16 @@ def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server
 def test_proxies_that_are_not_ready_are_not_asked(server: Server) -> None:
     waiting = [Proxy("books", "page-1", "page", "default", one) for one in (False, None)]
     assert (configured(ApiServer(operators(server)), waiting), server.paths) == ([], [])
+
+
+def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp_path: Path) -> None:
+    """And nothing of a federation is: a cluster without Istio's kinds answers too."""
+    file = tmp_path / "kubeconfig"
+    file.write_text(operators(server).text)
+    root = {"metadata": {"name": "istio-ca-root-cert-east"}, "data": {"root-cert.pem": root_of(ROOT)}}
+    server.texts = {"/namespaces/mesh-east/configmaps/istio-ca-root-cert-east": json.dumps(root)}
+    done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--kubeconfig={file}", "--json"])
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said.pop("checks")[0]["check"]) == (0, "root certificate of east")
+    assert said == {"mesh": "east", "ok": True}
+    assert not [path for path in server.paths if "istio.io" in path.partition("?")[0]]

@@ -28,17 +28,18 @@ class Certificate:
     ends: datetime
 
 
-def roots(federation: Federation, mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
-    """The root that a mesh's proxies trust is there, in time, and the one that the document says of the peers."""
+def roots(federation: Federation | None, mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
+    """The root that a mesh's proxies trust is there, in time, and the one that a federation says of the peers."""
     check = f"root certificate of {mesh}"
     if observed.root is None:
-        fix = f"See that istiod of {mesh} runs: it writes the ConfigMap. `hosted-mesh check-webhooks` tells more"
+        fix = f"See that --kubeconfig is of a data plane of {mesh}, and that its istiod runs: it writes the ConfigMap. "
+        fix += "`hosted-mesh check-webhooks` tells more"
         yield Verdict(check, "missing-root", "its proxies have none", fix)
         return
     if (found := _read(observed.root)) is None:
         yield Verdict(check, "unreadable-root", "it is no certificate of an authority", RENEW.format(mesh=mesh))
         return
-    if different := _differs(federation, mesh, observed.root):
+    if federation and (different := _differs(federation, mesh, observed.root)):
         yield Verdict(check, "roots-differ", *different)
     else:
         yield _in_time(check, found, observed.now, soon, RENEW.format(mesh=mesh))

@@ -26,23 +26,27 @@ Key = tuple[str, str, str]
 
 
 def verdicts(
-    federation: Federation,
+    federation: Federation | None,
     mesh: str,
     offers: Iterable[Offer],
     observed: Observed,
     endpoint: EndpointDocument | None = None,
     soon: timedelta = SOON,
 ) -> list[Verdict]:
-    """All checks of one mesh. offers: as its stack has them. endpoint: where the webhooks were asked.
+    """All checks of one mesh. federation: None for a mesh alone. offers: as its stack has them. endpoint: where the
+    webhooks were asked.
 
     soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
     """
-    peer = federation.peer(mesh)
-    own_gateway, *others = gateways(federation, peer, observed)
-    found = [
-        *_objects(mesh, objects(federation, mesh, offers), observed.objects),
-        own_gateway,
-        *others,
+    peer = federation.peer(mesh) if federation else None
+    found: list[Verdict] = []
+    closed: set[tuple[str, str]] = set()
+    if federation and peer:
+        own_gateway, *others = gateways(federation, peer, observed)
+        found = [*_objects(mesh, objects(federation, mesh, offers), observed.objects), own_gateway, *others]
+        if own_gateway.cause == "network-policy":
+            closed.add((peer.gateway_namespace, peer.gateway.name))
+    found += [
         *roots(federation, mesh, observed, soon),
         *clocks(observed.clocks),
         *proxies(observed.proxies, observed.revisions, peer),
@@ -53,10 +57,9 @@ def verdicts(
         istiod_is_there = all(one.ok for one in own)
         found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
     if observed.configured is not None:
-        closed = {(peer.gateway_namespace, peer.gateway.name)} if own_gateway.cause == "network-policy" else ()
         found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
     has_others = has_other_members(observed.control_plane)
-    if has_others is not False:
+    if peer and has_others is not False:
         found += crossing(peer, observed)
     if endpoint is not None and observed.webhooks is not None:
         told = webhook_verdicts(endpoint, observed.webhooks)

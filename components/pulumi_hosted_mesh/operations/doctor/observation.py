@@ -1,10 +1,11 @@
-"""What doctor reads: a mesh's federation objects, its gateway and those it calls; on request its istiod. Read-only."""
+"""What doctor reads: a mesh's proxies and its part of a federation; on request its istiod and webhooks. Read-only."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -61,36 +62,38 @@ class ControlPlane:
 class Observed:
     """One mesh as it was read.
 
-    objects: what carries the federation's label. service, deployment, policies: the gateway's, and of its namespace.
-    egress_service, egress_deployment: of the gateway that calls leave through, if the document names one.
-    root: PEM, as its proxies have it. resolved: addresses of each gateway's name, as this machine resolves it; empty
-    where it does not. reached: by the same names, where something is exported. proxies, revisions: of the data plane's
-    cluster. clocks: by how much API servers' are ahead. now: UTC. control_plane: None where no credential of it was
-    given, webhooks where no endpoint was. configured: what proxies say themselves; None where they were not asked.
-    gateways: all of Istio's in the data plane's cluster; None unless the endpoint says that they join networks.
+    root: PEM, as its proxies have it. proxies, revisions: of the data plane's cluster. clocks: by how much API servers'
+    are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no endpoint was.
+    configured: what proxies say themselves; None where they were not asked.
+
+    The rest is of the mesh's part of a federation, where it has one. objects: what carries the federation's label.
+    service, deployment, policies: the gateway's, and of its namespace. egress_service, egress_deployment: of the
+    gateway that calls leave through, if the document names one. resolved: addresses of each gateway's name, as this
+    machine resolves it; empty where it does not. reached: by the same names, where something is exported. gateways: all
+    of Istio's in the data plane's cluster; None unless the endpoint says that they join networks.
     """
 
-    objects: tuple[Manifest, ...]
-    service: Manifest | None
-    deployment: Manifest | None
-    policies: tuple[Manifest, ...]
     root: str | None
-    resolved: Mapping[str, tuple[str, ...]]
-    reached: Mapping[str, Reached | None]
     proxies: tuple[Proxy, ...]
     revisions: frozenset[str]
     clocks: Mapping[str, timedelta]
     now: datetime
     control_plane: ControlPlane | None = None
     webhooks: webhooks.Observed | None = None
+    configured: tuple[Configured, ...] | None = None
+    objects: tuple[Manifest, ...] = ()
+    service: Manifest | None = None
+    deployment: Manifest | None = None
+    policies: tuple[Manifest, ...] = ()
+    resolved: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reached: Mapping[str, Reached | None] = field(default_factory=dict)
     egress_service: Manifest | None = None
     egress_deployment: Manifest | None = None
-    configured: tuple[Configured, ...] | None = None
     gateways: tuple[Manifest, ...] | None = None
 
 
 def observe(
-    federation: Federation,
+    federation: Federation | None,
     mesh: str,
     offers: Iterable[Offer],
     data_plane: Kubeconfig,
@@ -101,37 +104,19 @@ def observe(
     *,
     ask_proxies: bool = False,
 ) -> Observed:
-    """Reads one mesh. offers: as its stack has them. control_plane: where its istiod runs. endpoint: for its webhooks.
+    """Reads one mesh. federation: None for a mesh alone. offers: as its stack has them. control_plane: where its istiod
+    runs. endpoint: for its webhooks. ask_proxies: also whether each has what istiod sent.
 
-    ask_proxies: also whether each has what istiod sent. Raises: UnreachableError; InvalidInputError as `imported`.
+    Raises: UnreachableError; InvalidInputError as `imported`.
     """
-    peer, api, here = federation.peer(mesh), ApiServer(data_plane), here or Here()
+    api = ApiServer(data_plane)
     centre = ApiServer(control_plane) if control_plane else None
     features = endpoint.features if endpoint else Features()
-    space = quote(peer.gateway_namespace)
-    service, deployment = _gateway(api, peer.gateway_namespace, peer.gateway.name)
-    egress = _gateway(api, peer.egress_namespace, peer.egress.gateway) if peer.egress else (None, None)
+    space = quote(federation.peer(mesh).gateway_namespace if federation else namespace_of(mesh))
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
-    root = ((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem")
-    hosts = _hosts(federation, mesh, list(offers))
-    resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
     proxies = tuple(proxies_of(api))
-    # A file of an older version does not say it.
-    says = endpoint.cross_network if endpoint and "cross_network" in endpoint.model_fields_set else None
-    return Observed(
-        objects=tuple(_objects(federation.name, mesh, api)),
-        service=service,
-        deployment=deployment,
-        policies=_policies(api, peer.gateway_namespace),
-        root=root,
-        resolved=resolved,
-        reached={
-            one.gateway.address: here.reach(resolved[one.gateway.address], one.gateway.port, hosts[one.mesh], authority)
-            for one in _called(federation, peer)
-            if (authority := verified_by(federation, mesh, one, root))
-            and one.mesh in hosts
-            and resolved[one.gateway.address]
-        },
+    observed = Observed(
+        root=((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem"),
         proxies=proxies,
         revisions=revisions_of(api),
         clocks={
@@ -142,9 +127,45 @@ def observe(
         now=clock(),
         control_plane=_control_plane(mesh, centre, data_plane, features) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
+    )
+    if federation is not None:
+        observed = _federated(observed, federation, federation.peer(mesh), list(offers), api, endpoint, here or Here())
+    # Last, for it takes the longest, and the widest right.
+    return dataclasses.replace(observed, configured=tuple(configured(api, proxies))) if ask_proxies else observed
+
+
+def _federated(
+    observed: Observed,
+    federation: Federation,
+    peer: Peer,
+    offers: Sequence[Offer],
+    api: ApiServer,
+    endpoint: EndpointDocument | None,
+    here: Here,
+) -> Observed:
+    """The same with the mesh's part of a federation."""
+    service, deployment = _gateway(api, peer.gateway_namespace, peer.gateway.name)
+    egress = _gateway(api, peer.egress_namespace, peer.egress.gateway) if peer.egress else (None, None)
+    hosts = _hosts(federation, peer.mesh, offers)
+    resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
+    # A file of an older version does not say it.
+    says = endpoint.cross_network if endpoint and "cross_network" in endpoint.model_fields_set else None
+    return dataclasses.replace(
+        observed,
+        objects=tuple(_objects(federation.name, peer.mesh, api)),
+        service=service,
+        deployment=deployment,
+        policies=_policies(api, peer.gateway_namespace),
+        resolved=resolved,
+        reached={
+            one.gateway.address: here.reach(resolved[one.gateway.address], one.gateway.port, hosts[one.mesh], authority)
+            for one in _called(federation, peer)
+            if (authority := verified_by(federation, peer.mesh, one, observed.root))
+            and one.mesh in hosts
+            and resolved[one.gateway.address]
+        },
         egress_service=egress[0],
         egress_deployment=egress[1],
-        configured=tuple(configured(api, proxies)) if ask_proxies else None,
         gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))) if says is CrossNetwork.GATEWAYS else None,
     )
 
@@ -168,11 +189,10 @@ def _called(federation: Federation, peer: Peer) -> Iterator[Peer]:
     return (one for one in federation.peers if one.mesh in wanted)
 
 
-def _hosts(federation: Federation, mesh: str, offers: Iterable[Offer]) -> dict[str, str]:
+def _hosts(federation: Federation, mesh: str, offers: Sequence[Offer]) -> dict[str, str]:
     """A host that each gateway has something for: this mesh's own, and those of whom it imports from."""
-    given = list(offers)
-    hosts = {one.mesh: one.services[0].host for one in given if one.mesh == mesh and one.services}
-    for one in imported(federation, mesh, given):
+    hosts = {one.mesh: one.services[0].host for one in offers if one.mesh == mesh and one.services}
+    for one in imported(federation, mesh, offers):
         for peer in one.peers:
             hosts.setdefault(peer.mesh, one.offered.host)
     return hosts

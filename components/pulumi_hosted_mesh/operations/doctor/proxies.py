@@ -96,13 +96,13 @@ def revisions_of(api: ApiServer) -> frozenset[str]:
     return frozenset(labels_of(one)[REVISION_LABEL] for one in hooks if REVISION_LABEL in labels_of(one))
 
 
-def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer) -> Iterator[Verdict]:
+def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | None) -> Iterator[Verdict]:
     """A proxy of a revision that is gone has no istiod, or one that is to go: it keeps what it had.
 
-    One gets ready with its first configuration. peer: whose gateways have checks of their own.
+    One gets ready with its first configuration. peer: of a federation, whose gateways have checks of their own.
     """
-    checked = {(peer.gateway_namespace, peer.gateway.name)}
-    if peer.egress is not None:
+    checked = {(peer.gateway_namespace, peer.gateway.name)} if peer else set()
+    if peer and peer.egress:
         checked.add((peer.egress_namespace, peer.egress.gateway))
     strange, waiting = defaultdict[str, list[Proxy]](list), defaultdict[str, list[Proxy]](list)
     for one in found:
