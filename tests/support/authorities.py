@@ -14,17 +14,25 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """A key with a certificate for it, which `by` signed (itself if nobody)."""
+    """A key with a certificate for it, which `by` signed (itself if nobody). below: how many may be below it."""
 
-    def __init__(self, name: str, by: Authority | None = None, *, ca: bool = True, ends: datetime.datetime = NOW + DAY):
+    def __init__(
+        self,
+        name: str,
+        by: Authority | None = None,
+        *,
+        ca: bool = True,
+        ends: datetime.datetime = NOW + DAY,
+        below: int | None = None,
+    ):
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        self.certificate = (by or self).sign(self.name, self.key.public_key(), ca=ca, ends=ends)
+        self.certificate = (by or self).sign(self.name, self.key.public_key(), ca=ca, ends=ends, below=below)
 
-    def sign(self, subject, public, *, ca=False, ends=NOW + DAY, names=()) -> x509.Certificate:
+    def sign(self, subject, public, *, ca=False, ends=NOW + DAY, names=(), below=None) -> x509.Certificate:
         builder = x509.CertificateBuilder(issuer_name=self.name, subject_name=subject, public_key=public)
         builder = builder.serial_number(x509.random_serial_number()).not_valid_before(NOW - 2 * DAY)
-        builder = builder.not_valid_after(ends).add_extension(x509.BasicConstraints(ca, None), critical=True)
+        builder = builder.not_valid_after(ends).add_extension(x509.BasicConstraints(ca, below), critical=True)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=True)
         return builder.sign(self.key, hashes.SHA256())

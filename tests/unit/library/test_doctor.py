@@ -17,6 +17,7 @@ from pulumi_hosted_mesh.clusters.api_server import Answer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.access import Access
+from pulumi_hosted_mesh.operations.doctor.authority import authority
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
@@ -313,6 +314,56 @@ def test_each_fault_is_named_and_nothing_else(broken: Callable[[Observed], Obser
     found = judged(observed)
     # The root's ConfigMap says what proxies have; without it the authority's cannot be held against it.
     assert [one for one in found if one != (CACERTS, "another-root") or check == CACERTS] == [(check, cause)]
+
+
+MIDDLE = Authority("middle", ROOT, ends=NOW + 500 * DAY)
+
+
+def below_middle(*others: Authority, by: Authority = MIDDLE, root: Authority = ROOT) -> dict[str, str]:
+    """cacerts of an authority that an intermediate signed. others: whose certificates are in cert-chain.pem too."""
+    made = files(Authority("east", by, ends=NOW + 300 * DAY), root)
+    chain = [made["ca-cert.pem"], *(pem(one.certificate).decode() for one in others)]
+    return {**made, "cert-chain.pem": "".join(chain)}
+
+
+@pytest.mark.parametrize(
+    ("cacerts", "cause", "seen"),
+    [
+        (below_middle(MIDDLE), None, "until"),
+        (below_middle(ROOT, MIDDLE), None, "until"),
+        (below_middle(), "mismatched-cacerts", "CN=east was issued by CN=middle, and of cert-chain.pem and root-cert"),
+        (
+            below_middle(Authority("middle", ROOT)),
+            "mismatched-cacerts",
+            "CN=east was issued by CN=middle, and of cert-chain.pem and root-cert.pem the one of that name there did",
+        ),
+        (below_middle(MIDDLE, root=OTHER), "mismatched-cacerts", "CN=middle was issued by CN=root"),
+        (
+            {**below_middle(MIDDLE), "cert-chain.pem": pem(MIDDLE.certificate).decode()},
+            "mismatched-cacerts",
+            "cert-chain.pem lacks the certificate of ca-cert.pem",
+        ),
+        (
+            below_middle(narrow := Authority("narrow", ROOT, ends=NOW + 500 * DAY, below=0), by=narrow),
+            "mismatched-cacerts",
+            "CN=narrow may not sign for an authority",
+        ),
+        (
+            below_middle(none := Authority("none", ROOT, ca=False), by=none),
+            "mismatched-cacerts",
+            "CN=none may not sign for an authority",
+        ),
+        (files(Authority("east", ROOT, ca=False)), "mismatched-cacerts", "CN=east may not sign for workloads"),
+        (below_middle(old := Authority("old", ROOT, ends=OLD), by=old), "expired", "CN=old ended on"),
+        ({**SIGNED, "cert-chain.pem": "nonsense"}, "mismatched-cacerts", "cannot be read"),
+    ],
+)
+def test_an_authority_below_others_is_followed_to_the_root(
+    cacerts: dict[str, str], cause: str | None, seen: str
+) -> None:
+    """What is named says where the chain breaks."""
+    (found,) = authority("east", centre(cacerts=cacerts)(well()))
+    assert (found.cause, seen in found.seen) == (cause, True), found.seen
 
 
 def test_a_root_that_ends_is_named_for_its_proxies() -> None:

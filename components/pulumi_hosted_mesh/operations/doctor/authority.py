@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
-import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from pulumi_hosted_mesh.operations.doctor.chain import BrokenChainError, certificates, chain, name_of
 from pulumi_hosted_mesh.operations.doctor.observation import Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation, root_certificates
@@ -19,15 +20,6 @@ FILES = ("ca-cert.pem", CACERTS_PRIVATE_KEY, "cert-chain.pem", "root-cert.pem")
 RENEW = "Run `pulumi up` of the stacks root and control-plane of {mesh}, and see `hosted-mesh status`"
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """What is read of an authority's certificate."""
-
-    subject: Any
-    issuer: Any
-    ends: datetime
-
-
 def roots(federation: Federation | None, mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
     """The root that a mesh's proxies trust is there, in time, and the one that a federation says of the peers."""
     check = f"root certificate of {mesh}"
@@ -36,8 +28,10 @@ def roots(federation: Federation | None, mesh: str, observed: Observed, soon: ti
         fix += "`hosted-mesh check-webhooks` tells more"
         yield Verdict(check, "missing-root", "its proxies have none", fix)
         return
-    if (found := _read(observed.root)) is None:
-        yield Verdict(check, "unreadable-root", "it is no certificate of an authority", RENEW.format(mesh=mesh))
+    try:
+        found = certificates(observed.root)
+    except ValueError:
+        yield Verdict(check, "unreadable-root", "it is no certificate", RENEW.format(mesh=mesh))
         return
     if federation and (different := _differs(federation, mesh, observed.root)):
         yield Verdict(check, "roots-differ", *different)
@@ -62,7 +56,7 @@ def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | 
 
 
 def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
-    """The Secret `cacerts` is whole, its key fits its certificate, the mesh's root signed it, and it is in time."""
+    """The Secret `cacerts` is whole, its key fits, its certificate leads to the mesh's root, and each is in time."""
     check = f"Secret cacerts in namespace {namespace_of(mesh)} of the control plane"
     again = f"Run `pulumi up --refresh` of the stack control-plane of {mesh}, then restart its istiod"
     files = observed.control_plane.cacerts if observed.control_plane else None
@@ -74,57 +68,50 @@ def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator
     if absent := [name for name in FILES if not files.get(name)]:
         yield Verdict(check, "incomplete-cacerts", f"it lacks {', '.join(absent)}", again)
         return
-    own, root = _read(files["ca-cert.pem"]), _read(files["root-cert.pem"])
-    if own is None or root is None or not _fit(files):
-        yield Verdict(check, "mismatched-cacerts", "its key is not its certificate's, or one cannot be read", again)
-    elif own.issuer != root.subject:
-        seen = "the certificate was not issued by the root beside it"
-        yield Verdict(check, "mismatched-cacerts", seen, again)
-    elif observed.root is not None and _plain(files["root-cert.pem"]) != _plain(observed.root):
+    try:
+        found = _chain(files)
+    except BrokenChainError as broken:
+        yield Verdict(check, "mismatched-cacerts", str(broken), again)
+        return
+    if observed.root is not None and _plain(files["root-cert.pem"]) != _plain(observed.root):
         seen = "its root is not the one that the mesh's proxies have"
         yield Verdict(check, "another-root", seen, f"Restart istiod of {mesh}, and the proxies after it")
-    else:
-        yield _in_time(check, own, observed.now, soon, RENEW.format(mesh=mesh))
+    else:  # of the root another check tells
+        yield _in_time(check, found[:-1] or found, observed.now, soon, RENEW.format(mesh=mesh))
 
 
-def _in_time(check: str, certificate: Certificate, now: datetime, soon: timedelta, fix: str) -> Verdict:
-    left = certificate.ends - now
-    when = f"{certificate.ends:%Y-%m-%d}"
-    if left <= timedelta(0):
-        return Verdict(check, "expired", f"it ended on {when}", fix)
-    if left < soon:
-        return Verdict(check, "ends-soon", f"it ends on {when}", fix)
-    return Verdict(check, None, f"until {when}")
+def _chain(files: Mapping[str, str]) -> list[x509.Certificate]:
+    """From the certificate that istiod signs with to a root's. Raises: BrokenChainError.
 
-
-def _read(pem: str) -> Certificate | None:
-    """The first to end of an authority's certificates."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    As istiod reads them (`Verify`, security/pkg/pki/util/keycertbundle.go): of ca-cert.pem the first certificate,
+    intermediates from cert-chain.pem. That file istiod gives workloads too, so it has to begin the way for their peers.
+    """
     try:
-        context.load_verify_locations(cadata=pem)
-    except (ssl.SSLError, ValueError, TypeError):
-        return None
-    found = [
-        Certificate(
-            one.get("subject"),
-            one.get("issuer"),
-            datetime.fromtimestamp(ssl.cert_time_to_seconds(str(one["notAfter"])), UTC),
-        )
-        for one in context.get_ca_certs()
-    ]
-    return min(found, key=lambda one: one.ends, default=None)
+        own, *_ = certificates(files["ca-cert.pem"])
+        between, roots = certificates(files["cert-chain.pem"]), certificates(files["root-cert.pem"])
+        key = load_pem_private_key(files[CACERTS_PRIVATE_KEY].encode(), None).public_key()
+        fits = key == own.public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: a key with a password
+        raise BrokenChainError("one of its certificates, or its key, cannot be read") from None
+    if not fits:
+        raise BrokenChainError("its key is not its certificate's")
+    found = chain(own, between, roots)
+    if own not in (*between, *roots):
+        raise BrokenChainError("cert-chain.pem lacks the certificate of ca-cert.pem, so peers cannot verify workloads")
+    return found
 
 
-def _fit(files: Mapping[str, str]) -> bool:
-    """Whether the key is the certificate's; the ssl module takes them from a file only (mode 0600)."""
-    with tempfile.NamedTemporaryFile("w") as pair:
-        pair.write(files["ca-cert.pem"].rstrip() + "\n" + files[CACERTS_PRIVATE_KEY])
-        pair.flush()
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(pair.name)
-        except (ssl.SSLError, ValueError):
-            return False
-    return True
+def _in_time(check: str, found: Sequence[x509.Certificate], now: datetime, soon: timedelta, fix: str) -> Verdict:
+    """Of the first to end."""
+    first = min(found, key=lambda one: one.not_valid_after_utc)
+    ends = first.not_valid_after_utc
+    which = "it" if first == found[0] else name_of(first)
+    when = f"{ends:%Y-%m-%d}"
+    if ends <= now:
+        return Verdict(check, "expired", f"{which} ended on {when}", fix)
+    if ends - now < soon:
+        return Verdict(check, "ends-soon", f"{which} ends on {when}", fix)
+    return Verdict(check, None, f"until {when}")
 
 
 def _plain(pem: str | None) -> str:
