@@ -24,7 +24,7 @@ from pulumi_hosted_mesh.cli.given import OUTPUTS, document_of, printed, resource
 from pulumi_hosted_mesh.cli.output import App
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.dns import plan
-from pulumi_hosted_mesh.operations import handover, leftovers, renewals, rotation, tokens
+from pulumi_hosted_mesh.operations import behind, handover, leftovers, renewals, rotation, tokens
 from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -220,22 +220,27 @@ def rotate(
 
 @app.command()
 def status(
-    state: Annotated[
-        Path, typer.Argument(help="Output of `pulumi stack export`; `-` reads a pipe.", show_default=False)
+    states: Annotated[
+        list[Path],
+        typer.Argument(metavar="STATE...", help="Outputs of `pulumi stack export`; `-` reads one from a pipe."),
     ],
 ) -> None:
     """Say when authorities' certificates end, and what `pulumi up` renews: pulumi stack export | hosted-mesh status -
 
-    Exit code 3 if a renewal is due.
+    Of separate stacks: hosted-mesh status root.json trust.json control-plane.json
+
+    Exit code 3 if a `pulumi up` is due; else 4 if something could not be judged by these states, which it says.
     """
     with plain_errors():
-        found = renewals.renewals(resources_of(state), source=str(state))
-    for one in found:
+        resources = {str(state): resources_of(state) for state in states}
+        found = [one for state, own in resources.items() for one in renewals.renewals(own, source=state)]
+    said: list[renewals.Renewal | behind.Judgement] = [*found, *behind.judgements(resources)]
+    for one in said:
         print(one)
-    if not found:
-        print("There is no certificate of an authority in this stack: look at root, or all-in-one")
-    if any(one.due for one in found):
+    if any(one.due for one in said):
         raise typer.Exit(3)
+    if any(one.due is None for one in said):
+        raise typer.Exit(4)
 
 
 @app.command(name="topology")

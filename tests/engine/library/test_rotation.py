@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+from pulumi_hosted_mesh.cli.command import app
+from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
@@ -157,6 +159,16 @@ def test_a_rotation_over_stacks(
         stack.destroy()
 
 
+def status(stacks: Mapping[str, Stack], directory: Path, *names: str) -> tuple[int, str]:
+    """Exit code and words of `hosted-mesh status`, of exports without secrets in plain text."""
+    files = []
+    for name in names:
+        files.append(directory / f"{name}.json")
+        files[-1].write_text(json.dumps(stacks[name]._told("export")))
+    done = CliRunner().invoke(app, ["status", *map(str, files)])
+    return done.exit_code, done.output
+
+
 def _renewed(
     project: Project,
     mesh: dict[str, Any],
@@ -171,12 +183,25 @@ def _renewed(
         data = provider.get("secret", "cacerts", "-n", NAMESPACE)["data"]
         return {name: base64.b64decode(value) for name, value in data.items()}
 
+    authority = ("root", "trust", "control-plane")
+    code, said = status(stacks, project.directory, *authority)
+    assert (code, "it is the one that root signed" in said) == (0, True), said
     old = files()
     renewing = copy.deepcopy(mesh)
     renewing["trust"]["intermediate"] = {"lifetimeDays": 300}
     in_program(stacks_of(project, renewing)["root"]).up()
     assert differences(before, versions(provider, user)) == {}
+    code, said = status(stacks, project.directory, *authority)
+    assert (code, "istiod of demo: its authority's certificate ends" in said, "SIGNED ANOTHER" in said) == (
+        3,
+        True,
+        True,
+    )
+    for alone in authority:
+        code, said = status(stacks, project.directory, alone)
+        assert (code, "NOT JUDGED: " in said) == (4, True), said
     stacks["control-plane"].up()
+    assert status(stacks, project.directory, *authority)[0] == 0
     # istiod reads it without a restart, so its Pods stay.
     assert differences(before, versions(provider, user)) == {
         f"control-plane: Secret.core {NAMESPACE}/cacerts": "changed"
