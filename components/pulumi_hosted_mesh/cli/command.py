@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 import yaml
@@ -18,13 +17,15 @@ from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.cli.check_webhooks import check_webhooks
 from pulumi_hosted_mesh.cli.discover import discover
 from pulumi_hosted_mesh.cli.doctor import doctor
+from pulumi_hosted_mesh.cli.engine import outputs_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.exports import exports
 from pulumi_hosted_mesh.cli.given import OUTPUTS, document_of, printed, resources_of, text_of
 from pulumi_hosted_mesh.cli.output import App
+from pulumi_hosted_mesh.cli.rotate import rotate
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.dns import plan
-from pulumi_hosted_mesh.operations import behind, handover, leftovers, renewals, rotation, tokens
+from pulumi_hosted_mesh.operations import behind, handover, leftovers, renewals, tokens
 from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from pulumi_hosted_mesh.operations.topology import topology
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -179,7 +180,7 @@ def endpoint(
     file under hosted-mesh:endpoints of the stack data-plane.
     """
     with plain_errors():
-        given = printed(text_of(outputs), str(outputs), OUTPUTS) if outputs else _outputs_of(stack)
+        given = printed(text_of(outputs), str(outputs), OUTPUTS) if outputs else outputs_of(stack)
         document = handover.endpoint_of(given, membership, revision)
     facts = document.model_dump(mode="json", by_alias=True, exclude_none=True)
     print(yaml.safe_dump(facts, sort_keys=False, width=1000), end="")
@@ -198,24 +199,6 @@ def token(
         data_plane = document_of(DataPlane, document)
         text = tokens.bounded_kubeconfig(data_plane, _cluster_of(data_plane, document), round(hours * 3600))
     print(text)
-
-
-@app.command()
-def rotate(
-    access: Annotated[str, typer.Option(help="The stack of kind access.")] = "access",
-    control_plane: Annotated[str, typer.Option(help="The stack of kind control-plane.")] = "control-plane",
-) -> None:
-    """Replace istiod's long-lived token, stack by stack, so that istiod is never without a valid one.
-
-    Run it in the program's directory, with the credentials of both stacks. Interrupted, run it again: it goes on.
-    """
-    with plain_errors():
-        stacks = rotation.Stacks(access, control_plane)
-        written = _pulumi("config", "get", "hosted-mesh:token", "--stack", access, may_fail=True)
-        token = printed(written, "hosted-mesh:token", "pulumi config get hosted-mesh:token") if written else {}
-        for step in rotation.rotate(stacks, _outputs_of(access), token, _pulumi):
-            print(step)
-    print(f"istiod has a new token. Commit Pulumi.{access}.yaml, which says its generation")
 
 
 @app.command()
@@ -268,26 +251,6 @@ def draw(
     print(picture, end="")
 
 
-def _outputs_of(stack: str | None) -> Any:
-    """The outputs of a stack of the program in this directory."""
-    text = _pulumi("stack", "output", "--json", *(["--stack", stack] if stack else []))
-    return printed(text, "pulumi stack output", OUTPUTS)
-
-
-def _pulumi(*arguments: str, may_fail: bool = False) -> str:
-    """What a command of the CLI prints; nothing if it failed and may. Raises: InvalidInputError, in pulumi's words."""
-    try:
-        done = subprocess.run(["pulumi", "--non-interactive", *arguments], capture_output=True, text=True, check=False)
-    except OSError:
-        problem = Problem("pulumi", "cannot be run", "Put it on PATH")
-        raise InvalidInputError([problem], "the command line") from None
-    if done.returncode == 0 or may_fail:
-        return done.stdout if done.returncode == 0 else ""
-    said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
-    problem = Problem(f"pulumi {arguments[0]}", "failed: " + "\n".join(said), "Put it right, and run the same again")
-    raise InvalidInputError([problem], "the command line")
-
-
 def _cluster_of(data_plane: DataPlane, document: Path) -> kubeconfig.Kubeconfig:
     """The cluster that a data plane's document names; by default $KUBECONFIG's."""
     reference = data_plane.cluster or ClusterReference(kubeconfig="$KUBECONFIG")
@@ -317,6 +280,7 @@ def _add_commands_of_other_packages() -> None:
         app.command(name=name)(entry.load())
 
 
+app.command()(rotate)
 app.command()(discover)
 app.command()(check_webhooks)
 app.command()(doctor)

@@ -1,7 +1,8 @@
 """A new token for istiod over separate stacks, in the one order in which istiod is never without a valid one.
 
 1. `access` makes the next token and keeps the one before. 2. `control-plane` hands it to istiod, whose Pods roll.
-3. `access` removes the one before. Each step is a `pulumi up`; a run that was interrupted goes on where it ended.
+3. `access` removes the one before. Each step is a `pulumi up` with its preview; a run that was interrupted goes on
+where it ended.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ KEEP_PREVIOUS: Final = "hosted-mesh:token.keepPrevious"
 OUTPUT: Final = "token_generation"
 Pulumi = Callable[..., object]
 """Runs a command of the CLI; raises if it fails."""
+Up = Callable[[str], object]
+"""Runs `pulumi up` of a stack; raises if it fails or is declined."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,13 @@ class Stacks:
     control_plane: str
 
 
-def rotate(stacks: Stacks, outputs: Mapping[str, Any], token: Mapping[str, Any], pulumi: Pulumi) -> Iterator[str]:
+def rotate(
+    stacks: Stacks, outputs: Mapping[str, Any], token: Mapping[str, Any], pulumi: Pulumi, up: Up
+) -> Iterator[str]:
     """Does it, and says each step before it is taken.
 
     outputs: of the stack `access`. token: its setting `hosted-mesh:token`, empty if there is none.
-    Raises: InvalidInputError if that stack is not up, or makes no long-lived token; and what `pulumi` raises.
+    Raises: InvalidInputError if that stack is not up, or makes no long-lived token; and what `pulumi` and `up` raise.
     """
     current = outputs.get(OUTPUT)
     if not isinstance(current, int | float):
@@ -47,9 +52,9 @@ def rotate(stacks: Stacks, outputs: Mapping[str, Any], token: Mapping[str, Any],
         settings = {GENERATION: str(newest + 1), KEEP_PREVIOUS: "true"}
         values = [part for key, value in settings.items() for part in ("--plaintext", f"{key}={value}")]
         pulumi("config", "set-all", "--path", *values, "--stack", stacks.access)
-    pulumi("up", "--yes", "--skip-preview", "--stack", stacks.access)
+    up(stacks.access)
     yield f"2 of 3: {stacks.control_plane} hands it to istiod"
-    pulumi("up", "--yes", "--skip-preview", "--stack", stacks.control_plane)
+    up(stacks.control_plane)
     yield f"3 of 3: {stacks.access} removes the one before"
     pulumi("config", "set", "--path", KEEP_PREVIOUS, "false", "--stack", stacks.access)
-    pulumi("up", "--yes", "--skip-preview", "--stack", stacks.access)
+    up(stacks.access)

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
 from tests.support.split import split_configs
@@ -52,7 +53,7 @@ def in_program(stack: Stack) -> Stack:
 
 def rotate(project: Project, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(Path(sys.executable).with_name("hosted-mesh")), "rotate"],
+        [str(Path(sys.executable).with_name("hosted-mesh")), "rotate", "--yes", f"--policy-pack={POLICY_PACK}"],
         cwd=project.program,
         env={**project.environment, **environment},
         capture_output=True,
@@ -67,7 +68,7 @@ def dying(project: Project, directory: Path, before: str) -> dict[str, str]:
     program = directory / "pulumi"
     real = project.tools["pulumi"]
     program.write_text(
-        f'#!/bin/sh\ncase "$*" in *" up "*"--stack {before}") kill -KILL $PPID; exit 1;; esac\nexec {real} "$@"\n'
+        f'#!/bin/sh\ncase "$*" in "up --stack {before} "*) kill -KILL $PPID; exit 1;; esac\nexec {real} "$@"\n'
     )
     program.chmod(0o755)
     return {"PATH": f"{directory}{os.pathsep}{project.environment['PATH']}"}
@@ -137,6 +138,8 @@ def test_a_rotation_over_stacks(
     done = rotate(project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "goes on with token 2, after an interruption" in done.stdout
+    # Each of the three with its preview, and the policies at each preview and update.
+    assert [done.stdout.count(words) for words in ("Previewing update", "Policies:")] == [3, 6], done.stdout
     after = versions(provider, user)
     assert differences(before, after) == {
         f"control-plane: Secret.core {NAMESPACE}/istio-kubeconfig": "changed",

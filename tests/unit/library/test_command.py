@@ -303,10 +303,12 @@ def rotated(token: dict[str, Any], current: int, dies_at: int | None = None) -> 
     def pulumi(*arguments: str) -> None:
         if len(ran) == dies_at:
             raise Died
-        ran.append(" ".join(one for one in arguments if one not in ("--yes", "--skip-preview", "--path", "--stack")))
+        ran.append(" ".join(one for one in arguments if one not in ("--path", "--stack")))
+
+    stacks = rotation.Stacks("a", "c")
 
     with contextlib.suppress(Died):
-        list(rotation.rotate(rotation.Stacks("a", "c"), {"token_generation": current}, token, pulumi))
+        list(rotation.rotate(stacks, {"token_generation": current}, token, pulumi, lambda one: pulumi("up", one)))
     return ran
 
 
@@ -326,7 +328,13 @@ def test_a_token_is_rotated_stack_by_stack() -> None:
 
 def test_a_rotation_wants_a_stack_that_is_up() -> None:
     with pytest.raises(InvalidInputError, match="--access: names a stack that has no output"):
-        list(rotation.rotate(rotation.Stacks("a", "c"), {}, {}, lambda *_: None))
+        list(rotation.rotate(rotation.Stacks("a", "c"), {}, {}, lambda *_: None, lambda _: None))
+
+
+def test_a_rotation_that_nobody_can_agree_to_does_not_begin() -> None:
+    """Not even the setting of the next generation is written."""
+    code, said = run("rotate")
+    assert (code, "--yes: is required where nobody can be asked" in said) == (1, True)
 
 
 @pytest.mark.parametrize(("name", "page"), [("features", features_page.page), ("fields", fields_page.page)])

@@ -1,0 +1,43 @@
+"""The engine's own command line, `pulumi`, of the program in this directory."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+from pulumi_hosted_mesh.cli.given import OUTPUTS, printed
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+
+
+def pulumi(*arguments: str, may_fail: bool = False) -> str:
+    """What a command prints; nothing if it failed and may. Raises: InvalidInputError, in pulumi's words."""
+    done = _run("--non-interactive", *arguments, is_shown=False)
+    if done.returncode == 0 or may_fail:
+        return done.stdout if done.returncode == 0 else ""
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
+    raise _failed(arguments[0], "failed: " + "\n".join(said))
+
+
+def pulumi_shown(*arguments: str) -> None:
+    """A command that has the terminal, to show and to ask. Raises: InvalidInputError if it fails, or is declined."""
+    if _run(*arguments, is_shown=True).returncode:
+        raise _failed(arguments[0], "failed or was declined, as it says above")
+
+
+def outputs_of(stack: str | None) -> Any:
+    """The outputs of a stack, by default the selected one. Raises: InvalidInputError."""
+    text = pulumi("stack", "output", "--json", *(["--stack", stack] if stack else []))
+    return printed(text, "pulumi stack output", OUTPUTS)
+
+
+def _run(*arguments: str, is_shown: bool) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["pulumi", *arguments], capture_output=not is_shown, text=True, check=False)
+    except OSError:
+        problem = Problem("pulumi", "cannot be run", "Put it on PATH")
+        raise InvalidInputError([problem], "the command line") from None
+
+
+def _failed(command: str, how: str) -> InvalidInputError:
+    problem = Problem(f"pulumi {command}", how, "Put it right, and run the same again")
+    return InvalidInputError([problem], "the command line")
