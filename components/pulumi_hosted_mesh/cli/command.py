@@ -28,7 +28,7 @@ from pulumi_hosted_mesh.dns import plan
 from pulumi_hosted_mesh.operations import behind, handover, leftovers, renewals, tokens
 from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from pulumi_hosted_mesh.operations.topology import topology
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, visible
 from pulumi_hosted_mesh.spec import schema
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
@@ -194,11 +194,17 @@ def token(
     """Print istiod's kubeconfig with a token that expires, a secret: for access.token: bounded. Pipe it on:
 
     hosted-mesh token data-plane.yaml | pulumi config set --secret --path 'hosted-mesh:kubeconfigs.default'
+
+    When it ends is said on standard error: an API server may give less than it is asked for.
     """
+    asked = round(hours * 3600)
     with plain_errors():
         data_plane = document_of(DataPlane, document)
-        text = tokens.bounded_kubeconfig(data_plane, _cluster_of(data_plane, document), round(hours * 3600))
-    print(text)
+        made = tokens.bounded_kubeconfig(data_plane, _cluster_of(data_plane, document), asked)
+    print(made.kubeconfig)
+    if made.seconds < asked:
+        print(f"warning: the API server made it {made.seconds} s, and not the {asked} s asked for", file=sys.stderr)
+    print(f"the token ends at {visible(made.ends)}", file=sys.stderr)
 
 
 @app.command()

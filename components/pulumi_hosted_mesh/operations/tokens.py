@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
@@ -12,8 +14,18 @@ from pulumi_hosted_mesh.vocabulary import namespace_of
 ACCOUNT = "istiod"
 
 
-def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -> str:
-    """istiod's kubeconfig with a token that is valid for `seconds`, as JSON. A secret.
+@dataclass(frozen=True)
+class Bounded:
+    """kubeconfig: istiod's, as JSON, a secret. seconds: that its token is valid. ends: the same as a time, UTC."""
+
+    kubeconfig: str = field(repr=False)
+    seconds: int
+    ends: str
+
+
+def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -> Bounded:
+    """istiod's kubeconfig with a token that is to be valid for `seconds`. The API server may give a shorter one
+    (`--service-account-max-token-expiration`), and answers what it gave.
 
     Raises: InvalidInputError if nothing verifies the API server or the account is not there; UnreachableError.
     """
@@ -32,10 +44,12 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
         raise UnreachableError(
             f"there is no ServiceAccount {ACCOUNT} of mesh {document.mesh}: run the stack access first"
         )
-    status = answer.get("status")
-    token = status.get("token") if isinstance(status, dict) else None
-    if not token:
-        raise UnreachableError(f"the API server answered the request for a token of {ACCOUNT} without one")
+    try:
+        status, granted = answer["status"], int(answer["spec"]["expirationSeconds"])
+        token, ends = str(status["token"]), str(status["expirationTimestamp"])
+    except (KeyError, TypeError, ValueError):
+        what = "without one, or without the time that it ends"
+        raise UnreachableError(f"the API server answered the request for a token of {ACCOUNT} {what}") from None
     server = document.access.api_server or cluster.server
     cluster_id = document.cluster_id_in(document.mesh)
-    return kubeconfig.for_account(cluster_id, server, authority, str(token))
+    return Bounded(kubeconfig.for_account(cluster_id, server, authority, token), granted, ends)

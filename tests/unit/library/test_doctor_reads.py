@@ -189,7 +189,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.tokens.append(str(self.headers["Authorization"]))
-        self._answer({"status": {"resourceRules": self.server.rules}})
+        self._answer(self.server.posted or {"status": {"resourceRules": self.server.rules}})
 
     def do_GET(self) -> None:
         path = unquote(self.path)
@@ -220,6 +220,7 @@ class Server(HttpsServer):
     def __init__(self, directory: Path) -> None:
         super().__init__(issue(COMPANY, "apiserver", names=["127.0.0.1"]), directory, Handler)
         self.rules: list[dict[str, Any]] = []
+        self.posted: dict[str, Any] = {}
         self.tokens: list[str] = []
         self.items: list[Any] = []
         self.texts: dict[str, str] = {}
@@ -313,6 +314,22 @@ def test_an_api_server_that_says_no_time_is_told(server: Server, said: str) -> N
 def test_an_answer_without_the_token_that_was_asked_for_is_told(server: Server) -> None:
     with pytest.raises(UnreachableError, match="for a token of istiod without one"):
         bounded_kubeconfig(read(DataPlane, {"mesh": "east"}), operators(server), 3600)
+
+
+@pytest.mark.parametrize(("hours", "is_shortened"), [("1", False), ("2", True)])
+def test_when_a_bounded_token_ends_is_told_and_that_it_was_shortened(
+    server: Server, tmp_path: Path, hours: str, is_shortened: bool
+) -> None:
+    """By an API server with --service-account-max-token-expiration, which answers what it made of the request."""
+    server.posted = {"status": {"token": TOKEN, "expirationTimestamp": "2026-11-23T09:10:20Z"}}
+    server.posted["spec"] = {"expirationSeconds": 3600}
+    file, document = tmp_path / "kubeconfig", tmp_path / "data-plane.yaml"
+    file.write_text(operators(server).text)
+    document.write_text(json.dumps({"mesh": "east", "cluster": {"kubeconfig": str(file)}}))
+    done = CliRunner().invoke(app, ["token", str(document), f"--hours={hours}"])
+    assert (done.exit_code, TOKEN in done.stdout, TOKEN in done.stderr) == (0, True, False)
+    assert done.stderr.endswith("the token ends at 2026-11-23T09:10:20Z\n")
+    assert ("the API server made it 3600 s, and not the 7200 s asked for" in done.stderr) == is_shortened
 
 
 def pod(name: str, **status: Any) -> dict[str, Any]:
