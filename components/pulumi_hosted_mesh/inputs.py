@@ -57,6 +57,9 @@ class NetworkPolicyArgs(TypedDict):
     of the data plane names. False where those hold the keys themselves (`jwks`) or there are none."""
     metrics_from: NotRequired[list[str]]
     """Namespaces whose Pods may read istiod's metrics (port 15014), for example Prometheus'."""
+    dns_ports: NotRequired[list[int]]
+    """Ports at which istiod may ask the DNS, UDP and TCP. A NetworkPolicy sees a connection once the Service sent it to
+    a Pod, so where the Pods of the DNS listen at another port it has to be here: 5353 on OpenShift."""
 
 
 class ControlPlaneArgs(TypedDict):

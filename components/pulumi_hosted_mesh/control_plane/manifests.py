@@ -129,7 +129,8 @@ def network_policy_spec(mesh: Mesh, ports: Collection[int]) -> Spec:
     balancer a NetworkPolicy sees a node's address.
     """
     policy = mesh.control_plane.network_policy
-    egress: list[Spec] = [{"ports": [_tcp(53), {"protocol": "UDP", "port": 53}]}]
+    dns = [{"protocol": kind, "port": port} for port in policy.dns_ports for kind in ("TCP", "UDP")]
+    egress: list[Spec] = [{"ports": dns}]
     to_any = {HTTPS_PORT} if policy.fetch_jwks else set()
     if policy.api_server_ranges:
         ranges = [{"ipBlock": {"cidr": cidr}} for cidr in policy.api_server_ranges]

@@ -359,6 +359,15 @@ def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> No
     assert https == {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]}
 
 
+def test_the_dns_may_listen_at_other_ports() -> None:
+    """As on OpenShift, where its Service's port 53 leads to 5353 of Pods, which is what a NetworkPolicy sees."""
+    dns, _ = network_policy(mesh(controlPlane={"networkPolicy": {"dnsPorts": [53, 5353]}}))["egress"]
+    assert dns == {"ports": [{"protocol": kind, "port": port} for port in (53, 5353) for kind in ("TCP", "UDP")]}
+    # No port at all would mean every port.
+    with pytest.raises(InvalidInputError, match=r"networkPolicy.dnsPorts: is empty"):
+        mesh(controlPlane={"networkPolicy": {"dnsPorts": []}})
+
+
 def test_only_the_exposed_ports_are_open_to_any_address() -> None:
     """Not 8080: istiod's debug pages are there, and a kubelet's probes need no rule."""
     incoming = network_policy(mesh())["ingress"]
