@@ -339,7 +339,8 @@ class GatewayArgs(TypedDict):
     namespace: NotRequired[str]
     """Its namespace, which must exist; by default the mesh's own."""
     replicas: NotRequired[int]
-    """A fixed number of Pods; by default the chart's autoscaler decides."""
+    """A fixed number of Pods; by default the chart's autoscaler decides, from 2 on. Of two or more one goes at a time
+    while a node is drained (PodDisruptionBudget), and they are spread over nodes."""
     service: NotRequired[GatewayServiceArgs]
     """Its Service."""
     scheduling: NotRequired[SchedulingArgs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 import yaml
@@ -14,6 +14,7 @@ from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.admissionregistration_v1 import MutatingWebhookConfiguration
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod, Service
+from lightkube.resources.policy_v1 import PodDisruptionBudget
 
 from sandbox import deployment
 from sandbox.clusters import Sandbox
@@ -99,10 +100,44 @@ def answer(deployed: Deployed) -> dict[str, str]:
     return {name.lower(): value for name, value in json.loads(got["body"])["headers"].items()}
 
 
+def name_of(pod: PodModel) -> str:
+    assert pod.metadata is not None
+    return str(pod.metadata.name)
+
+
+def two_ready(deployed: Deployed) -> list[PodModel]:
+    found = pods(deployed)
+    if [is_ready(pod) and "auto" not in images(pod) for pod in found] != [True] * 2:
+        raise NotObserved("there are not yet two ready Pods alone")
+    return found
+
+
 def test_it_is_ready_when_up_has_ended(deployed: Deployed) -> None:
-    (pod,) = pods(deployed)
-    assert is_ready(pod)
+    """With its first Pod; the second comes when the autoscaler has seen it."""
+    (pod, *_) = [one for one in pods(deployed) if is_ready(one)]
     assert ["proxyv2" in image for image in images(pod)] == [True]
+
+
+def test_a_drain_takes_one_pod_at_a_time(deployed: Deployed) -> None:
+    first, second = eventually(lambda: two_ready(deployed), seconds=120)
+
+    def evict(pod: PodModel) -> None:
+        metadata = {"name": name_of(pod), "namespace": deployed.mesh.namespace}
+        asked = Pod.Eviction.from_dict({"metadata": metadata})
+        deployed.data_plane.create(asked, name_of(pod), namespace=deployed.mesh.namespace)
+
+    def allows_one() -> None:
+        budget = deployed.data_plane.get(PodDisruptionBudget, NAME, namespace=deployed.mesh.namespace)
+        if budget.status is None or budget.status.disruptionsAllowed != 1:
+            raise NotObserved("the budget has not counted both Pods yet")
+
+    eventually(allows_one, seconds=60)
+    evict(first)
+    with pytest.raises(ApiError, match="disruption budget"):
+        evict(second)
+    healed = eventually(lambda: two_ready(deployed), seconds=120)
+    assert name_of(second) in map(name_of, healed)
+    assert name_of(first) not in map(name_of, healed)
 
 
 @pytest.mark.usefixtures("route")
@@ -116,30 +151,24 @@ def test_a_request_from_outside_the_mesh_arrives_with_the_gateways_identity(depl
 def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(deployed: Deployed) -> None:
     """What the documentation tells the integrator who installs the webhooks: the Pod stays as it was made."""
 
-    def the_new_pod(old: PodModel) -> PodModel:
+    def the_new_pod(old: Collection[str]) -> PodModel:
         for pod in pods(deployed):
-            if pod.metadata and old.metadata and pod.metadata.uid != old.metadata.uid:
+            if name_of(pod) not in old:
                 return pod
         raise NotObserved("no new Pod was made")
 
     def refused(pod: PodModel) -> None:
-        assert pod.metadata is not None
-        now = deployed.data_plane.get(Pod, str(pod.metadata.name), namespace=deployed.mesh.namespace)
+        now = deployed.data_plane.get(Pod, name_of(pod), namespace=deployed.mesh.namespace)
         statuses = (now.status.containerStatuses or []) if now.status else []
         if not any(one.state and one.state.waiting and one.state.waiting.reason == "ErrImagePull" for one in statuses):
             raise NotObserved("the node has not refused the image yet")
 
-    def healed() -> None:
-        if [is_ready(pod) and "auto" not in images(pod) for pod in pods(deployed)] != [True]:
-            raise NotObserved("there is not yet one ready Pod alone")
-
-    (old,) = pods(deployed)
-    assert old.metadata is not None
+    old = [name_of(pod) for pod in eventually(lambda: two_ready(deployed), seconds=120)]
     with without_webhooks_of(MutatingWebhookConfiguration, deployed):
-        deployed.data_plane.delete(Pod, str(old.metadata.name), namespace=deployed.mesh.namespace, grace_period=0)
+        deployed.data_plane.delete(Pod, old[0], namespace=deployed.mesh.namespace, grace_period=0)
         made = eventually(lambda: the_new_pod(old), seconds=120)
         assert images(made) == ["auto"]
         eventually(lambda: refused(made), seconds=120)
     kubectl = Kubectl.of(deployed.sandbox.data_plane, deployed.tools)
     kubectl("rollout", "restart", f"deployment/{NAME}", f"--namespace={deployed.mesh.namespace}")
-    eventually(healed, seconds=120)
+    eventually(lambda: two_ready(deployed), seconds=120)

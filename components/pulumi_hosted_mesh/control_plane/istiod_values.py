@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pulumi_hosted_mesh.charts.merge import merged
+from pulumi_hosted_mesh.charts.spread import over_nodes
 from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
 from pulumi_hosted_mesh.spec import features
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
@@ -54,14 +55,7 @@ def typed_values(revision: Revision) -> dict[str, Any]:
     else:
         values["replicaCount"] = istiod.replicas
     if istiod.most_replicas > 1:
-        # Several Pods on several nodes, where there are as many.
-        spread = {
-            "maxSkew": 1,
-            "topologyKey": "kubernetes.io/hostname",
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": istiod_selector(revision)},
-        }
-        values["topologySpreadConstraints"] = [spread]
+        values["topologySpreadConstraints"] = over_nodes(istiod_selector(revision))
     chosen = {
         "hub": revision.charts.hub,
         "tag": revision.charts.tag,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.merge import merged
+from pulumi_hosted_mesh.charts.spread import over_nodes
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, Gateway, ServiceType
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork, gateway_port
 from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL, chart_revision
+
+FEWEST: Final = 2
+"""Pods of a gateway of which the autoscaler decides; the chart's own number is 1."""
 
 
 def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -> dict[str, Any]:
@@ -77,7 +81,23 @@ def gateway_values(endpoint: ControlPlaneEndpoint, gateway: Gateway) -> dict[str
     if network and endpoint.document.cross_network is CrossNetwork.GATEWAYS and leads_into_its_network(gateway):
         # It would know the other networks' gateways too, and they this one: a connection could go round and round.
         view = {"env": {NETWORK_VIEW: network}}
-    return merged(view, merged(gateway.chart_values, given))
+    own = {key: value for key, value in while_nodes_go(gateway).items() if key not in gateway.chart_values}
+    return merged(merged(own, view), merged(gateway.chart_values, given))
+
+
+def while_nodes_go(gateway: Gateway) -> dict[str, Any]:
+    """Values by which a gateway serves on while a node is drained: two Pods, on different nodes, of which one stays.
+
+    The document may replace each (`chartValues`). Of one Pod there is nothing to keep: a budget would stop the drain.
+    """
+    if gateway.replicas == 1:
+        return {}
+    scaled = {"autoscaling": {"minReplicas": FEWEST}} if gateway.replicas is None else {}
+    return {
+        **scaled,
+        "podDisruptionBudget": {"maxUnavailable": 1},
+        "topologySpreadConstraints": over_nodes({"app": gateway.name}),
+    }
 
 
 def leads_into_its_network(gateway: Gateway) -> bool:

@@ -152,7 +152,8 @@ class Gateway(Model):
     namespace: DnsLabel | None = None
     """Its namespace, which must exist; by default the mesh's own."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=100)] | None = None
-    """A fixed number of Pods; by default the chart's autoscaler decides."""
+    """A fixed number of Pods; by default the chart's autoscaler decides, from 2 on. Of two or more one goes at a time
+    while a node is drained (PodDisruptionBudget), and they are spread over nodes."""
     service: GatewayService = GatewayService()
     """Its Service."""
     scheduling: Scheduling = Scheduling()

@@ -68,6 +68,7 @@ def test_life_of_two_gateways(project: Project, mesh: Config, user: Api) -> None
     assert before - gateways(user) == {
         "Deployment default/remote",
         "HorizontalPodAutoscaler default/remote",
+        "PodDisruptionBudget default/remote",
         "Service default/remote",
         "ServiceAccount default/remote",
     }
@@ -155,6 +156,16 @@ def _as_the_document_says(user: Api) -> None:
     for name, namespace in (("edge", NAMESPACE), ("remote", "default")):
         for kind in ("deployment", "service", "serviceaccount"):
             assert user.get(kind, name, "-n", namespace)["metadata"]["labels"].items() >= owner.items()
+    # Of two Pods of each one goes at a time while nodes are drained.
+    assert user.get("horizontalpodautoscaler", "remote", "-n", "default")["spec"]["minReplicas"] == 2
+    for name, namespace in (("edge", NAMESPACE), ("remote", "default")):
+        budget = user.get("poddisruptionbudget", name, "-n", namespace)["spec"]
+        selected = {"app": name, "istio": name}
+        assert (budget["maxUnavailable"], budget["selector"]) == (1, {"matchLabels": selected})
+        pods = user.get("deployment", name, "-n", namespace)["spec"]["template"]
+        assert selected.items() <= pods["metadata"]["labels"].items()
+        (spread,) = pods["spec"]["topologySpreadConstraints"]
+        assert spread["labelSelector"]["matchLabels"].items() <= selected.items()
     assert not {one for one in gateways(user) if one.startswith(("Role", "HorizontalPodAutoscaler mesh-demo"))}
 
 

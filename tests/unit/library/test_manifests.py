@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod_values import environment
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values as values_of
 from pulumi_hosted_mesh.data_plane import garbage, rights, webhooks
-from pulumi_hosted_mesh.data_plane.values import gateway_values
+from pulumi_hosted_mesh.data_plane.values import gateway_values, while_nodes_go
 from pulumi_hosted_mesh.data_plane.values import remote_values as values_on_data_plane
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import FEATURES, Features
@@ -121,7 +121,8 @@ def set_by_the_library() -> list[Any]:
         ("memberships.0", remote_values(full)),
         ("memberships.0.gateways.0", gateway),
     ]
-    found = {(where, way) for where, values in charts for way in leaves(values) if way[0] not in LISTS}
+    replaceable = while_nodes_go(full.memberships[0].gateways[0])
+    found = {(where, way) for where, values in charts for way in leaves(values) if way[0] not in {*LISTS, *replaceable}}
     return [pytest.param(*one, id=f"{one[0]}: {'.'.join(one[1])}") for one in sorted(found)]
 
 
@@ -578,6 +579,35 @@ def test_gateways_get_no_right_to_secrets() -> None:
     assert (values["replicaCount"], values["autoscaling"]) == (2, {"enabled": False})
     assert values["service"]["ports"] == [{"name": "https", "port": 443, "targetPort": 8443, "protocol": "TCP"}]
     assert values["labels"] == {"topology.istio.io/network": "demo"}
+
+
+KEPT = ("autoscaling", "podDisruptionBudget", "topologySpreadConstraints")
+
+
+def kept(**gateway: Any) -> list[Any]:
+    """Values by which a gateway serves on while a node is drained; None where the library sets none."""
+    given = mesh(memberships__0__gateways=[{"name": "edge", **gateway}])
+    values = gateway_values(endpoint(given), given.memberships[0].gateways[0])
+    return [values.get(key) for key in KEPT]
+
+
+def test_a_gateway_serves_on_while_a_node_is_drained() -> None:
+    """Its Pods are on different nodes, and go one at a time; of a single one a budget would stop the drain."""
+    budget = {"maxUnavailable": 1}
+    scaled, *rest = kept()
+    assert scaled == {"minReplicas": 2}
+    assert rest[0] == budget
+    assert [one["labelSelector"] for one in rest[1]] == [{"matchLabels": {"app": "edge"}}]
+    assert kept(replicas=3)[1:] == rest
+    assert kept(replicas=1) == [{"enabled": False}, None, None]
+
+
+def test_a_documents_own_values_replace_what_keeps_a_gateway() -> None:
+    """Whole, for a budget takes one of minAvailable and maxUnavailable, and the fewest may not exceed the most."""
+    own = {"podDisruptionBudget": {"minAvailable": 1}, "autoscaling": {"maxReplicas": 1}}
+    scaled, budget, spread = kept(chartValues=own)
+    assert (scaled, budget) == (own["autoscaling"], own["podDisruptionBudget"])
+    assert spread == kept()[2]
 
 
 def test_the_root_certificate_in_each_namespace_is_owned_by_the_meshs_namespace() -> None:
