@@ -17,9 +17,10 @@ from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.exports import require_peer
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
+from pulumi_hosted_mesh.spec.fields import mesh_name
 
 
 def doctor(
@@ -55,6 +56,7 @@ def doctor(
     With --json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
+        _require_name(mesh)
         federation, given = _federation_of(mesh, document, offers or [])
         told = _endpoint_of(mesh, endpoint) if endpoint else None
         data_plane = cluster_of(kubeconfig, context)
@@ -65,6 +67,13 @@ def doctor(
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
     about = {"federation": federation.name} if federation else {}
     print_report(found, Output.JSON if is_json else output, **about, mesh=mesh)
+
+
+def _require_name(mesh: str) -> None:
+    try:
+        mesh_name(mesh)
+    except RuleBrokenError as broken:
+        raise InvalidInputError([Problem("--mesh", broken.rule, broken.fix)], "the command line") from None
 
 
 def _federation_of(mesh: str, document: Path | None, offers: Sequence[Path]) -> tuple[Federation | None, list[Offer]]:

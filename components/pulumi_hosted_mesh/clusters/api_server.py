@@ -161,9 +161,12 @@ class ApiServer:
     def dry_run(self, path: str, body: Any, seconds: float) -> Answer:
         """What the API server answers to an object that it is to check, and not to store: it asks all webhooks.
 
-        seconds: how long to wait for it. Raises: UnreachableError only if there is no answer.
+        seconds: how long to wait for it. Raises: UnreachableError only if there is no answer that can be read.
         """
-        return self._ask("POST", f"{path}?dryRun=All", json.dumps(body), seconds=seconds)
+        answer = self._ask("POST", f"{path}?dryRun=All", json.dumps(body), seconds=seconds)
+        if answer.is_ok:
+            self._whole(answer.content, path)
+        return answer
 
     def _call(
         self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None

@@ -32,7 +32,7 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
     authority = document.access.certificate_authority or cluster.certificate_authority
     if authority is None:
         rule = "is required: the kubeconfig has no authority that istiod could verify the API server with"
-        raise InvalidInputError([Problem("access.certificateAuthority", rule, "Give it as PEM")])
+        raise InvalidInputError([Problem("access.certificateAuthority", rule, "Give it as PEM")], "the data plane")
     path = f"/api/v1/namespaces/{namespace_of(document.mesh)}/serviceaccounts/{ACCOUNT}/token"
     body = {
         "apiVersion": "authentication.k8s.io/v1",

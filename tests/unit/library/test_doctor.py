@@ -605,6 +605,12 @@ def test_offers_without_a_federation_are_refused(tmp_path: Path) -> None:
     assert "--offer: is of a federation, and none is given" in " ".join(done.output.split())
 
 
+@pytest.mark.parametrize("name", ["", "east/../../secrets", "East"])
+def test_what_can_be_no_meshs_name_is_asked_of_no_server(name: str) -> None:
+    done = CliRunner().invoke(app, ["doctor", f"--mesh={name}", "--kubeconfig=/nowhere"])
+    assert (done.exit_code, "the command line cannot be used, --mesh: must" in done.output) == (1, True)
+
+
 def test_an_endpoint_of_another_mesh_is_refused(tmp_path: Path) -> None:
     file, endpoint = tmp_path / "federation.yaml", tmp_path / "endpoint.yaml"
     file.write_text(json.dumps(given()))

@@ -38,6 +38,7 @@ from typer.testing import CliRunner
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.serving import HttpsServer, serving
+from tests.unit.library.test_webhook_check import ENDPOINT
 
 ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)
 GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
@@ -430,6 +431,20 @@ def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server
 def test_proxies_that_are_not_ready_are_not_asked(server: Server) -> None:
     waiting = [Proxy("books", "page-1", "page", "default", one) for one in (False, None)]
     assert (configured(ApiServer(operators(server)), waiting), server.paths) == ([], [])
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": {"name": "check-1"}}])
+def test_webhooks_of_what_is_no_api_server_are_told_without_a_trace(
+    server: Server, tmp_path: Path, metadata: dict[str, Any]
+) -> None:
+    """It takes the Pod that is sent, and gives something else back."""
+    server.posted = {"answer": "thanks", **metadata}
+    file, endpoint = tmp_path / "kubeconfig", tmp_path / "endpoint.json"
+    file.write_text(operators(server).text)
+    endpoint.write_text(ENDPOINT.model_dump_json(by_alias=True, exclude_none=True))
+    done = CliRunner().invoke(app, ["check-webhooks", str(endpoint), f"--kubeconfig={file}"])
+    assert done.exit_code == (3 if metadata else 1), done.exception
+    assert ("not-injected" if metadata else "metadata cannot be read. Is it one of Kubernetes?") in done.output
 
 
 def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp_path: Path) -> None:

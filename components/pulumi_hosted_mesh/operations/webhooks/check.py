@@ -125,8 +125,8 @@ def _label_fix(wanted: str) -> str:
 
 def _proxy(pod: Manifest) -> dict[str, Any] | None:
     """The environment of a Pod's sidecar."""
-    spec = pod["spec"]
-    for container in [*spec.get("containers", ()), *(spec.get("initContainers") or ())]:
+    spec = pod.get("spec") or {}
+    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         if container["name"] == PROXY:
             return {one["name"]: one.get("value") for one in container.get("env") or ()}
     return None
