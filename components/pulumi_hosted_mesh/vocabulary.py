@@ -116,6 +116,11 @@ def revocation_list_config_map(mesh: str) -> str:
     return f"istio-ca-crl-{mesh}"
 
 
+def remote_kubeconfig_key(membership: str) -> str:
+    """Key of the kubeconfig of a further member of the mesh, in the Secret of all of them."""
+    return f"{membership}.yaml"
+
+
 def chart_revision(revision: str) -> str:
     """A revision as Istio's charts want it: their word for the default one is the empty one."""
     return "" if revision == DEFAULT_REVISION else revision

@@ -30,6 +30,7 @@ from pulumi_hosted_mesh.vocabulary import (
     KUBECONFIG_SECRET,
     REMOTE_CLUSTERS_SECRET,
     TYPE_EXTERNAL_CONTROL_PLANE,
+    remote_kubeconfig_key,
     suffixed,
 )
 
@@ -156,7 +157,7 @@ def _secrets(
         secrets[CACERTS_SECRET] = cacerts
     if others:
         # istiod reads what ends in .yaml or .yml alone (pkg/kube/krt/files), and takes the cluster's name out of it.
-        secrets[REMOTE_CLUSTERS_SECRET] = {f"{one.name}.yaml": kubeconfigs[one.name] for one in others}
+        secrets[REMOTE_CLUSTERS_SECRET] = {remote_kubeconfig_key(one.name): kubeconfigs[one.name] for one in others}
     return secrets
 
 

@@ -28,6 +28,7 @@ from pulumi_hosted_mesh.operations.doctor.clocks import ahead
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured, refusal
 from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
+from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
 from pulumi_hosted_mesh.operations.tokens import bounded_kubeconfig
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
@@ -431,6 +432,30 @@ def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server
 def test_proxies_that_are_not_ready_are_not_asked(server: Server) -> None:
     waiting = [Proxy("books", "page-1", "page", "default", one) for one in (False, None)]
     assert (configured(ApiServer(operators(server)), waiting), server.paths) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("membership", "server_of", "by"),
+    [
+        ("two", "https://192.0.2.2:6443", "istio-remote-kubeconfigs (two.yaml)"),
+        ("one", "https://192.0.2.1:6443", "istio-kubeconfig"),
+        (None, "https://192.0.2.1:6443", "istio-kubeconfig"),
+    ],
+)
+def test_the_access_is_of_the_member_that_the_endpoint_is_of(
+    server: Server, membership: str | None, server_of: str, by: str
+) -> None:
+    """istiod has one kubeconfig for each member, and the first's says nothing of another's cluster."""
+    first, second = (secret_of(f"https://192.0.2.{number}:6443")["data"]["config"] for number in (1, 2))
+    for name, data in (("istio-kubeconfig", {"config": first}), ("istio-remote-kubeconfigs", {"two.yaml": second})):
+        server.texts[f"/secrets/{name}"] = json.dumps({"metadata": {"name": name}, "data": data})
+    for name in ("cacerts", "istio-ca-root-cert-east"):
+        server.texts[f"/{name}"] = json.dumps({"metadata": {"name": name}})
+    server.posted = {"metadata": {"name": "check"}, "status": {"resourceRules": all_rules()}}
+    told = ENDPOINT.model_copy(update={"mesh": "east", "membership": membership}) if membership else None
+    found = observe(None, "east", [], operators(server), operators(server), told).control_plane
+    assert found is not None
+    assert (found.access.cause, found.access.server, found.access.secret) == (None, server_of, by)
 
 
 @pytest.mark.parametrize("metadata", [{}, {"metadata": {"name": "check-1"}}])

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import Features, Rule
-from pulumi_hosted_mesh.vocabulary import KUBECONFIG_KEY, namespace_of
+from pulumi_hosted_mesh.vocabulary import KUBECONFIG_KEY, KUBECONFIG_SECRET, namespace_of
 
 REVIEW: Final = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 Manifest = Mapping[str, Any]
@@ -24,15 +24,21 @@ Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Access:
-    """cause: a word for what is wrong, else None. seen: in words, without a secret. server: as istiod calls it."""
+    """cause: a word for what is wrong, else None. seen: in words, without a secret. server: as istiod calls it.
+
+    secret: name of the one that it is by.
+    """
 
     cause: str | None
     seen: str
     server: str | None = None
+    secret: str = KUBECONFIG_SECRET
 
 
-def access(secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features: Features) -> Access:
-    """Asks with istiod's credential what it may do. Nothing is stored.
+def access(
+    secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features: Features, key: str = KUBECONFIG_KEY
+) -> Access:
+    """Asks with istiod's credential what it may do. key: of the Secret. Nothing is stored.
 
     The address in its kubeconfig may be one that only istiod can reach, so its token is shown at the one that doctor
     was given, but only to a server that istiod's authority verifies: to no other cluster. Else at its own.
@@ -40,10 +46,10 @@ def access(secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features:
     if secret is None:
         return Access("missing-kubeconfig", "it is not there")
     try:
-        text = base64.b64decode((secret.get("data") or {}).get(KUBECONFIG_KEY) or "").decode()
+        text = base64.b64decode((secret.get("data") or {}).get(key) or "").decode()
         own = kubeconfig.from_content(text, kubeconfig.Asked(source="istiod's Secret"))
     except (InvalidInputError, binascii.Error, UnicodeDecodeError):
-        return Access("unreadable-kubeconfig", f"its {KUBECONFIG_KEY} cannot be read as a kubeconfig")
+        return Access("unreadable-kubeconfig", f"its {key} cannot be read as a kubeconfig")
     silent = []
     for config in (_at(own, data_plane), own):
         try:

@@ -13,7 +13,6 @@ from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import (
     HTTPS_PORT,
-    KUBECONFIG_SECRET,
     REMOTE_CLUSTERS_SECRET,
     WEBHOOK_PORT,
     XDS_PORT,
@@ -80,6 +79,6 @@ FIXES = {
 
 def data_plane_access(mesh: str, found: Access) -> Iterator[Verdict]:
     """istiod's credential for the data plane's API server is there, is taken, and may what it must."""
-    check = f"access of istiod of {mesh} to its data plane, by Secret {KUBECONFIG_SECRET}"
+    check = f"access of istiod of {mesh} to its data plane, by Secret {found.secret}"
     fix = FIXES[found.cause].format(mesh=mesh, namespace=namespace_of(mesh)) if found.cause else ""
     yield Verdict(check, found.cause, found.seen, fix)

@@ -30,7 +30,9 @@ from pulumi_hosted_mesh.vocabulary import (
     FEDERATION_LABEL,
     KUBECONFIG_SECRET,
     MESH_LABEL,
+    REMOTE_CLUSTERS_SECRET,
     namespace_of,
+    remote_kubeconfig_key,
     root_certificate_config_map,
 )
 
@@ -111,7 +113,6 @@ def observe(
     """
     api = ApiServer(data_plane)
     centre = ApiServer(control_plane) if control_plane else None
-    features = endpoint.features if endpoint else Features()
     space = quote(federation.peer(mesh).gateway_namespace if federation else namespace_of(mesh))
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
     proxies = tuple(proxies_of(api))
@@ -125,7 +126,7 @@ def observe(
             if one is not None
         },
         now=clock(),
-        control_plane=_control_plane(mesh, centre, data_plane, features) if centre else None,
+        control_plane=_control_plane(mesh, centre, data_plane, endpoint) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
     )
     if federation is not None:
@@ -212,17 +213,33 @@ def _policies(api: ApiServer, namespace: str) -> tuple[Manifest, ...]:
     return tuple(api.list(f"/apis/networking.k8s.io/v1/namespaces/{quote(namespace)}/networkpolicies"))
 
 
-def _control_plane(mesh: str, api: ApiServer, data_plane: Kubeconfig, features: Features) -> ControlPlane:
+def _control_plane(
+    mesh: str, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None
+) -> ControlPlane:
     namespace = namespace_of(mesh)
-    secrets = f"/api/v1/namespaces/{namespace}/secrets"
-    authority = api.get(f"{secrets}/{CACERTS_SECRET}")
+    authority = _secret(api, mesh, CACERTS_SECRET)
     files = {name: _decoded(value) for name, value in ((authority or {}).get("data") or {}).items()}
     return ControlPlane(
         cacerts=None if authority is None else files,
         istiods=tuple(api.list(f"/apis/apps/v1/namespaces/{namespace}/deployments?labelSelector=app%3Distiod")),
         policies=_policies(api, namespace),
-        access=access(api.get(f"{secrets}/{KUBECONFIG_SECRET}"), data_plane, mesh, features),
+        access=_access(mesh, api, data_plane, endpoint),
     )
+
+
+def _access(mesh: str, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None) -> Access:
+    """By the kubeconfig of the member that the endpoint is of; by default of the mesh's first."""
+    if endpoint is None:
+        return access(_secret(api, mesh, KUBECONFIG_SECRET), data_plane, mesh, Features())
+    further, key = _secret(api, mesh, REMOTE_CLUSTERS_SECRET), remote_kubeconfig_key(endpoint.membership)
+    if key not in ((further or {}).get("data") or {}):
+        return access(_secret(api, mesh, KUBECONFIG_SECRET), data_plane, mesh, endpoint.features)
+    found = access(further, data_plane, mesh, endpoint.features, key)
+    return dataclasses.replace(found, secret=f"{REMOTE_CLUSTERS_SECRET} ({key})")
+
+
+def _secret(api: ApiServer, mesh: str, name: str) -> Manifest | None:
+    return api.get(f"/api/v1/namespaces/{namespace_of(mesh)}/secrets/{name}")
 
 
 def _decoded(value: str) -> str:
