@@ -1,12 +1,17 @@
-"""From a component's arguments to a document: clusters and Outputs are taken out before it is checked."""
+"""From a component's arguments to a document: clusters and Outputs are taken out before it is checked.
+
+An Output is checked by the same rule as a plain value, when it is known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
 
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.data_plane import Access
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -58,3 +63,27 @@ def without_outputs(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
     return {key: value for key, value in part.items() if key not in outputs_of(part)}
+
+
+def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> Any:
+    """Text that fits a rule of `spec.fields`: at once if it is plain; an Output or an awaitable when it is known.
+
+    Raises: InvalidInputError with the field's name, never with the value; where it is not known yet, the run ends with
+    that before anything is sent that the value is in.
+    """
+
+    def judged(found: object) -> str:
+        try:
+            if not isinstance(found, str) or not found.strip():
+                raise RuleBrokenError("must be text, and not empty", "Give its value")
+            return rule(found)
+        except RuleBrokenError as broken:
+            raise InvalidInputError([Problem(field, broken.rule, broken.fix)], source) from None
+
+    return when_known(value, judged)
+
+
+def when_known(value: Any, judged: Callable[[Any], Any]) -> Any:
+    """What is made of a value: at once if it is plain; of an Output or an awaitable an Output."""
+    is_later = isinstance(value, pulumi.Output) or inspect.isawaitable(value)
+    return pulumi.Output.from_input(value).apply(judged) if is_later else judged(value)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
+from pulumi_hosted_mesh.boundary.arguments import checked
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.features import Features
+from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.spec.load import OUTPUT, read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
@@ -58,7 +61,7 @@ class ControlPlaneEndpoint:
             istio_version=revision.charts.version,
             features=revision.features,
         )
-        return cls(document, pulumi.Output.from_input(root_certificate))
+        return cls(document, _bundle(root_certificate))
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> ControlPlaneEndpoint:
@@ -69,15 +72,16 @@ class ControlPlaneEndpoint:
         if isinstance(facts, pulumi.Output):
             fix = "Give its facts, of `read_endpoint` for one; only its root certificate may be an Output"
             raise InvalidInputError([Problem("endpoint", OUTPUT[0], fix)], SOURCE)
+        if not isinstance(facts, Mapping):
+            facts = read_arguments(EndpointDocument, facts, SOURCE).model_dump()
         given = dict(facts)
         certificate = given.get("root_certificate", given.get("rootCertificate"))
-        if isinstance(certificate, pulumi.Output):
+        if isinstance(certificate, pulumi.Output) or inspect.isawaitable(certificate):
             given.pop("root_certificate", None)
             given.pop("rootCertificate", None)
-            return cls(read_arguments(EndpointDocument, given, SOURCE), certificate)
+            return cls(read_arguments(EndpointDocument, given, SOURCE), _bundle(certificate))
         document = read_arguments(EndpointDocument, given, SOURCE)
         if not document.root_certificate:
-            # As an empty CA bundle it would make the API server trust every authority of its own system.
             rule = "is required: by it the API server and proxies know istiod"
             fix = "Give the mesh's root certificate, PEM; `hosted-mesh endpoint` writes it"
             raise InvalidInputError([Problem("rootCertificate", rule, fix)], SOURCE)
@@ -142,3 +146,9 @@ class ControlPlaneEndpoint:
         """The facts as a stack output, and as `hosted-mesh endpoint` writes them to a file."""
         facts = self.document.model_dump(mode="json", by_alias=True, exclude={"root_certificate"}, exclude_none=True)
         return {**facts, "rootCertificate": self.root_certificate}
+
+
+def _bundle(root_certificate: pulumi.Input[str]) -> pulumi.Output[str]:
+    """The root certificate, checked. As an empty CA bundle it would make the API server trust every authority of its
+    own system."""
+    return pulumi.Output.from_input(checked(root_certificate, pem_certificate, "rootCertificate", SOURCE))

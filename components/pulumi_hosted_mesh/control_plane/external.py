@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pulumi
 from pulumi_kubernetes import core, networking
 
-from pulumi_hosted_mesh.boundary.arguments import mesh_of
+from pulumi_hosted_mesh.boundary.arguments import checked, mesh_of
+from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
@@ -20,6 +21,7 @@ from pulumi_hosted_mesh.control_plane.istiod import IstiodRevision, read_at_star
 from pulumi_hosted_mesh.inputs import MeshArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Membership
+from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import AuthorityManagement
@@ -33,6 +35,8 @@ from pulumi_hosted_mesh.vocabulary import (
     remote_kubeconfig_key,
     suffixed,
 )
+
+SOURCE = "the control plane"
 
 
 class ExternalControlPlaneArgs(TypedDict):
@@ -75,6 +79,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
         mesh = mesh_of(args["mesh"])
         kubeconfigs = {one.name: _kubeconfig(one, args["kubeconfigs"]) for one in mesh.memberships}
         cacerts = _authority(mesh, args.get("cacerts"))
+        given_root = checked(args["root_certificate"], pem_certificate, "root_certificate", SOURCE)
         super().__init__(TYPE_EXTERNAL_CONTROL_PLANE, name, {}, opts)
         cluster = ControlPlaneCluster.of(args["cluster"], name=name, parent=self)
         namespace = core.v1.Namespace(
@@ -101,7 +106,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
             metadata = in_mesh(mesh.name, cluster, secret)
             shared.append(core.v1.Secret(f"{name}-{secret}", metadata=metadata, string_data=files, opts=within))
 
-        root_certificate = pulumi.Output.from_input(args["root_certificate"])
+        root_certificate = pulumi.Output.from_input(given_root)
         addresses: dict[str, Any] = {}
         for revision in mesh.revisions:
             addresses |= IstiodRevision(
@@ -144,7 +149,9 @@ def _authority(mesh: Mesh, cacerts: pulumi.Input[dict[str, str]] | None) -> pulu
         rule = "is required: without it istiod makes an authority of its own and writes its key to the data plane"
         fix = "Give that of MeshTrust and MeshRoot, or your own; or set trust.management: unmanaged"
         raise InvalidInputError([Problem("cacerts", rule, fix)])
-    return None if cacerts is None else pulumi.Output.secret(cacerts)
+    if cacerts is None:
+        return None
+    return pulumi.Output.secret(cacerts).apply(lambda files: dict(whole_cacerts(files, SOURCE)))
 
 
 def _secrets(

@@ -26,6 +26,7 @@ SCALES |= {f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("
 _LOG_LEVEL = r"([A-Za-z0-9_-]+:)?(debug|info|warn|error|fatal|none)"
 LOG_LEVELS = re.compile(f"{_LOG_LEVEL}(,{_LOG_LEVEL})*")
 VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
+NO_CERTIFICATE = re.compile(r"-----BEGIN (?!CERTIFICATE-----)")
 CHART_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 OLDEST_CHART = (1, 31, 0)
 FIRST_REMOTE_PROFILE = (1, 24, 0)
@@ -268,13 +269,18 @@ def variable_value(value: str) -> str:
 
 
 def pem_certificate(value: str) -> str:
+    """One certificate or more, with comments beside them, as `openssl x509 -text` writes them, and nothing else."""
     if "PRIVATE KEY" in value:
-        raise RuleBrokenError("holds a private key", "Remove it from the document now, and give the certificate alone")
-    if not value.strip().startswith("-----BEGIN CERTIFICATE-----"):
-        raise RuleBrokenError("must be PEM certificates", "Begin it with -----BEGIN CERTIFICATE-----")
+        raise RuleBrokenError("holds a private key", "Take it out, and give the certificate alone")
+    if NO_CERTIFICATE.search(value):
+        raise RuleBrokenError("holds more than PEM certificates, a request perhaps", "Leave the rest out")
+    if "-----BEGIN CERTIFICATE-----" not in value:
+        raise RuleBrokenError("must be PEM certificates", "Give what begins with -----BEGIN CERTIFICATE-----")
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=value)
-    except (ssl.SSLError, TypeError):  # TypeError: not ASCII
+        # A comment may have any letter in it, which OpenSSL's PEM reader passes over; within a certificate it fails.
+        letters = value.encode("ascii", "replace").decode()
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=letters)
+    except ssl.SSLError:
         raise RuleBrokenError(
             "begins like PEM certificates, but holds none or one that cannot be read",
             "Give the whole file, from the first -----BEGIN to the last -----END line",

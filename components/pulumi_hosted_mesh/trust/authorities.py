@@ -8,11 +8,12 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 import pulumi_tls as tls
 
+from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
 from pulumi_hosted_mesh.inputs import TrustArgs
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
 from pulumi_hosted_mesh.trust.names import ORGANIZATION, intermediate_common_name, root_common_name
-from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, TYPE_MESH_ROOT, TYPE_MESH_TRUST
+from pulumi_hosted_mesh.vocabulary import TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
 # Below a root come intermediates, and below these nothing but workloads.
@@ -125,17 +126,6 @@ def cacerts(
     pems = pulumi.Output.all(certificate, key, root_certificate)
     files: pulumi.Output[dict[str, str]] = pulumi.Output.secret(pems.apply(lambda found: cacerts_files(*found)))
     return files
-
-
-def cacerts_files(certificate: str, key: str, root_certificate: str) -> dict[str, str]:
-    """The files of the Secret `cacerts` by the names that istiod looks for (security/pkg/pki/ca)."""
-    return {
-        "ca-cert.pem": certificate,
-        CACERTS_PRIVATE_KEY: key,
-        "root-cert.pem": root_certificate,
-        # The intermediate alone: istiod appends it to each certificate that it issues, and the root is known anyway.
-        "cert-chain.pem": certificate,
-    }
 
 
 def _key(algorithm: KeyAlgorithm) -> dict[str, Any]:

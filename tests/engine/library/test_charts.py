@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.reserved import CHARTS_ENVIRONMENT
 
 from sandbox.toolchain import Tools
-from tests.unit.library.documents import document
+from tests.unit.library.documents import CERTIFICATE, document
 
 # The chart leaves it out where `env` has it.
 OPTIONAL = {"CA_TRUSTED_NODE_ACCOUNTS"}
@@ -103,7 +103,7 @@ def test_the_data_planes_chart_starts_nothing(tools: Tools, tmp_path: Path) -> N
     async def objects() -> set[tuple[str, str]]:
         """In an event loop, for the endpoint holds an Output."""
         mesh = read(Mesh, document())
-        endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], "-----BEGIN CERTIFICATE-----")
+        endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
         return set(rendered(remote_values(endpoint, mesh.memberships[0]), tools, tmp_path))
 
     assert not {kind for kind, _ in asyncio.run(objects())} & {"Deployment", "DaemonSet"}

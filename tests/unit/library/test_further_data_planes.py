@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from tests.unit.library.documents import document
+from tests.unit.library.documents import CERTIFICATE, document
 from tests.unit.library.program import Registered, run
 
 KUBECONFIG = minimal("c", {"server": "https://dp.example.com", "certificate-authority-data": "QQ=="}, {"token": "t"})
@@ -45,7 +45,7 @@ def test_istiod_may_read_what_makes_a_cluster_one_of_the_meshs() -> None:
 def test_each_data_plane_says_its_trust_domain(revision: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it istiod takes `cluster.local` for the workloads of all but the first."""
     mesh = read(Mesh, document({"revisions.0.name": revision, "trustDomain": "shop.example.com"}))
-    endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], "-----BEGIN CERTIFICATE-----")
+    endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
     assert yaml.safe_load(mesh_config(endpoint)) == {"trustDomain": "shop.example.com"}
     monkeypatch.setattr(remote, "istio_chart", lambda *_, **__: None)  # charts need an engine
     (made,) = [one for one in _made(mesh, endpoint) if one.type == "kubernetes:core/v1:ConfigMap"]

@@ -13,15 +13,13 @@ from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from tests.unit.library.documents import document
-
-PEM = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n"
+from tests.unit.library.documents import CERTIFICATE, document
 
 
 def told(**membership: str) -> EndpointDocument:
     mesh = read(Mesh, document({f"memberships.0.{field}": value for field, value in membership.items()}))
-    endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], PEM)
-    return endpoint.document.model_copy(update={"root_certificate": PEM})
+    endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
+    return endpoint.document.model_copy(update={"root_certificate": CERTIFICATE})
 
 
 def data_plane(**fields: Any) -> DataPlane:

@@ -14,6 +14,7 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.arguments import mesh_of
+from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -152,7 +153,7 @@ def addresses_of(changes: dict[str, Any], answers: dict[str, dict[str, Any]]) ->
                 "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("https://127.0.0.1:1")),
                 "kubeconfigs": {"default": kubeconfig("https://127.0.0.1:2")},
                 "root_certificate": CERTIFICATE,
-                "cacerts": {"ca-cert.pem": CERTIFICATE},
+                "cacerts": dict.fromkeys(FILES, CERTIFICATE),
             },
         )
         made.addresses.apply(told.update)

@@ -36,7 +36,7 @@ def mesh(**changes: object) -> Mesh:
 
 
 def endpoint(of: Mesh) -> ControlPlaneEndpoint:
-    return ControlPlaneEndpoint.of(of, of.revisions[0], of.memberships[0], "-----BEGIN CERTIFICATE-----")
+    return ControlPlaneEndpoint.of(of, of.revisions[0], of.memberships[0], CERTIFICATE)
 
 
 def istiod_values(of: Mesh) -> dict[str, Any]:
@@ -434,7 +434,7 @@ def test_the_pages_gateways_lead_into_their_own_networks_alone() -> None:
     networks = [joined.network(member) for member in joined.memberships]
     assert len(set(networks)) == len(networks)
     for member, network in zip(joined.memberships, networks, strict=True):
-        told = ControlPlaneEndpoint.of(joined, joined.revisions[0], member, "")
+        told = ControlPlaneEndpoint.of(joined, joined.revisions[0], member, CERTIFICATE)
         values = gateway_values(told, member.gateways[0])
         assert (values["labels"], values["env"]) == ({"topology.istio.io/network": network}, {NETWORK_VIEW: network})
         assert told.injection_url.endswith(f"/net/{network}")

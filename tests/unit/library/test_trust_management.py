@@ -6,14 +6,16 @@ from typing import Any
 
 import pulumi
 import pytest
+from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.trust.management import FILES, Authority, authority
+from pulumi_hosted_mesh.trust.management import Authority, authority
 
+from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
 
-BROUGHT = dict.fromkeys(FILES, "s3cr3t") | {"root-cert.pem": "the root"}
+BROUGHT = dict.fromkeys(FILES, CERTIFICATE) | {"ca-key.pem": "s3cr3t"}
 OWN = Authority("own files", "own root")
 
 
@@ -32,9 +34,9 @@ def test_what_is_missing_is_named(management: str, field: str) -> None:
 
 
 def test_each_way_takes_its_own() -> None:
-    everything = {"brought": BROUGHT, "root_certificate": "given root"}
+    everything = {"brought": BROUGHT, "root_certificate": CERTIFICATE}
     assert found("own", **everything) is OWN
-    assert found("unmanaged", **everything) == Authority(None, "given root")
+    assert found("unmanaged", **everything) == Authority(None, CERTIFICATE)
 
 
 def test_what_is_brought_is_secret_but_for_its_root() -> None:
@@ -46,7 +48,7 @@ def test_what_is_brought_is_secret_but_for_its_root() -> None:
             seen[name] = (await pulumi.Output.from_input(output).future(), await output.is_secret())
 
     run(program)
-    assert seen == {"files": (BROUGHT, True), "root": ("the root", False)}
+    assert seen == {"files": (BROUGHT, True), "root": (CERTIFICATE, False)}
 
 
 @pytest.mark.parametrize("lacking", FILES)

@@ -1,0 +1,43 @@
+"""The files of the Secret `cacerts`: what they are called, and that they are whole. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pulumi_hosted_mesh.boundary.arguments import checked
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.fields import pem_certificate
+from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY
+
+ROOT_FILE: Final = "root-cert.pem"
+
+
+def cacerts_files(certificate: str, key: str, root_certificate: str) -> dict[str, str]:
+    """The files by the names that istiod looks for (security/pkg/pki/ca)."""
+    return {
+        "ca-cert.pem": certificate,
+        CACERTS_PRIVATE_KEY: key,
+        ROOT_FILE: root_certificate,
+        # The intermediate alone: istiod appends it to each certificate that it issues, and the root is known anyway.
+        "cert-chain.pem": certificate,
+    }
+
+
+FILES: Final = tuple(cacerts_files("", "", ""))
+
+
+def whole_cacerts(files: Any, source: str) -> Mapping[str, str]:
+    """The files, if istiod can use them: where one is missing, it makes an authority of its own, and writes its key to
+    the data plane. Its root and its chain reach data planes, so nothing but certificates may be in them.
+
+    source: what the errors are about. Raises: InvalidInputError.
+    """
+    found: Mapping[str, str] = files if isinstance(files, Mapping) else {}
+    if missing := [name for name in FILES if not found.get(name)]:
+        rule, fix = f"lacks {', '.join(missing)}", f"Give all of {', '.join(FILES)}"
+        raise InvalidInputError([Problem("cacerts", rule, fix)], source)
+    for name in FILES:
+        if name != CACERTS_PRIVATE_KEY:
+            checked(found[name], pem_certificate, f"cacerts.{name}", source)
+    return found
