@@ -78,14 +78,16 @@ class HostedMesh(pulumi.ComponentResource):
         )
         self.root_certificate = pulumi.Output.from_input(trusted.root_certificate)
         crds, accesses = [], {}
-        for membership, given, cluster in zip(mesh.memberships, memberships, clusters, strict=True):
+        for position, (membership, given, cluster) in enumerate(
+            zip(mesh.memberships, memberships, clusters, strict=True)
+        ):
             member = suffixed(name, membership.name)
             accesses[membership.name] = DataPlaneAccess(
                 member,
                 {
                     "mesh": mesh.name,
                     "cluster": cluster,
-                    "access": _access(membership, given),
+                    "access": _access(membership, given, position),
                     "cluster_id": mesh.cluster_id(membership),
                     "network": mesh.network(membership),
                 },
@@ -200,13 +202,13 @@ def _with_servers(memberships: list[dict[str, Any]], clusters: list[DataPlaneClu
     return result
 
 
-def _access(membership: Membership, given: dict[str, Any]) -> Any:
+def _access(membership: Membership, given: dict[str, Any], position: int) -> Any:
     """Its access as arguments, Outputs among them. A bounded token is nothing that one program could keep up."""
     if membership.access.token is TokenKind.BOUNDED:
         rule = "is `bounded`, but HostedMesh has nobody who renews it"
         fix = "Use the stacks access and control-plane, or leave it out"
         raise InvalidInputError([Problem("memberships[].access.token", rule, fix)], "the mesh")
-    return {**membership.access.arguments(), **outputs_of(given.get("access"))}
+    return {**membership.access.arguments(), **outputs_of(given.get("access"), f"memberships[{position}].access")}
 
 
 def _source(charts: Charts) -> Any:

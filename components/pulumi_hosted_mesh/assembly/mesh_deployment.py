@@ -50,6 +50,7 @@ class MeshDeployment(pulumi.ComponentResource):
         for one in plans:
             check_charts(one.mesh)
         given = {str(one["name"]): dict(one) for one in args["clusters"]}
+        positions = {place: position for position, place in enumerate(given)}
         control_plane = ControlPlaneCluster.of(
             _cluster(args.get("control_plane"), "controlPlane"), name=name, parent=self
         )
@@ -63,7 +64,10 @@ class MeshDeployment(pulumi.ComponentResource):
             arguments = one.mesh.arguments()
             arguments["control_plane"] = {**arguments.get("control_plane", {}), "cluster": control_plane}
             (membership,) = arguments["memberships"]
-            access = {**membership.get("access", {}), **outputs_of(given[place])}
+            access = {
+                **membership.get("access", {}),
+                **outputs_of(given[place], f"clusters[{positions[place]}]", SOURCE),
+            }
             arguments["memberships"] = [{**membership, "access": access, "cluster": clusters[place]}]
             mesh = HostedMesh(f"{name}-{place}", arguments, pulumi.ResourceOptions(parent=self))
             meshes[place] = mesh

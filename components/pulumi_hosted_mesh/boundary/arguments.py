@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
+from pydantic.alias_generators import to_camel
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.data_plane import Access
+from pulumi_hosted_mesh.spec.fields import api_server, pem_certificate
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 SOURCE = "the mesh"
 CLUSTER = "cluster"
-OUTPUTS = ("api_server", "certificate_authority")
-"""Fields of `access` that a program may have as Outputs."""
+OUTPUTS = {"api_server": api_server, "certificate_authority": pem_certificate}
+"""Fields of `access` that a program may have as Outputs, with their rules."""
 
 
 def mesh_of(arguments: Any) -> Mesh:
@@ -41,11 +43,17 @@ def access_of(arguments: Any) -> Access:
     return read_arguments(Access, without_outputs(arguments), "the access")
 
 
-def outputs_of(arguments: Any) -> dict[str, Any]:
-    """What was taken out of an `access`."""
-    if not isinstance(arguments, Mapping):
-        return {}
-    return {key: arguments[key] for key in OUTPUTS if isinstance(arguments.get(key), pulumi.Output)}
+def outputs_of(arguments: Any, field: str = "access", source: str = SOURCE) -> dict[str, Any]:
+    """What was taken out of an `access`, checked when it is known. field, source: where that stands, for errors."""
+    return {
+        key: checked(arguments[key], rule, f"{field}.{to_camel(key)}", source)
+        for key, rule in OUTPUTS.items()
+        if _is_output(arguments, key)
+    }
+
+
+def _is_output(arguments: Any, key: str) -> bool:
+    return key in OUTPUTS and isinstance(arguments, Mapping) and isinstance(arguments.get(key), pulumi.Output)
 
 
 def without_cluster(part: Any) -> Any:
@@ -62,7 +70,7 @@ def without_outputs(part: Any) -> Any:
     """An `access` without what is an Output."""
     if not isinstance(part, Mapping):
         return part
-    return {key: value for key, value in part.items() if key not in outputs_of(part)}
+    return {key: value for key, value in part.items() if not _is_output(part, key)}
 
 
 def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> Any:

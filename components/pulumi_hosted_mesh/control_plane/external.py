@@ -14,6 +14,7 @@ from pulumi_kubernetes import core, networking
 from pulumi_hosted_mesh.boundary.arguments import checked, mesh_of
 from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
@@ -137,7 +138,8 @@ def _kubeconfig(membership: Membership, given: Mapping[str, pulumi.Input[str]]) 
     if membership.name not in given:
         rule = f"has none for membership {membership.name}"
         raise InvalidInputError([Problem("kubeconfigs", rule, "Give that of its DataPlaneAccess")])
-    return pulumi.Output.secret(given[membership.name])
+    fix = "Give that of its DataPlaneAccess, or with access.token: bounded what `hosted-mesh token` prints"
+    return account_kubeconfig(given[membership.name], f"kubeconfigs.{membership.name}", SOURCE, fix)
 
 
 def _authority(mesh: Mesh, cacerts: pulumi.Input[dict[str, str]] | None) -> pulumi.Output[dict[str, str]] | None:

@@ -9,6 +9,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 from pulumi_kubernetes import apps, core, meta, networking
 
+from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.dns import manifests, records
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
@@ -70,6 +71,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         edges = {pair.edge.name: pair.edge for pair in found}
         own_ones, known = own_pairs(bridge), dict(args.get("records") or {})
         _require(bridge, list(edges), args, given, records.problems(known, own_ones))
+        texts = _kubeconfigs(list(edges), args)
         super().__init__(TYPE_EXTERNAL_DNS_BRIDGE, name, {}, opts)
         for warning in warnings(bridge):
             pulumi.log.warn(warning, self)
@@ -150,14 +152,10 @@ class ExternalDNSBridge(pulumi.ComponentResource):
             (edge, holder): secret(
                 f"edge-{edge}-{holder}",
                 manifests.kubeconfig_secret(edge, holder),
-                {KUBECONFIG: texts[edge]},
+                {KUBECONFIG: text},
                 {DNS_EDGE_LABEL: edge},
             )
-            for holder, texts in (
-                ("publisher", args["publisher_kubeconfigs"]),
-                ("reader", args["reader_kubeconfigs"]),
-            )
-            for edge in edges
+            for (edge, holder), text in texts.items()
         }
         for edge in edges.values():
             own = {DNS_EDGE_LABEL: edge.name}
@@ -211,6 +209,15 @@ def _require(
         found.append(Problem(f"credentials.{unknown}", "is of no provider", "Remove it, or correct the provider's id"))
     if found:
         raise InvalidInputError(found, SOURCE)
+
+
+def _kubeconfigs(edges: list[str], args: ExternalDNSBridgeArgs) -> dict[tuple[str, str], pulumi.Output[str]]:
+    """By edge and who holds it."""
+    return {
+        (edge, holder): account_kubeconfig(texts[edge], f"{holder}_kubeconfigs.{edge}", SOURCE, "Give its DnsEdge's")
+        for holder, texts in (("publisher", args["publisher_kubeconfigs"]), ("reader", args["reader_kubeconfigs"]))
+        for edge in edges
+    }
 
 
 def _provider_labels(provider: DnsProvider) -> dict[str, str]:

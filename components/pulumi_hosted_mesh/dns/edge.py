@@ -3,12 +3,13 @@
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi_kubernetes import apiextensions, core, meta
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
+from pulumi_hosted_mesh.boundary.arguments import OUTPUTS, checked
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
 from pulumi_hosted_mesh.dns import admission as zones_admission
@@ -56,6 +57,12 @@ class DnsEdge(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: DnsEdgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         edge = read_arguments(Edge, args["edge"], "the edge")
+        given: dict[str, Any] = {**args}
+        reached_at = {
+            key: checked(given[key], rule, key, "the edge")
+            for key, rule in OUTPUTS.items()
+            if given.get(key) is not None
+        }
         super().__init__(TYPE_DNS_EDGE, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         labels = managed_labels(cluster.role)
@@ -110,8 +117,8 @@ class DnsEdge(pulumi.ComponentResource):
             kubeconfigs[account] = one.kubeconfig(
                 edge.name,
                 token,
-                args.get("api_server") or edge.api_server or cluster.server,
-                args.get("certificate_authority") or cluster.certificate_authority,
+                reached_at.get("api_server") or edge.api_server or cluster.server,
+                reached_at.get("certificate_authority") or cluster.certificate_authority,
             )
         self.publisher_kubeconfig = kubeconfigs[PUBLISHER_ACCOUNT]
         self.reader_kubeconfig = kubeconfigs[READER_ACCOUNT]

@@ -122,7 +122,7 @@ def test_a_pages_first_example_runs(page: str, tmp_path: Path, monkeypatch: pyte
     example = compile(BLOCK.findall(text(page))[0], f"{page}.md", "exec")
 
     def program() -> None:
-        pulumi.runtime.set_all_config({"project:kubeconfig": "made up", "project:tsig": "made up"})
+        pulumi.runtime.set_all_config({"project:kubeconfig": kubeconfig(), "project:tsig": "made up"})
         exec(example, {"__name__": "__main__"})
 
     made = {one.type.rpartition(":")[2] for one in run(program, preview=True)}

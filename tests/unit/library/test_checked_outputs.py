@@ -1,0 +1,161 @@
+"""An Output is held to the rule of a plain value, when it is known: one message with the field's name, no value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
+import pytest
+import yaml
+from pulumi_hosted_mesh.boundary.arguments import outputs_of
+from pulumi_hosted_mesh.boundary.cacerts import FILES
+from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
+from pulumi_hosted_mesh.clusters.kubeconfig import for_account
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
+
+from tests.unit.library.dns.documents import document as dns_document
+from tests.unit.library.dns.documents import provider
+from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.program import Registered, run
+
+pytestmark = pytest.mark.usefixtures("without_transforms")
+GOOD = for_account("it", "https://api.example.com:6443", CERTIFICATE, "t0k3n")
+VALUE = "s3cr3t"
+JUNK = {"empty": "", "none": None, "text": VALUE, "no kubeconfig": f'{{"users": ["{VALUE}"]}}'}
+
+
+def later(value: Any) -> pulumi.Output[Any]:
+    return pulumi.Output.from_input(value)
+
+
+def control_plane(**changes: Any) -> None:
+    arguments: dict[str, Any] = {
+        "mesh": read(Mesh, document({"memberships.0.access": None})).arguments(),
+        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=GOOD),
+        "kubeconfigs": {"default": later(GOOD)},
+        "root_certificate": later(CERTIFICATE),
+        "cacerts": later(dict.fromkeys(FILES, CERTIFICATE)),
+    }
+    hosted_mesh.ExternalControlPlane("demo", arguments | changes)
+
+
+def access(**given: Any) -> None:
+    arguments: Any = {"mesh": "demo", "cluster": hosted_mesh.DataPlaneCluster(kubeconfig=GOOD), "access": given}
+    made = hosted_mesh.DataPlaneAccess("demo", arguments)
+    pulumi.export("kubeconfig", made.kubeconfig)
+
+
+def edge(**given: Any) -> None:
+    arguments: Any = {"edge": {"name": "north"}, "cluster": hosted_mesh.DataPlaneCluster(kubeconfig=GOOD)}
+    made = hosted_mesh.DnsEdge("north", arguments | given)
+    pulumi.export("kubeconfig", made.reader_kubeconfig)
+
+
+def bridge(value: Any, holder: str) -> None:
+    arguments: dict[str, Any] = {
+        "bridge": dns_document(provider()),
+        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=GOOD),
+        "credentials": {"inner": {"username": "bridge", "password": "x"}},
+    }
+    for one in ("publisher", "reader"):
+        arguments[f"{one}_kubeconfigs"] = {"north": later(value if one == holder else GOOD), "south": GOOD}
+    hosted_mesh.ExternalDNSBridge("names", arguments)
+
+
+def refused(program: Callable[[], Any], *, outputs: dict[str, Any] | None = None) -> str:
+    found: list[Registered] = []
+    with pytest.raises(InvalidInputError) as error:
+        run(program, outputs=outputs, into=found)
+    assert VALUE not in str(error.value)
+    assert VALUE not in json.dumps([one.inputs for one in found])
+    return str(error.value)
+
+
+@pytest.mark.parametrize("junk", JUNK)
+@pytest.mark.parametrize("form", [later, lambda value: value])
+def test_istiods_kubeconfig(form: Any, junk: str) -> None:
+    words = refused(lambda: control_plane(kubeconfigs={"default": form(JUNK[junk])}))
+    assert words.startswith("the control plane cannot be used, kubeconfigs.default: is ")
+
+
+@pytest.mark.parametrize("holder", ["publisher", "reader"])
+@pytest.mark.parametrize("junk", JUNK)
+def test_the_dns_bridges_kubeconfigs(holder: str, junk: str) -> None:
+    assert f"{holder}_kubeconfigs.north: is " in refused(lambda: bridge(JUNK[junk], holder))
+
+
+def test_istiods_authority_is_whole() -> None:
+    lacking = dict.fromkeys(FILES, CERTIFICATE) | {"root-cert.pem": ""}
+    assert "cacerts: lacks root-cert.pem" in refused(lambda: control_plane(cacerts=later(lacking)))
+    assert "cacerts: lacks ca-cert.pem" in refused(lambda: control_plane(cacerts=later(VALUE)))
+    assert "root_certificate: must be PEM" in refused(lambda: control_plane(root_certificate=later(VALUE)))
+
+
+def test_a_kubeconfig_that_the_library_made_is_sent_as_it_is() -> None:
+    def sent(text: str) -> str:
+        found = run(lambda: control_plane(kubeconfigs={"default": later(text)}))
+        (secret,) = [one for one in found if one.name == "demo-istio-kubeconfig"]
+        assert "stringData" in secret.secrets
+        return str(secret.inputs["stringData"]["config"])
+
+    assert sent(GOOD) == GOOD
+    # Of a text in YAML with other contexts istiod is sent the one that is in use, and nothing else.
+    parsed = yaml.safe_load(GOOD)
+    parsed["users"].append({"name": "administrator", "user": {"token": VALUE}})
+    assert sent(yaml.safe_dump(parsed)) == GOOD
+
+
+def test_a_kubeconfig_that_is_not_known_yet_is_not_judged() -> None:
+    async def program() -> None:
+        unknown: Any = pulumi.Output(set(), _nothing(), _no())
+        assert not await account_kubeconfig(unknown, "kubeconfigs.it", "it", "Give it").is_known()
+
+    run(program, preview=True)
+
+
+async def _nothing() -> Any:
+    return None
+
+
+async def _no() -> bool:
+    return False
+
+
+TOKEN = {"data": {"token": "dDBrM24="}}
+TOKENS = {"demo-istiod-token-1": TOKEN, "north-dns-publisher-token-1": TOKEN, "north-dns-reader-token-1": TOKEN}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("api_server", ""),
+        ("api_server", None),
+        ("api_server", f"https://{VALUE}@host"),
+        ("api_server", "http://host"),
+        ("certificate_authority", ""),
+        ("certificate_authority", VALUE),
+        ("certificate_authority", f"{CERTIFICATE}-----BEGIN PRIVATE KEY-----\n{VALUE}"),
+    ],
+)
+def test_where_the_data_planes_api_server_is(field: str, value: Any) -> None:
+    written = {"api_server": "access.apiServer: ", "certificate_authority": "access.certificateAuthority: "}[field]
+    assert written in refused(lambda: access(**{field: later(value)}), outputs=TOKENS)
+    assert f"{field}: " in refused(lambda: edge(**{field: later(value)}), outputs=TOKENS)
+
+
+def test_good_ones_arrive() -> None:
+    told: list[str] = []
+
+    def program() -> None:
+        given = outputs_of(
+            {"api_server": later("https://h:1/"), "certificate_authority": later(CERTIFICATE), "token": "x"}
+        )
+        pulumi.Output.all(**given).apply(lambda found: told.extend(found.values()))
+
+    run(program)
+    assert told == ["https://h:1", CERTIFICATE]
