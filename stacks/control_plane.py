@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.assembly.document import control_plane_cluster
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
 from pulumi_hosted_mesh.trust.authorities import cacerts
 from pulumi_hosted_mesh.trust.management import Authority, authority
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
@@ -55,10 +55,10 @@ def _signed_elsewhere(mesh: Mesh, settings: StackSettings) -> Authority:
     if settings.certificate and settings.root_certificate:
         certificate, root_certificate = settings.certificate, settings.root_certificate
     else:
-        root = references.stack(settings.references.root, "references.root")
-        certificate = root.require_output("certificates").apply(lambda found: _signed(found, mesh.name))
-        root_certificate = root.require_output("certificate")
-    key = references.stack(settings.references.trust, "references.trust").require_output("private_key")
+        root = references.stack(settings.references.root, "references.root", StackKind.ROOT)
+        certificate = root.output("certificates", dict).apply(lambda found: _signed(found, mesh.name))
+        root_certificate = root.output("certificate")
+    key = references.stack(settings.references.trust, "references.trust", StackKind.TRUST).output("private_key")
     return Authority(cacerts(certificate, key, root_certificate), root_certificate)
 
 
@@ -72,8 +72,8 @@ def _kubeconfigs(mesh: Mesh, settings: StackSettings) -> dict[str, pulumi.Input[
             field = (
                 "references.access" if membership.name == DEFAULT_MEMBERSHIP else f"references.access.{membership.name}"
             )
-            stack = references.stack(stacks.get(membership.name), field)
-            given[membership.name] = stack.require_output("kubeconfig")
+            stack = references.stack(stacks.get(membership.name), field, StackKind.ACCESS)
+            given[membership.name] = stack.output("kubeconfig")
     return given
 
 

@@ -12,7 +12,7 @@ from pulumi_hosted_mesh.boundary.handover import require_match
 from pulumi_hosted_mesh.spec.data_plane import DataPlane, WebhookManagement
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
 from pulumi_hosted_mesh.vocabulary import suffixed
 
 from stacks import configuration, references
@@ -57,12 +57,12 @@ async def _endpoints(document: DataPlane, settings: StackSettings) -> list[Endpo
     given = configuration.documents(EndpointDocument, "endpoints")
     if settings.references.control_plane is None and given:
         return given
-    field = "references.controlPlane"
-    stack = references.stack(settings.references.control_plane, f"{field}, or endpoints")
-    outputs: Mapping[str, Any] = await references.plain_output(stack, "endpoints", field)
+    field = "references.controlPlane, or endpoints"
+    stack = references.stack(settings.references.control_plane, field, StackKind.CONTROL_PLANE)
+    outputs: Mapping[str, Any] = await stack.plain_output("endpoints", dict)
     members = {key: facts for key, facts in outputs.items() if key.startswith(f"{document.name}/")}
     told = [read(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()]
-    order: list[str] = await references.plain_output(stack, "revisions", field)
+    order: list[str] = await stack.plain_output("revisions", list)
     told.sort(key=lambda endpoint: order.index(endpoint.revision))
     if given:
         require_match(document, given, told)

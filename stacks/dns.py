@@ -6,9 +6,9 @@ It also publishes what other stacks know: istiod's hosts and those of east-west 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import pulumi
 from pulumi_hosted_mesh import ExternalDNSBridge
 from pulumi_hosted_mesh.assembly.document import control_plane_cluster
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, ow
 from pulumi_hosted_mesh.dns.plan import own_pairs
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
 
 from stacks import configuration, references
 
@@ -36,7 +36,7 @@ def publish(
     """The bridge, with the kubeconfigs of its edges' stacks. records: targets of what the program knows, by host."""
     named = settings.references.edges or {}
     edges = {
-        edge.name: references.stack(named.get(edge.name), f"references.edges.{edge.name}")
+        edge.name: references.stack(named.get(edge.name), f"references.edges.{edge.name}", StackKind.DNS_EDGE)
         for edge in bridge.edges
         if edge.publishes
     }
@@ -45,8 +45,8 @@ def publish(
         {
             "bridge": bridge.arguments(),
             "cluster": cluster,
-            "publisher_kubeconfigs": {name: one.require_output("publisher_kubeconfig") for name, one in edges.items()},
-            "reader_kubeconfigs": {name: one.require_output("reader_kubeconfig") for name, one in edges.items()},
+            "publisher_kubeconfigs": {name: one.output("publisher_kubeconfig") for name, one in edges.items()},
+            "reader_kubeconfigs": {name: one.output("reader_kubeconfig") for name, one in edges.items()},
             "records": dict(records),
             "credentials": {name: dict(keys) for name, keys in (settings.dns_credentials or {}).items()},
         },
@@ -55,22 +55,25 @@ def publish(
 
 async def _known(settings: StackSettings) -> list[Known]:
     """Names of other stacks' load balancers, and those of the configuration."""
-    read: dict[str, pulumi.StackReference] = {}
+    read: dict[str, references.Reference] = {}
 
-    async def outputs(name: str, field: str, addresses: str) -> tuple[Any, Any]:
+    async def outputs(name: str, field: str, addresses: str, kind: StackKind) -> tuple[Any, Any]:
         """The two public outputs. A stack `all-in-one` may be named twice, and the engine takes one reference to it."""
-        stack = read.get(name) or references.stack(name, field)
-        read[name] = stack
-        endpoints = await references.plain_output(stack, "endpoints", field)
-        return endpoints, await references.plain_output(stack, addresses, field)
+        read[name] = read.get(name) or references.stack(name, field)
+        stack = replace(read[name], field=field, kinds=(kind, StackKind.ALL_IN_ONE))
+        return await stack.plain_output("endpoints", dict), await stack.plain_output(addresses, dict)
 
     found = [Known(host, targets, f"records.{host}") for host, targets in settings.records.items()]
     for mesh, name in settings.references.control_planes.items():
-        endpoints, addresses = await outputs(name, f"references.controlPlanes.{mesh}", "addresses")
+        endpoints, addresses = await outputs(
+            name, f"references.controlPlanes.{mesh}", "addresses", StackKind.CONTROL_PLANE
+        )
         found += of_control_plane(mesh, endpoints, addresses)
     if settings.references.data_planes:
         federation = configuration.document(Federation, "federation")
     for mesh, name in settings.references.data_planes.items():
-        endpoints, addresses = await outputs(name, f"references.dataPlanes.{mesh}", "gateway_addresses")
+        endpoints, addresses = await outputs(
+            name, f"references.dataPlanes.{mesh}", "gateway_addresses", StackKind.DATA_PLANE
+        )
         found.append(of_gateway(federation, mesh, endpoints, addresses))
     return found

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.load import whole
+from pulumi_hosted_mesh.spec.stack import StackKind
 
 SOURCE = "the stack's configuration"
 
 
-def stack(name: str | None, field: str) -> pulumi.StackReference:
-    """Another stack. field: where its name belongs, for the error. Raises: InvalidInputError."""
+@dataclass(frozen=True)
+class Reference:
+    """Another stack. field: where it is named. kinds: of which one it must be, for errors."""
+
+    name: str
+    field: str
+    kinds: tuple[StackKind, ...]
+    outputs: pulumi.StackReference
+
+    def output(self, output: str, of: type = str) -> pulumi.Output[Any]:
+        """An output. of: its type. Without one the run ends with InvalidInputError, once the stack has been read."""
+        found: pulumi.Output[Any] = self.outputs.get_output(output)
+        return found.apply(lambda value: self._there(value, of, f"output {output!r}"))
+
+    async def plain_output(self, output: str, of: type) -> Any:
+        """An output's value at once, not as an Output: for what the names of resources depend on. It must be public.
+
+        of: its type. Raises: InvalidInputError if the stack has no such output.
+        """
+        details = await self.outputs.get_output_details(output)
+        return whole(self._there(details.value, of, f"public output {output!r}"))
+
+    def _there(self, value: Any, of: type, wanted: str) -> Any:
+        if not isinstance(value, of):
+            rule = f"names the stack {self.name}, which has no {wanted}{'' if value is None else ' of the right form'}"
+            fix = f"Run `pulumi up` of that stack first; it must be of kind {' or '.join(self.kinds)}"
+            raise InvalidInputError([Problem(self.field, rule, fix)], SOURCE)
+        return value
+
+
+def stack(name: str | None, field: str, *kinds: StackKind) -> Reference:
+    """Another stack, of one of these kinds. field: where its name belongs. Raises: InvalidInputError without a name."""
     if name is None:
         fix = "Name the stack as organization/project/stack under hosted-mesh:references, or see the stack's examples"
         raise InvalidInputError([Problem(field, "is required by this stack", fix)], SOURCE)
-    return pulumi.StackReference(name)
-
-
-async def plain_output(reference: pulumi.StackReference, output: str, field: str) -> Any:
-    """An output's value at once, not as an Output: for what the names of resources depend on. It must be public.
-
-    Raises: InvalidInputError if the stack has no such output yet.
-    """
-    details = await reference.get_output_details(output)
-    if details.value is None:
-        rule = f"names a stack that has no public output {output!r}"
-        raise InvalidInputError([Problem(field, rule, "Run `pulumi up` of that stack first")], SOURCE)
-    return whole(details.value)
+    return Reference(name, field, kinds, pulumi.StackReference(name))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 from pulumi_hosted_mesh import MeshRoot
-from pulumi_hosted_mesh.spec.stack import RootSettings, StackSettings
+from pulumi_hosted_mesh.spec.stack import RootSettings, StackKind, StackSettings
 
 from stacks import configuration, references
 
@@ -19,6 +19,6 @@ async def build(_settings: StackSettings) -> dict[str, Any]:
     document = configuration.document(RootSettings, "root")
     requests: dict[str, pulumi.Input[str]] = {**document.requests}
     for mesh, name in document.stacks.items():
-        requests[mesh] = references.stack(name, f"root.stacks.{mesh}").require_output("request")
+        requests[mesh] = references.stack(name, f"root.stacks.{mesh}", StackKind.TRUST).output("request")
     root = MeshRoot(document.name, {"trust": document.trust.arguments(), "requests": requests})
     return {"certificate": root.certificate, "certificates": root.certificates}

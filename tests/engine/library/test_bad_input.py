@@ -11,6 +11,7 @@ import pytest
 
 from sandbox.clusters import Sandbox
 from tests.engine.library.engine import Project
+from tests.support.split import split_configs
 
 Config = dict[str, Any]
 
@@ -98,3 +99,25 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
         assert "s3cr3t" not in done.text
         assert done.code != 0
         assert "Traceback" not in done.text
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_stack_that_has_not_run_yet_is_named(project: Project, mesh: Config) -> None:
+    here, wanted, none = "organization/hosted-mesh", "names the stack", "which has no"
+    stacks = {name: project.stack(name, {"stack": name, **one}) for name, one in split_configs(mesh).items()}
+    for name, missing in {
+        "root": f"root.stacks.demo: {wanted} {here}/trust, {none} output 'request'",
+        "control-plane": f"references.{{}}: {wanted} {here}/{{}}, {none} output",
+        "data-plane": f"references.controlPlane, or endpoints: {wanted} {here}/control-plane, {none} public output",
+    }.items():
+        done = stacks[name].run("preview")
+        assert done.code != 0
+        assert any(missing.format(one, one) in done.text for one in ("root", "trust", "access")), done.text
+        assert "Run `pulumi up` of that stack first; it must be of kind" in done.text
+        assert "Traceback" not in done.text
+
+    stacks["trust"].up()
+    config = split_configs(mesh)["data-plane"] | {"references": {"controlPlane": f"{here}/trust"}}
+    of_another_kind = project.stack("data-plane", {"stack": "data-plane", **config}).run("preview")
+    assert f"{here}/trust, which has no public output 'endpoints'" in of_another_kind.text
+    stacks["trust"].destroy()

@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read
 
-from stacks import configuration, dns, references
+from stacks import configuration, dns
 from tests.unit.library.dns.documents import document, provider
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
@@ -137,8 +137,8 @@ class Outputs:
     async def get_output_details(self, name: str) -> pulumi.StackReferenceOutputDetails:
         return pulumi.StackReferenceOutputDetails(value=self.values.get(name))
 
-    def require_output(self, name: str) -> pulumi.Output[Any]:
-        return pulumi.Output.secret(self.values[name])
+    def get_output(self, name: str) -> pulumi.Output[Any]:
+        return pulumi.Output.secret(self.values.get(name))
 
 
 def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,8 +155,9 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
             }
         )
     )
+    kubeconfig = (tmp_path / "config").read_text()
     others: dict[str, dict[str, Any]] = {
-        "edge": {"publisher_kubeconfig": "{}", "reader_kubeconfig": "{}"},
+        "edge": {"publisher_kubeconfig": kubeconfig, "reader_kubeconfig": kubeconfig},
         "east": {
             "endpoints": EAST,
             "addresses": {ISTIOD: ["192.0.2.7"]},
@@ -175,11 +176,11 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
     }
     referenced = []
 
-    def stack(name: str, _: str) -> Outputs:
+    def reference(name: str) -> Outputs:
         referenced.append(name)
         return Outputs(others[name])
 
-    monkeypatch.setattr(references, "stack", stack)
+    monkeypatch.setattr(pulumi, "StackReference", reference)
 
     async def program() -> None:
         pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
@@ -193,5 +194,13 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
     }
     assert sorted(referenced) == ["east", "edge"]  # the engine refuses a second reference to one stack
     del others["east"]["addresses"]
-    with pytest.raises(InvalidInputError, match=r"controlPlanes\.east: names a stack that has no public output"):
+    with pytest.raises(InvalidInputError) as refused:
+        run(program)
+    assert str(refused.value) == (
+        "the stack's configuration cannot be used, references.controlPlanes.east: names the stack east, which has no "
+        "public output 'addresses'. Run `pulumi up` of that stack first; it must be of kind control-plane or "
+        "all-in-one."
+    )
+    others["east"] |= {"addresses": others["east"].pop("gateway_addresses")}
+    with pytest.raises(InvalidInputError, match=r"dataPlanes\.east: .* data-plane or all-in-one\."):
         run(program)

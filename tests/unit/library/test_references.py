@@ -1,0 +1,82 @@
+"""What a stack lacks whose outputs another one reads: one message with the stack, the output, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.stack import StackSettings
+
+from stacks import control_plane, references
+from tests.unit.library.documents import document
+from tests.unit.library.program import run
+
+SETTINGS = read(StackSettings, {"stack": "control-plane", "references": {"trust": "t", "root": "r", "access": "a"}})
+MESH = read(Mesh, document())
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """A stack that has these."""
+
+    values: dict[str, Any]
+
+    def get_output(self, name: str) -> pulumi.Output[Any]:
+        return pulumi.Output.from_input(self.values.get(name))
+
+
+def authority() -> None:
+    pulumi.export("it", control_plane._signed_elsewhere(MESH, SETTINGS).files)
+
+
+def kubeconfigs() -> None:
+    pulumi.export("it", control_plane._kubeconfigs(MESH, SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("program", "others", "field", "said"),
+    [
+        (kubeconfigs, {"a": {}}, "access", "the stack a, which has no output 'kubeconfig'"),
+        (
+            kubeconfigs,
+            {"a": {"kubeconfig": {}}},
+            "access",
+            "the stack a, which has no output 'kubeconfig' of the right form",
+        ),
+        (authority, {"r": {}, "t": {"private_key": "x"}}, "root", "the stack r, which has no output 'certificates?'"),
+        (
+            authority,
+            {"r": {"certificates": {"demo": "x"}}, "t": {"private_key": "x"}},
+            "root",
+            "the stack r, which has no output 'certificate'",
+        ),
+        (
+            authority,
+            {"r": {"certificates": {}, "certificate": "x"}, "t": {"private_key": "x"}},
+            "root",
+            "a stack that has not signed mesh demo",
+        ),
+        (
+            authority,
+            {"r": {"certificates": {"demo": "x"}, "certificate": "x"}},
+            "trust",
+            "the stack t, which has no output 'private_key'",
+        ),
+    ],
+)
+def test_an_output_that_is_missing(
+    program: Callable[[], None], others: dict[str, Any], field: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references.pulumi, "StackReference", lambda name: Outputs(others.get(name, {})))
+    with pytest.raises(InvalidInputError, match=rf"references\.{field}: names {said}") as refused:
+        run(program)
+    if "signed" not in said:
+        fix = f"\\. Run `pulumi up` of that stack first; it must be of kind {field}\\."
+        assert re.search(fix, str(refused.value))
