@@ -10,6 +10,7 @@ import pulumi
 
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import mesh_of, outputs_of
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import newest
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
@@ -57,6 +58,7 @@ class HostedMesh(pulumi.ComponentResource):
     """The webhook configurations of all data planes; with `unmanaged` webhooks what an integrator must install."""
 
     def __init__(self, name: str, args: HostedMeshArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        args = typed_arguments(HostedMeshArgs, args, f"HostedMesh {name}")
         super().__init__(TYPE_HOSTED_MESH, name, {}, opts)
         control_plane_cluster = ControlPlaneCluster.of(
             _given(args.get("control_plane"), "controlPlane"), name=name, parent=self
@@ -195,9 +197,9 @@ def _with_servers(memberships: list[dict[str, Any]], clusters: list[DataPlaneClu
     """The memberships with the API servers' addresses where these are plain and the access says no other."""
     result = []
     for membership, cluster in zip(memberships, clusters, strict=True):
-        access = dict(membership.get("access") or {})
-        if access.get("api_server") is None and isinstance(cluster.server, str):
-            access["api_server"] = cluster.server
+        access = membership.get("access") or {}
+        if isinstance(access, Mapping) and access.get("api_server") is None and isinstance(cluster.server, str):
+            access = {**access, "api_server": cluster.server}
         result.append({**membership, "access": access})
     return result
 

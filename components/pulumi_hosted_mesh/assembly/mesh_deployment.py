@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.assembly.deployment_plan import SOURCE, Planned, planned
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
@@ -45,6 +46,7 @@ class MeshDeployment(pulumi.ComponentResource):
     """Labels on a namespace whose Pods get sidecars, by cluster."""
 
     def __init__(self, name: str, args: MeshDeploymentArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        args = typed_arguments(MeshDeploymentArgs, args, f"MeshDeployment {name}")
         super().__init__(TYPE_MESH_DEPLOYMENT, name, {}, opts)
         plans = planned(_document(args))
         for one in plans:

@@ -93,5 +93,9 @@ def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> 
 
 def when_known(value: Any, judged: Callable[[Any], Any]) -> Any:
     """What is made of a value: at once if it is plain; of an Output or an awaitable an Output."""
-    is_later = isinstance(value, pulumi.Output) or inspect.isawaitable(value)
-    return pulumi.Output.from_input(value).apply(judged) if is_later else judged(value)
+    return pulumi.Output.from_input(value).apply(judged) if is_later(value) else judged(value)
+
+
+def is_later(value: object) -> bool:
+    """Whether a value is an Output or an awaitable."""
+    return isinstance(value, pulumi.Output) or inspect.isawaitable(value)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
-from pulumi_hosted_mesh.boundary.arguments import checked
+from pulumi_hosted_mesh.boundary.arguments import checked, is_later
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -76,7 +75,7 @@ class ControlPlaneEndpoint:
             facts = read_arguments(EndpointDocument, facts, SOURCE).model_dump()
         given = dict(facts)
         certificate = given.get("root_certificate", given.get("rootCertificate"))
-        if isinstance(certificate, pulumi.Output) or inspect.isawaitable(certificate):
+        if is_later(certificate):
             given.pop("root_certificate", None)
             given.pop("rootCertificate", None)
             return cls(read_arguments(EndpointDocument, given, SOURCE), _bundle(certificate))
@@ -148,7 +147,7 @@ class ControlPlaneEndpoint:
         return {**facts, "rootCertificate": self.root_certificate}
 
 
-def _bundle(root_certificate: pulumi.Input[str]) -> pulumi.Output[str]:
+def _bundle(root_certificate: Any) -> pulumi.Output[str]:
     """The root certificate, checked. As an empty CA bundle it would make the API server trust every authority of its
     own system."""
     return pulumi.Output.from_input(checked(root_certificate, pem_certificate, "rootCertificate", SOURCE))

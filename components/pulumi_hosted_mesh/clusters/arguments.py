@@ -10,10 +10,12 @@ from typing import Any, Final
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from pulumi_hosted_mesh.boundary.arguments import is_later
 from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.fields import NAMES, ClientSettings
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.load import nearest
 
 WAYS: Final = ("kubeconfig", "kubeconfig_file", "provider")
 IDENTITY: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -25,6 +27,7 @@ class Arguments:
     """What a cluster was given; see `Cluster`. called: what errors call it."""
 
     called: str
+    name: str | None
     kubeconfig: pulumi.Input[str] | None
     kubeconfig_file: str | None
     context: str | None
@@ -38,8 +41,8 @@ class Arguments:
         """The arguments of a mapping. Raises: InvalidInputError for a name that is no argument."""
         known = (*NAMES, "provider")
         if wrong := [str(name) for name in given if name not in known]:
-            fix = f"Use one of {', '.join(known)}"
-            raise InvalidInputError([Problem(name, "is no argument of a cluster", fix) for name in wrong], called)
+            rule = "is no argument of a cluster"
+            raise InvalidInputError([Problem(one, rule, nearest(one, known, "Use one of")) for one in wrong], called)
         return dict(given)
 
     def check(self) -> None:
@@ -49,7 +52,7 @@ class Arguments:
             rule = f"{' and '.join(ways)} say it twice" if ways else "is required: nothing says where the cluster is"
             fix = "Give kubeconfig (content, or an Output of it), kubeconfig_file (a path) or provider, one of them"
             raise self._refuse(ways[0] if ways else "kubeconfig", rule, fix)
-        for name in ("kubeconfig_file", "context", "identity"):
+        for name in ("name", "kubeconfig_file", "context", "identity"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 raise self._refuse(
@@ -58,10 +61,16 @@ class Arguments:
         if self.identity is not None and not IDENTITY.fullmatch(self.identity):
             rule = "must be 1 to 63 of a-z, 0-9 and -, with a letter or a digit at both ends"
             raise self._refuse("identity", rule, "The uid of the namespace kube-system is a good one")
-        if isinstance(self.server, str) and not address.is_https(self.server):
-            raise self._refuse("server", "must be https://HOST[:PORT]", "`kubectl cluster-info` shows it")
+        if self.server is not None and not is_later(self.server):
+            self.https(self.server)
         if self.provider is not None:
             self._check_provider()
+
+    def https(self, server: object) -> str:
+        """The server's address. Raises: InvalidInputError for one that is none."""
+        if not isinstance(server, str) or not address.is_https(server):
+            raise self._refuse("server", "must be https://HOST[:PORT]", "`kubectl cluster-info` shows it")
+        return server
 
     def _check_provider(self) -> None:
         if not isinstance(self.provider, kubernetes.Provider):
@@ -76,6 +85,8 @@ class Arguments:
         """The provider's own settings. Raises: InvalidInputError for one that is unknown, or not above zero."""
         if self.client is None:
             return None
+        if not isinstance(self.client, Mapping):
+            raise self._refuse("client", "must be a mapping of settings to numbers", "Leave it out for the defaults")
         known = ClientSettings.__annotations__
         for setting, value in self.client.items():
             if setting not in known:

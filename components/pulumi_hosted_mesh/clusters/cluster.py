@@ -10,6 +10,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from pulumi_hosted_mesh.boundary import guard
+from pulumi_hosted_mesh.boundary.arguments import is_later, when_known
 from pulumi_hosted_mesh.clusters.arguments import Arguments
 from pulumi_hosted_mesh.clusters.distinct import Facts, refuse_same_cluster
 from pulumi_hosted_mesh.clusters.fields import ClientSettings, ClusterFields
@@ -66,7 +67,7 @@ class Cluster(_Fields):
         if type(self) is Cluster:
             raise TypeError("a cluster has a role: use ControlPlaneCluster or DataPlaneCluster")
         self.name, self.identity = name, identity
-        given = Arguments(self.called, kubeconfig, kubeconfig_file, context, server, identity, client, provider)
+        given = Arguments(self.called, name, kubeconfig, kubeconfig_file, context, server, identity, client, provider)
         given.check()
         self._client, self._parent = given.client_settings(), parent
         self._given_provider = provider
@@ -83,7 +84,7 @@ class Cluster(_Fields):
         elif kubeconfig is not None:
             content: pulumi.Output[Any] = pulumi.Output.secret(cast(Any, kubeconfig))
             self._config = content.apply(lambda found: from_content(found, asked))
-        self.server = self._server(server)
+        self.server = self._server(when_known(server, given.https) if is_later(server) else server)
         self.certificate_authority = self._certificate_authority()
         if provider is None and server is not None and not isinstance(server, str):
             pair = pulumi.Output.all(self._whole(), server)

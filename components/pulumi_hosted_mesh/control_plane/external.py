@@ -14,6 +14,7 @@ from pulumi_kubernetes import core, networking
 from pulumi_hosted_mesh.boundary.arguments import checked, mesh_of
 from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
@@ -77,6 +78,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource] = (),
     ) -> None:
         """after: what istiod should find when it starts, in the same program: the CRDs, or it looks again later."""
+        args = typed_arguments(ExternalControlPlaneArgs, args, f"ExternalControlPlane {name}")
         mesh = mesh_of(args["mesh"])
         kubeconfigs = {one.name: _kubeconfig(one, args["kubeconfigs"]) for one in mesh.memberships}
         cacerts = _authority(mesh, args.get("cacerts"))

@@ -8,7 +8,8 @@ from typing import NotRequired, TypedDict
 import pulumi
 from pulumi_kubernetes import core
 
-from pulumi_hosted_mesh.boundary.arguments import access_of, outputs_of
+from pulumi_hosted_mesh.boundary.arguments import access_of, checked, outputs_of
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
@@ -16,6 +17,7 @@ from pulumi_hosted_mesh.data_plane.garbage import own_root_certificates
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.inputs import AccessArgs
 from pulumi_hosted_mesh.spec.data_plane import Access, TokenKind
+from pulumi_hosted_mesh.spec.fields import label_value, mesh_name
 from pulumi_hosted_mesh.vocabulary import (
     CONTROL_PLANE_CLUSTERS_ANNOTATION,
     NETWORK_LABEL,
@@ -52,10 +54,15 @@ class DataPlaneAccess(pulumi.ComponentResource):
     """The kubeconfig by which istiod reads the data plane. A secret; empty with `token: bounded`."""
 
     def __init__(self, name: str, args: DataPlaneAccessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        mesh, access = args["mesh"], access_of(args.get("access") or {})
+        called = f"DataPlaneAccess {name}"
+        args = typed_arguments(DataPlaneAccessArgs, args, called)
+        mesh, access = checked(args["mesh"], mesh_name, "mesh", called), access_of(args.get("access") or {})
+        cluster_id, network = args.get("cluster_id") or mesh, args.get("network")
+        checked(cluster_id, label_value, "cluster_id", called)
+        if network:
+            checked(network, label_value, "network", called)
         super().__init__(TYPE_DATA_PLANE_ACCESS, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
-        network = args.get("network")
         metadata = cluster_wide(
             mesh,
             cluster,
@@ -75,7 +82,7 @@ class DataPlaneAccess(pulumi.ComponentResource):
             token = account.token(cluster, made, parent=self)
             given = outputs_of(args.get("access"))
             self.kubeconfig = account.kubeconfig(
-                args.get("cluster_id") or mesh,
+                cluster_id,
                 token,
                 given.get("api_server") or access.api_server or cluster.server,
                 given.get("certificate_authority") or access.certificate_authority or cluster.certificate_authority,

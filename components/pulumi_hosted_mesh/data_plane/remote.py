@@ -11,6 +11,7 @@ from pulumi_kubernetes import core
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import istio_chart
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
@@ -65,6 +66,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
     ) -> None:
         """after: what has to exist before, in the same program: the mesh's namespace.
         webhooks_after: what webhooks wait for, and what they go before: istiod, which answers them."""
+        args = typed_arguments(RemoteDataPlaneArgs, args, f"RemoteDataPlane {name}")
         endpoint = ControlPlaneEndpoint.from_facts(args["endpoint"])
         given = {key: args.get(key) for key in ("webhooks", "gateways", "chart_values")}
         settings = read_arguments(DataPlaneSettings, given)

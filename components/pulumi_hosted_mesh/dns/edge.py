@@ -10,13 +10,16 @@ from pulumi_kubernetes import apiextensions, core, meta
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.arguments import OUTPUTS, checked
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
 from pulumi_hosted_mesh.dns import admission as zones_admission
 from pulumi_hosted_mesh.dns import crd
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
 from pulumi_hosted_mesh.inputs import EdgeArgs
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import Edge
+from pulumi_hosted_mesh.spec.fields import domain
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import DNS_NAMESPACE, TYPE_DNS_EDGE, managed_labels
 
@@ -56,13 +59,21 @@ class DnsEdge(pulumi.ComponentResource):
     """What the edge's names are found with, and DNSEndpoints written. A secret."""
 
     def __init__(self, name: str, args: DnsEdgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        called = f"DnsEdge {name}"
+        args = typed_arguments(DnsEdgeArgs, args, called)
         edge = read_arguments(Edge, args["edge"], "the edge")
         given: dict[str, Any] = {**args}
         reached_at = {
-            key: checked(given[key], rule, key, "the edge")
-            for key, rule in OUTPUTS.items()
-            if given.get(key) is not None
+            key: checked(given[key], rule, key, called) for key, rule in OUTPUTS.items() if given.get(key) is not None
         }
+        zones = [
+            checked(zone, domain, f"admission_zones[{position}]", called)
+            for position, zone in enumerate(args.get("admission_zones", []))
+        ]
+        generation = int(args.get("token_generation", 1))
+        if generation < 1:
+            problem = Problem("token_generation", "must be at least 1", "Leave it out for the first tokens")
+            raise InvalidInputError([problem], called)
         super().__init__(TYPE_DNS_EDGE, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         labels = managed_labels(cluster.role)
@@ -83,7 +94,7 @@ class DnsEdge(pulumi.ComponentResource):
                     pulumi.ResourceOptions(retain_on_delete=args.get("keep_crd", True) is not False),
                 ),
             )
-        if zones := args.get("admission_zones"):
+        if zones:
             metadata = meta.v1.ObjectMetaArgs(name=zones_admission.NAME, labels=labels)
             policy = admission.ValidatingAdmissionPolicy(
                 f"{name}-zones", metadata=metadata, spec=zones_admission.policy_spec(zones), opts=cluster.options(self)
@@ -94,7 +105,6 @@ class DnsEdge(pulumi.ComponentResource):
                 spec=zones_admission.binding_spec(DNS_NAMESPACE),
                 opts=cluster.options(self, depends_on=[policy]),
             )
-        generation = int(args.get("token_generation", 1))
         grants = {
             PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
             READER_ACCOUNT: [

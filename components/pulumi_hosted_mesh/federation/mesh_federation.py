@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 from pulumi_kubernetes import apiextensions
 
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.federation.egress import is_of_egress
 from pulumi_hosted_mesh.federation.exports import with_declared
@@ -44,6 +45,7 @@ class MeshFederation(pulumi.ComponentResource):
     """Host names that this mesh imports."""
 
     def __init__(self, name: str, args: MeshFederationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        args = typed_arguments(MeshFederationArgs, args, f"MeshFederation {name}")
         federation = read_arguments(Federation, args["federation"], "the federation")
         given = [read_arguments(Offer, one, "the offer") for one in args.get("offers") or []]
         super().__init__(TYPE_MESH_FEDERATION, name, {}, opts)

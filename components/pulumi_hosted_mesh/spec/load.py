@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -233,10 +233,14 @@ def _in_quotes(model: type[BaseModel], location: Location, value: object) -> str
 
 
 def _unknown_field(model: type[BaseModel], location: Location) -> Problem:
-    known = sorted(fields_at(model, location[:-1]))
-    near = difflib.get_close_matches(str(location[-1]), known, n=1)
-    fix = f"Did you mean {near[0]}?" if near else f"The fields here are {', '.join(known)}"
-    return Problem(path_of(_walk(model, location)[0]), "is not a field of the document", fix.rstrip("."))
+    fix = nearest(str(location[-1]), fields_at(model, location[:-1]), "The fields here are")
+    return Problem(path_of(_walk(model, location)[0]), "is not a field of the document", fix)
+
+
+def nearest(name: str, known: Iterable[str], these: str) -> str:
+    """What somebody may have meant by an unknown name, for a fix; else all names, after the words in `these`."""
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean {near[0]}?" if near else f"{these} {', '.join(sorted(known))}"
 
 
 def fields_at(model: type[BaseModel], location: Location) -> list[str]:

@@ -8,8 +8,11 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 import pulumi_tls as tls
 
+from pulumi_hosted_mesh.boundary.arguments import checked
 from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
+from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.inputs import TrustArgs
+from pulumi_hosted_mesh.spec.fields import pem_request
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
 from pulumi_hosted_mesh.trust.names import ORGANIZATION, intermediate_common_name, root_common_name
@@ -43,7 +46,12 @@ class MeshRoot(pulumi.ComponentResource):
     """Intermediate certificates by name of the mesh, PEM, public."""
 
     def __init__(self, name: str, args: MeshRootArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        args = typed_arguments(MeshRootArgs, args, f"MeshRoot {name}")
         trust = read_arguments(Trust, args.get("trust") or {})
+        requests = {
+            mesh: checked(request, pem_request, f"requests.{mesh}", f"MeshRoot {name}")
+            for mesh, request in (args.get("requests") or {}).items()
+        }
         super().__init__(TYPE_MESH_ROOT, name, {}, opts)
         key = tls.PrivateKey(
             f"{name}-root-key",
@@ -74,7 +82,7 @@ class MeshRoot(pulumi.ComponentResource):
                 **_lifetime(trust.intermediate),
                 opts=pulumi.ResourceOptions(parent=self),
             )
-            for mesh, request in (args.get("requests") or {}).items()
+            for mesh, request in requests.items()
         }
         self.certificate = root.cert_pem
         self.certificates = pulumi.Output.all(**{mesh: one.cert_pem for mesh, one in signed.items()})
@@ -101,6 +109,7 @@ class MeshTrust(pulumi.ComponentResource):
     """The intermediate's key, PEM, PKCS#8. A secret."""
 
     def __init__(self, name: str, args: MeshTrustArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        args = typed_arguments(MeshTrustArgs, args, f"MeshTrust {name}")
         trust = read_arguments(Trust, args.get("trust") or {})
         super().__init__(TYPE_MESH_TRUST, name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)

@@ -80,7 +80,7 @@ def refused(program: Callable[[], Any], *, outputs: dict[str, Any] | None = None
 @pytest.mark.parametrize("form", [later, lambda value: value])
 def test_istiods_kubeconfig(form: Any, junk: str) -> None:
     words = refused(lambda: control_plane(kubeconfigs={"default": form(JUNK[junk])}))
-    assert words.startswith("the control plane cannot be used, kubeconfigs.default: is ")
+    assert "cannot be used, kubeconfigs.default: " in words
 
 
 @pytest.mark.parametrize("holder", ["publisher", "reader"])

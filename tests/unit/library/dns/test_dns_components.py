@@ -322,7 +322,7 @@ def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account
         ({"mesh.example.com.evil.org": ["192.0.2.1"]}, "lies in none of the control plane's zones"),
         ({"*.mesh.example.com": ["192.0.2.1"]}, r"records\.\*\.mesh\.example\.com: must be a DNS name"),
         ({"istiod.mesh.example.com": []}, "needs a list of one address or more"),
-        ({"istiod.mesh.example.com": "192.0.2.1"}, "needs a list of one address or more"),
+        ({"istiod.mesh.example.com": "192.0.2.1"}, "must be a list"),
         ({"istiod.mesh.example.com": [""]}, "neither an address nor a host name"),
         ({"istiod.mesh.example.com": ["192.0.2.256"]}, "neither an address nor a host name"),
         ({"istiod.mesh.example.com": ["lb.example.net", "192.0.2.1"]}, "a host name among several targets"),
