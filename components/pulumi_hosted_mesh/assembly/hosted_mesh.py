@@ -12,7 +12,7 @@ from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import mesh_of, outputs_of
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import newest
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
@@ -58,7 +58,9 @@ class HostedMesh(pulumi.ComponentResource):
     """The webhook configurations of all data planes; with `unmanaged` webhooks what an integrator must install."""
 
     def __init__(self, name: str, args: HostedMeshArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        args = typed_arguments(HostedMeshArgs, args, f"HostedMesh {name}")
+        called = f"HostedMesh {name}"
+        args = typed_arguments(HostedMeshArgs, args, called)
+        refuse_providers(opts, called)
         super().__init__(TYPE_HOSTED_MESH, name, {}, opts)
         control_plane_cluster = ControlPlaneCluster.of(
             _given(args.get("control_plane"), "controlPlane"), name=name, parent=self

@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters import address
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.inputs import DeploymentArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -46,7 +46,9 @@ class MeshDeployment(pulumi.ComponentResource):
     """Labels on a namespace whose Pods get sidecars, by cluster."""
 
     def __init__(self, name: str, args: MeshDeploymentArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        args = typed_arguments(MeshDeploymentArgs, args, f"MeshDeployment {name}")
+        called = f"MeshDeployment {name}"
+        args = typed_arguments(MeshDeploymentArgs, args, called)
+        refuse_providers(opts, called)
         super().__init__(TYPE_MESH_DEPLOYMENT, name, {}, opts)
         plans = planned(_document(args))
         for one in plans:

@@ -257,6 +257,21 @@ def require_data_plane(cluster: object) -> None:
     _require(cluster, DataPlaneCluster)
 
 
+def refuse_providers(opts: pulumi.ResourceOptions | None, called: str) -> None:
+    """Raises InvalidInputError for a Kubernetes provider among a component's own options: it would have no effect, for
+    it says nothing of a role. One that is inherited is for the other children of the component's parent.
+
+    called: the component. A component host hands over no provider itself, and so cannot tell the two apart.
+    """
+    if opts is None:
+        return
+    several = opts.providers.values() if isinstance(opts.providers, Mapping) else opts.providers or ()
+    if any(isinstance(one, kubernetes.Provider) for one in (opts.provider, *several)):
+        rule = "holds a Kubernetes provider, which says nothing of the cluster's role and would have no effect"
+        fix = "Give it as a cluster: ControlPlaneCluster(provider=..., server=...), or DataPlaneCluster"
+        raise InvalidInputError([Problem("opts.providers", rule, fix)], called)
+
+
 def _require(cluster: object, role: type[Cluster]) -> None:
     if not isinstance(cluster, role):
         rule = f"must be a {role.__name__}, but a {type(cluster).__name__} was given"

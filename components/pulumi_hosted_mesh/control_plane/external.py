@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod import IstiodRevision, read_at_start
@@ -78,7 +78,9 @@ class ExternalControlPlane(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource] = (),
     ) -> None:
         """after: what istiod should find when it starts, in the same program: the CRDs, or it looks again later."""
-        args = typed_arguments(ExternalControlPlaneArgs, args, f"ExternalControlPlane {name}")
+        called = f"ExternalControlPlane {name}"
+        args = typed_arguments(ExternalControlPlaneArgs, args, called)
+        refuse_providers(opts, called)
         mesh = mesh_of(args["mesh"])
         kubeconfigs = {one.name: _kubeconfig(one, args["kubeconfigs"]) for one in mesh.memberships}
         cacerts = _authority(mesh, args.get("cacerts"))

@@ -10,7 +10,7 @@ from pulumi_kubernetes import core
 
 from pulumi_hosted_mesh.boundary.arguments import access_of, checked, outputs_of
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
 from pulumi_hosted_mesh.data_plane.garbage import own_root_certificates
@@ -56,6 +56,7 @@ class DataPlaneAccess(pulumi.ComponentResource):
     def __init__(self, name: str, args: DataPlaneAccessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         called = f"DataPlaneAccess {name}"
         args = typed_arguments(DataPlaneAccessArgs, args, called)
+        refuse_providers(opts, called)
         mesh, access = checked(args["mesh"], mesh_name, "mesh", called), access_of(args.get("access") or {})
         cluster_id, network = args.get("cluster_id") or mesh, args.get("network")
         checked(cluster_id, label_value, "cluster_id", called)

@@ -9,7 +9,7 @@ import pulumi
 
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import crds_chart
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.data_plane.values import crds_values
 from pulumi_hosted_mesh.inputs import ChartsArgs
 from pulumi_hosted_mesh.spec.charts import Charts
@@ -35,7 +35,9 @@ class DataPlaneCrds(pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: DataPlaneCrdsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        args = typed_arguments(DataPlaneCrdsArgs, args, f"DataPlaneCrds {name}")
+        called = f"DataPlaneCrds {name}"
+        args = typed_arguments(DataPlaneCrdsArgs, args, called)
+        refuse_providers(opts, called)
         charts = read_arguments(Charts, args.get("charts") or {})
         super().__init__(TYPE_DATA_PLANE_CRDS, name, {}, opts)
         crds_chart(

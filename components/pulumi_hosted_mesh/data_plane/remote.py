@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import istio_chart
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, mesh_config, remote_values
@@ -66,7 +66,9 @@ class RemoteDataPlane(pulumi.ComponentResource):
     ) -> None:
         """after: what has to exist before, in the same program: the mesh's namespace.
         webhooks_after: what webhooks wait for, and what they go before: istiod, which answers them."""
-        args = typed_arguments(RemoteDataPlaneArgs, args, f"RemoteDataPlane {name}")
+        called = f"RemoteDataPlane {name}"
+        args = typed_arguments(RemoteDataPlaneArgs, args, called)
+        refuse_providers(opts, called)
         endpoint = ControlPlaneEndpoint.from_facts(args["endpoint"])
         given = {key: args.get(key) for key in ("webhooks", "gateways", "chart_values")}
         settings = read_arguments(DataPlaneSettings, given)

@@ -11,7 +11,7 @@ from pulumi_kubernetes import apps, core, meta, networking
 
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.dns import manifests, records
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
 from pulumi_hosted_mesh.dns.credentials import problems
@@ -67,7 +67,9 @@ class ExternalDNSBridge(pulumi.ComponentResource):
     """Domains in which each edge may publish, by its name. Public: for `DnsEdge`'s `admission_zones`."""
 
     def __init__(self, name: str, args: ExternalDNSBridgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        args = typed_arguments(ExternalDNSBridgeArgs, args, f"ExternalDNSBridge {name}")
+        called = f"ExternalDNSBridge {name}"
+        args = typed_arguments(ExternalDNSBridgeArgs, args, called)
+        refuse_providers(opts, called)
         bridge = read_arguments(DnsBridge, args["bridge"], SOURCE)
         found, given = pairs(bridge), dict(args.get("credentials") or {})
         edges = {pair.edge.name: pair.edge for pair in found}

@@ -11,7 +11,7 @@ from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.arguments import OUTPUTS, checked
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
 from pulumi_hosted_mesh.dns import admission as zones_admission
 from pulumi_hosted_mesh.dns import crd
@@ -61,6 +61,7 @@ class DnsEdge(pulumi.ComponentResource):
     def __init__(self, name: str, args: DnsEdgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         called = f"DnsEdge {name}"
         args = typed_arguments(DnsEdgeArgs, args, called)
+        refuse_providers(opts, called)
         edge = read_arguments(Edge, args["edge"], "the edge")
         given: dict[str, Any] = {**args}
         reached_at = {

@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes import apiextensions
 
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.federation.egress import is_of_egress
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.imports import imported
@@ -45,7 +45,9 @@ class MeshFederation(pulumi.ComponentResource):
     """Host names that this mesh imports."""
 
     def __init__(self, name: str, args: MeshFederationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        args = typed_arguments(MeshFederationArgs, args, f"MeshFederation {name}")
+        called = f"MeshFederation {name}"
+        args = typed_arguments(MeshFederationArgs, args, called)
+        refuse_providers(opts, called)
         federation = read_arguments(Federation, args["federation"], "the federation")
         given = [read_arguments(Offer, one, "the offer") for one in args.get("offers") or []]
         super().__init__(TYPE_MESH_FEDERATION, name, {}, opts)

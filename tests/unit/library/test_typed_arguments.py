@@ -155,3 +155,42 @@ def test_the_server_of_a_provider_is_an_address_as_an_output_too() -> None:
     with pytest.raises(InvalidInputError, match=r"server: must be https://HOST\[:PORT\]") as refused:
         run(program)
     assert "s3cr3t" not in str(refused.value)
+
+
+WITH_CLUSTERS = [one for one in COMPONENTS if one not in ("MeshRoot", "MeshTrust")]
+
+
+@pytest.mark.parametrize("component", WITH_CLUSTERS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        lambda one: pulumi.ResourceOptions(provider=one),
+        lambda one: pulumi.ResourceOptions(providers=[one]),
+        lambda one: pulumi.ResourceOptions(providers={"kubernetes": one}),
+    ],
+)
+def test_a_provider_that_would_have_no_effect_is_refused(
+    component: str, options: Callable[[Any], pulumi.ResourceOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the arguments are, which other tests give."""
+    made = getattr(hosted_mesh, component)
+    monkeypatch.setitem(made.__init__.__globals__, "typed_arguments", lambda kind, args, called: args)
+    with pytest.raises(InvalidInputError, match=r"opts\.providers: holds a Kubernetes provider") as refused:
+        run(lambda: made("it", {}, options(kubernetes.Provider("theirs"))))
+    assert refused.value.source == f"{component} it"
+
+
+def test_a_provider_of_the_parents_is_for_its_other_children() -> None:
+    def program() -> None:
+        theirs = kubernetes.Provider("theirs")
+        box = pulumi.ComponentResource("test:index:Box", "box", {}, pulumi.ResourceOptions(providers=[theirs]))
+        kubernetes.core.v1.ConfigMap("other", opts=pulumi.ResourceOptions(parent=box))
+        arguments: Any = {"mesh": "it", "cluster": data_plane(), "access": {"token": "bounded"}}
+        hosted_mesh.DataPlaneAccess("it", arguments, pulumi.ResourceOptions(parent=box))
+
+    found = {one.name: one.provider for one in run(program) if one.type.startswith("kubernetes:core")}
+    assert found == {
+        "other": "theirs",
+        "it-data-plane": "data-plane-cluster",
+        "it-istiod-account": "data-plane-cluster",
+    }
