@@ -22,6 +22,10 @@ USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
 # Below a root come intermediates, and below these nothing but workloads.
 ROOT_PATH_LENGTH, INTERMEDIATE_PATH_LENGTH = 1, 0
 
+# A component that is renamed, with an alias, keeps its authorities: with another name in it a certificate would be made
+# anew, and what the old root signed would be refused.
+NAMED_ONCE = ["subject"]
+
 
 class MeshRootArgs(TypedDict):
     """A root, and what it signs."""
@@ -67,7 +71,7 @@ class MeshRoot(pulumi.ComponentResource):
             subject={"organization": ORGANIZATION, "common_name": root_common_name(name)},
             set_subject_key_id=True,
             **_lifetime(trust.root),
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=NAMED_ONCE),
         )
         signed = {
             mesh: tls.LocallySignedCert(
@@ -118,7 +122,7 @@ class MeshTrust(pulumi.ComponentResource):
             f"{name}-intermediate-request",
             private_key_pem=key.private_key_pem_pkcs8,
             subject={"organization": ORGANIZATION, "common_name": intermediate_common_name(name)},
-            opts=own,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=NAMED_ONCE),
         )
         self.request = request.cert_request_pem
         self.private_key = pulumi.Output.secret(key.private_key_pem_pkcs8)

@@ -112,6 +112,17 @@ def test_a_preview_knows_what_does_not_depend_on_chance(provider: BridgedProvide
     assert response.properties.fields["upper"].bool_value is True
 
 
+def test_what_is_ignored_is_no_change(provider: BridgedProvider) -> None:
+    request = provider_pb2.DiffRequest(urn=_urn("random:index/randomId:RandomId"))
+    request.olds.fields["byteLength"].number_value, request.news.fields["byteLength"].number_value = 4, 8
+    assert list(provider.diff(request).replaces) == ["byteLength"]
+    request.ignoreChanges.append("byteLength")
+    assert provider.diff(request).changes == provider_pb2.DiffResponse.DIFF_NONE
+    request.ignoreChanges.append("keepers.a")
+    with pytest.raises(NotImplementedHere, match="ignoreChanges for keepers"):
+        provider.diff(request)
+
+
 def test_what_lives_in_state_alone_cannot_be_imported() -> None:
     provider = BridgedProvider("tls", tls_types.TYPES)
     with pytest.raises(ProviderError, match="cannot be imported"):
