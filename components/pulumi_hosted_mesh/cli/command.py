@@ -272,7 +272,7 @@ OF_THE_POLICIES: Final = {
 
 def _is_elsewhere(context: typer.Context) -> None:
     name = context.info_name
-    print(f"{name} comes with the policies. Install pulumi-hosted-mesh-policies beside this package", file=sys.stderr)
+    print(f"{name} comes with the policies. Install hosted-mesh-policies beside this package", file=sys.stderr)
     raise typer.Exit(2)
 
 

@@ -247,4 +247,4 @@ def test_without_the_policies_package_the_command_says_what_to_install(monkeypat
     command._add_commands_of_other_packages()
     found = CliRunner().invoke(alone, ["scan", "state.json", "--format", "json"])
     assert found.exit_code == 2
-    assert "Install pulumi-hosted-mesh-policies" in found.stderr
+    assert "Install hosted-mesh-policies" in found.stderr
