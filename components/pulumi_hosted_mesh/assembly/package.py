@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from importlib.metadata import version
+from typing import Any, Final
 
 import pulumi
 from pulumi.errors import InputPropertiesError
@@ -12,6 +13,8 @@ from pulumi.provider.experimental import component_provider_host
 
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.vocabulary import PACKAGE
+
+DISTRIBUTION: Final = "pulumi-hosted-mesh"
 
 
 class _Servicer(server.ProviderServicer):
@@ -33,4 +36,4 @@ def serve(components: Sequence[type[pulumi.ComponentResource]]) -> None:
     """Serves the components to the engine until it goes; refuses input with the message that a Python program gets."""
     # Pulumi's host makes its server itself and has no place for another.
     server.ProviderServicer = _Servicer  # type: ignore[misc]
-    component_provider_host(list(components), PACKAGE)
+    component_provider_host(list(components), PACKAGE, version=version(DISTRIBUTION))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, is_typeddict
 
@@ -57,7 +58,7 @@ def served() -> dict[str, Any]:
 
 
 def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
-    assert served["name"] == "hosted-mesh"
+    assert (served["name"], served["version"]) == ("hosted-mesh", version("pulumi-hosted-mesh"))
     assert set(served["resources"]) == {f"hosted-mesh:index:{name}" for name in COMPONENTS_OF_THE_PACKAGE}
     assert all(one["isComponent"] for one in served["resources"].values())
 
