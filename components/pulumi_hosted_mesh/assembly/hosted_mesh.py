@@ -30,7 +30,7 @@ from pulumi_hosted_mesh.vocabulary import TYPE_HOSTED_MESH, suffixed
 class HostedMeshArgs(MeshArgs):
     """A mesh: its document as arguments, with the clusters in it, and what is brought along."""
 
-    cacerts: NotRequired[pulumi.Input[dict[str, str]]]
+    cacerts: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[str]]]]
     """With `trust.management: brought`, the four files of `cacerts`. Secret."""
     root_certificate: NotRequired[pulumi.Input[str]]
     """With `trust.management: unmanaged`, the certificate of the root, PEM, public."""

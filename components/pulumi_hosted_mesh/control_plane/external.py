@@ -52,7 +52,7 @@ class ExternalControlPlaneArgs(TypedDict):
     """istiod's kubeconfig of each data plane, by name of the membership (`DataPlaneAccess.kubeconfig`). Secret."""
     root_certificate: pulumi.Input[str]
     """The certificate of the root above the mesh's authority, PEM, public."""
-    cacerts: NotRequired[pulumi.Input[dict[str, str]]]
+    cacerts: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[str]]]]
     """The mesh's intermediate authority, the files of the Secret `cacerts`. Secret. Without it istiod would make its
     own and write its key to the data plane, so it may be left out only with `trust.management: unmanaged`."""
 
@@ -146,7 +146,7 @@ def _kubeconfig(membership: Membership, given: Mapping[str, pulumi.Input[str]]) 
     return account_kubeconfig(given[membership.name], f"kubeconfigs.{membership.name}", SOURCE, fix)
 
 
-def _authority(mesh: Mesh, cacerts: pulumi.Input[dict[str, str]] | None) -> pulumi.Output[dict[str, str]] | None:
+def _authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:
     unmanaged = mesh.trust.management is AuthorityManagement.UNMANAGED
     if unmanaged and cacerts is not None:
         rule, fix = "is given, but trust.management is unmanaged", "Leave it out, or set management: brought"
@@ -161,7 +161,7 @@ def _authority(mesh: Mesh, cacerts: pulumi.Input[dict[str, str]] | None) -> pulu
 
 
 def _secrets(
-    mesh: Mesh, cacerts: pulumi.Output[dict[str, str]] | None, kubeconfigs: Mapping[str, pulumi.Output[str]]
+    mesh: Mesh, cacerts: pulumi.Output[Any] | None, kubeconfigs: Mapping[str, pulumi.Output[str]]
 ) -> dict[str, Any]:
     """`stringData` of the mesh's Secrets by their names: the chart mounts the first membership's kubeconfig."""
     first, *others = mesh.memberships

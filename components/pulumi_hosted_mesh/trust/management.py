@@ -31,7 +31,7 @@ def authority(
     trust: Trust,
     own: Callable[[], Authority],
     *,
-    brought: pulumi.Input[Mapping[str, str]] | None,
+    brought: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None,
     root_certificate: pulumi.Input[str] | None,
     source: str,
 ) -> Authority:

@@ -80,6 +80,14 @@ def test_a_mesh_has_typed_fields(served: dict[str, Any]) -> None:
     assert "plain" not in types["hosted-mesh:index:AccessArgs"]["properties"]["apiServer"]
 
 
+@pytest.mark.parametrize("component", ["ExternalControlPlane", "HostedMesh"])
+def test_each_file_of_an_authority_may_be_an_output(component: str, served: dict[str, Any]) -> None:
+    files = served["resources"][f"hosted-mesh:index:{component}"]["inputProperties"]["cacerts"]
+    assert (files["type"], files["additionalProperties"]["type"]) == ("object", "string")
+    assert "plain" not in files
+    assert "plain" not in files["additionalProperties"]
+
+
 def test_a_secret_has_no_place_in_what_crosses_to_the_data_plane(served: dict[str, Any]) -> None:
     inputs = served["resources"]["hosted-mesh:index:RemoteDataPlane"]["inputProperties"]
     assert inputs["endpoint"]["$ref"] == "#/types/hosted-mesh:index:EndpointArgs"

@@ -29,12 +29,12 @@ const controlPlane = new hostedMesh.ExternalControlPlane("books", {
     cluster: controlPlaneCluster,
     kubeconfigs: { default: access.kubeconfig },
     rootCertificate: root.certificate,
-    cacerts: pulumi.all({
+    cacerts: {
         "ca-cert.pem": certificate,
         "ca-key.pem": intermediate.privateKey,
         "root-cert.pem": root.certificate,
         "cert-chain.pem": certificate,
-    }),
+    },
 });
 export const endpoint = {
     mesh: "books",
