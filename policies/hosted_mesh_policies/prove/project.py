@@ -67,7 +67,10 @@ class Project:
 
 
 def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str]) -> Project:
-    """A project in any language. Raises: UnusableProjectError."""
+    """A project in any language. stack: its file is read; a project without any stack's file has no configuration.
+
+    Raises: UnusableProjectError.
+    """
     try:
         folder = folder.resolve()
     except (OSError, RuntimeError):  # a link to itself
@@ -78,7 +81,11 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
     stacks = folder / next((path for path in told if path and isinstance(path, str)), ".")
     given = config_file or stacks / f"Pulumi.{stack}.yaml"
     fix = "Name one with --config-file, or a stack with --stack"
-    settings = _yaml(given, fix) if config_file or _is_there(given, fix) else {}
+    is_there = _is_there(given, fix)
+    if not is_there and not config_file and (others := _stacks(stacks)):
+        rule = f"does not exist; here are those of {', '.join(others)}"
+        raise UnusableProjectError(f"{given}: {rule}. {fix}; write {{}} into it if the stack has no configuration")
+    settings = _yaml(given, fix) if config_file or is_there else {}
     config, secret_keys, said = _configuration(name, described, settings, secrets, given)
     return Project(folder, name, described, stacks, given, settings, config, secret_keys, said)
 
@@ -108,6 +115,11 @@ def read(
         files=missing_kubeconfigs(project.documents(), environment),
         environment=environment,
     )
+
+
+def _stacks(folder: Path) -> list[str]:
+    """The stacks that have a file of their own."""
+    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in folder.glob("Pulumi.*.yaml"))
 
 
 def _is_there(path: Path, fix: str) -> bool:

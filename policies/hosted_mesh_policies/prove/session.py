@@ -89,13 +89,12 @@ def _check(output: Path) -> None:
 def _run(request: Request) -> tuple[Verdict, str]:
     """The program as an update would run it. Cuts this process off from the network for good."""
     known = _known(request)
-    name, program = project.read(
-        request.folder, request.stack, request.config_file, request.sources.keys, request.python
-    )
+    stack = request.stack.rpartition("/")[2]
+    name, program = project.read(request.folder, stack, request.config_file, request.sources.keys, request.python)
     outputs = _outputs(request.sources.stack_outputs)
     is_cut = network.cut()
     vault = Vault()
-    runner = Runner(program, Surroundings(name, request.stack, known, outputs, request.keep), vault)
+    runner = Runner(program, Surroundings(name, stack, known, outputs, request.keep), vault)
     found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
     unused = [name for name in request.keep if not is_kept(name, found.remarks)]
     found.remarks += [f"--keep {name}: no function, component or dynamic resource is called so" for name in unused]

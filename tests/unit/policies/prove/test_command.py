@@ -169,6 +169,18 @@ config_map("app", {
     assert prove(folder, program, "--stack-outputs", f"organization/mesh/trust={outputs}").returncode == 0
 
 
+def test_the_whole_name_of_a_stack_leads_to_its_file(folder: Path) -> None:
+    done = prove(folder, "assert pulumi.get_stack() == 'dev'", "--stack", "company/shop/dev")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_project_without_stack_files_has_no_configuration(folder: Path) -> None:
+    (folder / "Pulumi.dev.yaml").unlink()
+    done = prove(folder, "config_map('app', {'x': token}, data_plane)")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "Missing required configuration variable 'shop:token'" in done.stdout
+
+
 @pytest.mark.parametrize(("python", "why"), [("/nothing", "No such file or directory"), ("/", "Permission denied")])
 def test_a_python_that_cannot_be_run_is_said(folder: Path, python: str, why: str) -> None:
     done = prove(folder, LEAK, "--python", python)
@@ -189,6 +201,7 @@ def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
         (["--secret", "nothing"], "the configuration has no such key"),
         (["--config-file", "/nothing/x.yaml"], "/nothing/x.yaml: cannot be read"),
         (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON (No such file or directory)"),
+        (["--stack", "prod"], "Pulumi.prod.yaml: does not exist; here are those of dev. Name one"),
         (["--stack", "x" * 300], "cannot be read (File name too long). Name one with --config-file"),
         (["--json", "--sarif"], "exclude each other"),
         (["--output", "."], "--output .: cannot be written"),
