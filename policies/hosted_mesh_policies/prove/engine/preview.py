@@ -17,13 +17,14 @@ from typing import Any, Final
 import yaml
 
 from ..capture import Capture, is_kept
+from ..commands import Commands, Run
 from ..program.monitor import Surroundings
 from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from ..secrets.credentials import environment, replaced
 from ..secrets.made_up import Answers
 from ..secrets.vault import Vault, World
 from . import planned, private, stack_files, stack_state
-from .commands import Commands, Run, engine, engine_variables, own_variables
+from .commands import engine, engine_variables, own_variables
 from .sealed import Seal
 
 _LED_ASIDE: Final = (
@@ -110,7 +111,7 @@ class Previews:
         done = self.run_command(command, seat.project, variables)
         digest = _json(done.output[done.output.find("{") :])
         instead = {str(seat.project): str(self.project.folder), str(seat.root): "(private folder)"}
-        if done.code or not seat.plan.is_file():
+        if done.code != 0 or not seat.plan.is_file():
             return Capture(problems=[self._said(planned.problem(digest, done.error), instead)])
         found = planned.captured(
             _json(seat.plan.read_text(encoding="utf-8")),
@@ -252,7 +253,7 @@ def exported(project: Project, stack: str) -> tuple[str, dict[str, Any]]:
     def printed(*words: str) -> str:
         command = [engine(), "--non-interactive", "--color=never", *words, "--stack", stack, "--show-secrets"]
         done = Commands()(command, project.folder, os.environ)
-        if done.code:
+        if done.code != 0:
             why = planned.reasons({}, done.error)
             raise UnusableProjectError(f"pulumi {words[0]}: {why}. Name a stack that you can log in to with --stack")
         return done.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent import futures
@@ -24,6 +24,7 @@ from pulumi.runtime.proto import (
 )
 
 from ..capture import Capture
+from ..commands import Commands, Done
 from ..secrets.credentials import environment, replaced
 from ..secrets.forms import holds_credential
 from ..secrets.made_up import Answers
@@ -31,7 +32,6 @@ from ..secrets.vault import Vault, World
 from .monitor import Monitor, Surroundings
 
 _OPTIONS: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-MOST_SECONDS: Final = 600
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,16 @@ class Runner:
     program: Program
     surroundings: Surroundings
     vault: Vault
+    commands: Commands = field(default_factory=Commands)
     at_once: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
 
     def __call__(self, worlds: Sequence[World]) -> list[Capture]:
         with futures.ThreadPoolExecutor(self.at_once) as pool:
-            return list(pool.map(self.run, worlds))
+            try:
+                return list(pool.map(self.run, worlds))
+            except BaseException:
+                self.commands.stop()
+                raise
 
     def run(self, world: World) -> Capture:
         """One run in one world. What goes wrong is in the capture's problems."""
@@ -157,23 +162,12 @@ class Runner:
         }
         command = [program.python, "-m", "hosted_mesh_policies.prove.program.started"]
         try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(task),
-                text=True,
-                capture_output=True,
-                env=self._environment(answers),
-                timeout=MOST_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            monitor.capture.problems.append(f"the program did not end within {MOST_SECONDS} seconds")
-            return
+            done = self.commands(command, Path(), self._environment(answers), json.dumps(task))
         except OSError as error:
             monitor.capture.problems.append(f"its Python cannot be run ({error.strerror}). See --python")
             return
-        if done.returncode:
-            monitor.capture.problems.append(self._problem(done.stderr))
+        if done.code != 0:
+            monitor.capture.problems.append(self._problem(done))
 
     def _environment(self, answers: Answers) -> dict[str, str]:
         """This process' environment with other credentials; of Pulumi's own, nothing."""
@@ -184,17 +178,29 @@ class Runner:
         path = os.pathsep.join(one for one in (str(Path(__file__).parents[3]), found.get("PYTHONPATH", "")) if one)
         return {**found, "PYTHONHASHSEED": "0", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def _problem(self, stderr: str) -> str:
+    def _problem(self, done: Done) -> str:
         """Why a program ended, without any text that was made up for it."""
+        if done.code is None:
+            return f"the program: {done.error}"
+        if done.code < 0:
+            return f"the program was ended by signal {_signal(-done.code)}"
         try:
-            told = json.loads(stderr[stderr.rindex('{"kind"') :])
+            told = json.loads(done.error[done.error.rindex('{"kind"') :])
         except ValueError:
-            return "its process ended by itself: does it have Pulumi and its own requirements? See --python"
+            why = "does it have Pulumi and its own requirements? See --python"
+            return f"its process ended by itself with exit code {done.code}: {why}"
         says = str(told["says"])
         if any(text in says for text in self.vault.texts()):
             says = "(what it says holds a secret)"
         where = f" ({told['where']})" if told["where"] else ""
-        return f"the program ends with {told['kind']}{where}: {says}"
+        return f"the program ends with {told['kind']}{where}" + (f": {says}" if says else "")
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one without a name
+        return str(number)
 
 
 def configured(program: Program, answers: Answers) -> dict[str, str]:

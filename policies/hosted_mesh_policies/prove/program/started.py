@@ -227,7 +227,11 @@ def _told(problem: BaseException, program: str) -> dict[str, Any]:
     here = str(Path(program).parent.resolve())
     frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename.startswith(here)]
     where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    return {"kind": type(problem).__name__, "where": where, "says": str(problem)}
+    if not isinstance(problem, SystemExit):
+        return {"kind": type(problem).__name__, "where": where, "says": str(problem)}
+    code = problem.code
+    number, says = (code or 0, "") if isinstance(code, int | None) else (1, str(code))
+    return {"kind": f"sys.exit({int(number)})", "where": where, "says": says}
 
 
 if __name__ == "__main__":

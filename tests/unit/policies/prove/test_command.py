@@ -6,8 +6,10 @@ import base64
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from tests.corpus import literals
+from tests.support.waiting import eventually
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 """What a run must never see: the token of a kubeconfig on this machine, and a password from its environment."""
@@ -122,6 +125,11 @@ def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) ->
         ("def f(t): raise ValueError(f'{t} is wrong')\ntoken.apply(f)", "(what it says holds a secret)"),
         ("socket.create_connection(('192.0.2.1', 443))", "this run has no network"),
         ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("import sys; sys.exit(3)", "the program ends with sys.exit(3) (__main__.py, line 21)\n"),
+        ("import sys; sys.exit('too few')", "the program ends with sys.exit(1) (__main__.py, line 21): too few"),
+        ("os.write(2, b'\\xff'); raise ValueError('coding')", "ends with ValueError (__main__.py, line 21): coding"),
+        ("os.kill(os.getpid(), 11)", "the program was ended by signal SIGSEGV"),
+        ("os._exit(5)", "its process ended by itself with exit code 5: does it have Pulumi"),
     ],
 )
 def test_a_program_that_cannot_be_run_is_said_in_a_line(folder: Path, program: str, said: str) -> None:
@@ -242,6 +250,23 @@ def test_a_value_that_only_begins_like_json_is_text(folder: Path, tmp_path: Path
     stack.write_text("config: {shop:token: {secure: abc}, shop:greeting: '[hello', shop:template: '{{ name }}'}\n")
     done = prove(folder, LEAK, "--config-file", str(stack))
     assert "1 property depends on the control plane's secrets" in done.stdout
+
+
+def test_an_interrupt_ends_the_program(folder: Path) -> None:
+    (folder / "__main__.py").write_text("import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(300)")
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        eventually((folder / "started").exists)
+        process.send_signal(signal.SIGINT)
+        output, error = process.communicate(timeout=120)
+    assert (process.returncode, output, error) == (130, "", "interrupted: nothing is proven\n")
+
+
+def test_what_a_program_leaves_behind_is_not_waited_for(folder: Path) -> None:
+    began = time.monotonic()
+    done = prove(folder, "import subprocess; subprocess.Popen(['sleep', '300'])")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - began < 250
 
 
 def test_a_project_of_another_language_is_refused(folder: Path) -> None:
