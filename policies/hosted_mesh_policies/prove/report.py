@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .. import sarif
 from .verdict import Finding, Kind, Verdict
 
 URL: Final = "https://github.com/hosted-mesh/hosted-mesh/blob/main/docs/policies/prove.md"
@@ -99,7 +100,7 @@ def as_sarif(verdict: Verdict, program: str) -> str:
             "ruleId": "not-run",
             "level": "warning",
             "message": {"text": text},
-            "locations": [_location(program, "program")],
+            "locations": [sarif.location(program, "program")],
         }
         for text in dict.fromkeys([*verdict.problems, *verdict.unsure])
     ]
@@ -108,9 +109,7 @@ def as_sarif(verdict: Verdict, program: str) -> str:
         for kind in _LEVELS
     ]
     rules.append({"id": "not-run", "shortDescription": {"text": "could not be run"}, "helpUri": URL})
-    run = {"tool": {"driver": {"name": "hosted-mesh prove", "informationUri": URL, "rules": rules}}, "results": results}
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
+    return sarif.document("hosted-mesh prove", URL, rules, results)
 
 
 def _rule(kind: Kind) -> str:
@@ -124,12 +123,5 @@ def _result(finding: Finding, program: str) -> dict[str, Any]:
         "level": _LEVELS[finding.kind],
         "message": {"text": f"{finding.resource} {finding.path}: {WHAT_IT_MEANS[finding.kind]} {_depends(finding)}"},
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{_rule(finding.kind)} {where}".encode()).hexdigest()},
-        "locations": [_location(program, where)],
-    }
-
-
-def _location(program: str, name: str) -> dict[str, Any]:
-    return {
-        "physicalLocation": {"artifactLocation": {"uri": program}, "region": {"startLine": 1}},
-        "logicalLocations": [{"fullyQualifiedName": name}],
+        "locations": [sarif.location(program, where)],
     }

@@ -100,7 +100,7 @@ def _run(request: Request) -> tuple[Verdict, str]:
     found.remarks += [f"--keep {name}: no function, component or dynamic resource is called so" for name in unused]
     if not is_cut:
         found.remarks.append("the kernel gives no network of one's own here: only Python was kept from connecting")
-    return found, str(request.folder / program.main.name)
+    return found, str(request.folder / os.path.relpath(program.main, request.folder.resolve()))
 
 
 def _previewed(request: Request) -> tuple[Verdict, str]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from .. import sarif
 from ..rules.catalogue import RULES
 from ..rules.finding import Finding, Severity
 from ..rules.rule import Rule
@@ -63,18 +64,10 @@ def as_sarif(findings: Sequence[Finding], rules: Sequence[Rule], scanned: str) -
     """SARIF with one rule per policy. `scanned` is the file that results point at, for services that want a file."""
     told = {finding.rule for finding in findings}
     used = {rule.name: (place, rule) for place, rule in enumerate(rule for rule in rules if rule.name in told)}
-    run = {
-        "tool": {
-            "driver": {
-                "name": "hosted-mesh",
-                "informationUri": RULES[0].url.rsplit("/", 1)[0],
-                "rules": [_rule(rule) for _, rule in used.values()],
-            }
-        },
-        "results": [_result(finding, *used[finding.rule], scanned) for finding in findings],
-    }
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
+    results = [_result(finding, *used[finding.rule], scanned) for finding in findings]
+    return sarif.document(
+        "hosted-mesh", RULES[0].url.rsplit("/", 1)[0], [_rule(rule) for _, rule in used.values()], results
+    )
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -98,10 +91,5 @@ def _result(finding: Finding, place: int, rule: Rule, scanned: str) -> dict[str,
         "level": SARIF_LEVELS[rule.severity],
         "message": {"text": finding.message},
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.name} {name}".encode()).hexdigest()},
-        "locations": [
-            {
-                "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
-                "logicalLocations": [{"fullyQualifiedName": name}],
-            }
-        ],
+        "locations": [sarif.location(file, name)],
     }

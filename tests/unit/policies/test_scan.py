@@ -135,7 +135,7 @@ def test_two_forms_exclude_each_other(write: Any, forms: tuple[str, ...]) -> Non
 
 def test_sarif_names_rule_place_and_help(write: Any) -> None:
     hidden = {**MARK, "ciphertext": "v1:abc"}
-    path = write("state.json", state(hidden, hidden))
+    path = write("my stäte #1.json", state(hidden, hidden))
     found = scan(path, "--sarif")
     assert scan(path, "--format", "sarif").stdout == found.stdout
     run = json.loads(found.stdout)["runs"][0]
@@ -144,7 +144,7 @@ def test_sarif_names_rule_place_and_help(write: Any) -> None:
     assert rule["id"] == result["ruleId"] == FLOW
     assert rule["helpUri"].endswith(f"#{FLOW}")
     location = result["locations"][0]
-    assert location["physicalLocation"]["artifactLocation"]["uri"] == str(path)
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == f"{path.parent}/my%20st%C3%A4te%20%231.json"
     assert location["logicalLocations"][0]["fullyQualifiedName"].endswith("data-plane#data.x")
 
 

@@ -108,6 +108,17 @@ def test_json_and_sarif_say_the_same(folder: Path) -> None:
     assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("__main__.py")
 
 
+def test_sarif_points_at_the_program_where_it_lies(folder: Path) -> None:
+    (folder / "Pulumi.yaml").write_text("{name: shop, runtime: python, main: 'the app #1'}")
+    (folder / "the app #1").mkdir()
+    (folder / "the app #1" / "__main__.py").write_text("raise ValueError")
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "--sarif", "program"]
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
+    [result] = json.loads(done.stdout)["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "program/the%20app%20%231/__main__.py"
+
+
 def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) -> None:
     done = prove(folder, 'config_map("app", {"x": "y"}, data_plane)')
     assert (done.returncode, done.stderr) == (0, "")
