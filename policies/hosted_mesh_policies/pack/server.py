@@ -96,7 +96,8 @@ class Analyzer:
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
-        """The engine has dropped policies that it does not know; a setting that no policy has ends the run."""
+        """What does not fit ends the run. A policy that there is not comes here if it has a level; without one the
+        engine ends the run itself."""
         self.levels = {name: config.enforcementLevel for name, config in request.policyConfig.items()}
         given = {name: MessageToDict(config.properties) for name, config in request.policyConfig.items()}
         try:

@@ -73,17 +73,35 @@ class ClusterConfig:
         return cls(**{key: tuple(map(normal_server, v)) if "servers" in key else v for key, v in given.items()})
 
 
+def is_server(address: str) -> bool:
+    """True for what can be an API server's address: a URL, or a host with or without a port. No `*` is one."""
+    parts = _parts(address)
+    if parts is None or parts.scheme not in ("http", "https"):
+        return False
+    host = parts.hostname or ""
+    return bool(re.fullmatch(r"[\w.-]+|[\da-f]*:[\da-f:.]+(%.+)?", host))
+
+
 def normal_server(address: str) -> str:
     """An API server's address in one spelling: lower case, explicit port, no path's trailing slash."""
-    text = address.strip()
-    parts = urllib.parse.urlsplit(text if "//" in text else f"https://{text}")
-    try:
-        port = parts.port or (80 if parts.scheme == "http" else 443)
-    except ValueError:
-        return text.lower()
+    parts = _parts(address)
+    if parts is None:
+        return address.strip().lower()
+    port = parts.port or (80 if parts.scheme == "http" else 443)
     host = (parts.hostname or "").rstrip(".")
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme.lower()}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _parts(address: str) -> urllib.parse.SplitResult | None:
+    """The parts of an address; None for what cannot be split, `https://[::1` for one."""
+    text = address.strip()
+    try:
+        parts = urllib.parse.urlsplit(text if "//" in text else f"https://{text}")
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
 
 
 def cluster_of(provider: Provider) -> Cluster:
@@ -290,7 +308,7 @@ class Clusters:
 
 
 def _has_path(server: str) -> bool:
-    return bool(urllib.parse.urlsplit(server).path)
+    return "/" in server.partition("://")[2]
 
 
 def _reaches_a_cluster(provider: Provider) -> bool:

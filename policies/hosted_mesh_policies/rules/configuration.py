@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from ..plan.clusters import is_server
 from ..rules.catalogue import RULES
 from ..rules.rule import Rule
 
@@ -43,8 +44,11 @@ def _problems(name: str, given: Any) -> Iterator[str]:
         if key not in schema:
             yield f"{name}.{key}: there is no such setting{_meant(key, schema)}"
         elif not _fits(value, schema[key]):
-            wanted = " or ".join(schema[key].get("enum", ())) or f"{schema[key]['type']}"
-            yield f"{name}.{key}: wants {wanted}{' of strings' if wanted == 'array' else ''}"
+            yield f"{name}.{key}: wants {_wanted(schema[key])}"
+        elif key.endswith("Servers"):
+            for at, server in enumerate(value):
+                if not is_server(server):
+                    yield f"{name}.{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
 
 
 def _level_problems(name: str, given: Any) -> Iterator[str]:
@@ -57,8 +61,15 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if schema["type"] == "array":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if schema["type"] == "integer":
-        return isinstance(value, int | float) and not isinstance(value, bool) and value == int(value)
+        is_whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+        return is_whole and value >= schema["minimum"]
     return isinstance(value, str) and value in schema.get("enum", (value,))
+
+
+def _wanted(schema: Mapping[str, Any]) -> str:
+    if schema["type"] == "integer":
+        return f"integer of at least {schema['minimum']}"
+    return " or ".join(schema.get("enum", ())) or ("array of strings" if schema["type"] == "array" else "string")
 
 
 def _meant(name: str, known: Mapping[str, Any]) -> str:

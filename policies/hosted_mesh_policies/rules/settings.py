@@ -54,11 +54,12 @@ def _like(default: Any, value: Any) -> Any:
 
 
 def schema_of(**descriptions: str) -> dict[str, dict[str, Any]]:
-    """JSON Schema of some settings, by the fields that they fill: lists of strings, and whole numbers."""
+    """JSON Schema of some settings, by the fields that they fill: lists of strings, and whole numbers from 1 on."""
     found: dict[str, dict[str, Any]] = {}
     for name, text in descriptions.items():
         default = _DEFAULTS[name]
-        kind = {"type": "array", "items": {"type": "string"}} if isinstance(default, tuple) else {"type": "integer"}
+        numbers = {"type": "integer", "minimum": 1}
+        kind = {"type": "array", "items": {"type": "string"}} if isinstance(default, tuple) else numbers
         value = list(default) if isinstance(default, tuple) else default
         found[_key(name)] = {**kind, "description": text, "default": value}
     return found

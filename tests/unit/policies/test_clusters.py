@@ -42,6 +42,12 @@ def test_an_address_has_one_spelling(one: str, other: str) -> None:
     assert normal_server(one) == normal_server(other)
 
 
+def test_an_address_that_is_none_is_nobodys() -> None:
+    assert normal_server("https://[::1") == "https://[::1"
+    broken = _provider("x", {"kubeconfig": _kubeconfig("https://[::1")})
+    assert _role(broken, controlPlaneServers=[OURS]) is Role.UNCLASSIFIED
+
+
 def test_configured_addresses_decide() -> None:
     config = {"controlPlaneServers": [OURS], "dataPlaneServers": [THEIRS]}
     assert _role(_provider("x", {"kubeconfig": _kubeconfig(OURS)}), **config) is Role.CONTROL_PLANE

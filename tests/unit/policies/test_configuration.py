@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from hosted_mesh_policies.pack.protocol import analyzer_pb2
 from hosted_mesh_policies.pack.server import Analyzer
 from hosted_mesh_policies.rules.configuration import UnusableConfigurationError, at_their_levels, check
 
+CLUSTERS = "providers-reach-their-own-cluster"
 WEBHOOKS = "data-plane-webhooks-by-url"
 
 
@@ -19,7 +21,10 @@ WEBHOOKS = "data-plane-webhooks-by-url"
     [
         ({"tenants-are-appart": {}}, "tenants-are-appart: there is no such policy; did you mean tenants-are-apart?"),
         ({WEBHOOKS: {"mostTimeout": 3}}, "mostTimeout: there is no such setting; did you mean mostTimeoutSeconds?"),
-        ({WEBHOOKS: {"mostTimeoutSeconds": "3"}}, "mostTimeoutSeconds: wants integer"),
+        ({WEBHOOKS: {"mostTimeoutSeconds": "3"}}, "mostTimeoutSeconds: wants integer of at least 1"),
+        ({WEBHOOKS: {"mostTimeoutSeconds": 0}}, "mostTimeoutSeconds: wants integer of at least 1"),
+        ({WEBHOOKS: {"mostTimeoutSeconds": -1.0}}, "mostTimeoutSeconds: wants integer of at least 1"),
+        ({WEBHOOKS: {"mostTimeoutSeconds": math.inf}}, "mostTimeoutSeconds: wants integer of at least 1"),
         ({WEBHOOKS: {"failurePolicies": "Fail"}}, "failurePolicies: wants array of strings"),
         ({WEBHOOKS: "madatory"}, "wants an object of settings or one of mandatory, advisory, disabled"),
         ({WEBHOOKS: {"enforcementLevel": "loud"}}, "one of mandatory, advisory, disabled"),
@@ -33,6 +38,34 @@ WEBHOOKS = "data-plane-webhooks-by-url"
 def test_what_does_not_fit_is_named(given: dict[str, Any], why: str) -> None:
     with pytest.raises(UnusableConfigurationError, match=why):
         check(given)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        *("https://[::1", "https://10.0.0.1:x", "https://10.0.0.1:70000", "https://*.example.com"),
+        *("ftp://cp", "", "https://", "https://{host}:6443", "my cluster"),
+    ],
+)
+@pytest.mark.parametrize("key", ["controlPlaneServers", "dataPlaneServers"])
+def test_a_server_is_an_address(key: str, server: str) -> None:
+    with pytest.raises(UnusableConfigurationError) as told:
+        check({CLUSTERS: {key: ["https://cp.example.com", server]}})
+    wanted = "wants an API server's address, such as https://10.0.0.1:6443"
+    assert str(told.value) == f"{CLUSTERS}.{key}[1]: {wanted}"
+
+
+def test_addresses_pass() -> None:
+    servers = [
+        "https://10.0.0.1:6443",
+        "http://cp",
+        "CP.example.com:6443",
+        "https://[fd00::1]:6443",
+        "[::1]:6443",
+        "cp",
+    ]
+    servers += ["https://rancher.example.com/k8s/clusters/c-1", "https://cp_1.example.com./"]
+    check({CLUSTERS: {"controlPlaneServers": servers}})
 
 
 def test_all_problems_are_told_at_once_and_none_quotes_a_value() -> None:
