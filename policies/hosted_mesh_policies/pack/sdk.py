@@ -27,7 +27,7 @@ from pulumi_policy.proxy import UnknownValueError
 from ..plan.model import Provider, Resource, Stack
 from ..plan.tree import UNKNOWN, Tree
 from ..rules.catalogue import RULES
-from ..rules.configuration import BEFORE_WRITE
+from ..rules.configuration import BEFORE_WRITE, check_settings
 from ..rules.context import Context
 from ..rules.rule import Rule, judge, judge_resource
 from ..rules.settings import Settings
@@ -36,7 +36,8 @@ from ..rules.unproven import UNPROVEN
 
 def policies(settings: Mapping[str, Any] | None = None) -> list[StackValidationPolicy | ResourceValidationPolicy]:
     """All rules but the one that wants a preview: it rests on secret marks. `settings` are those of all policies
-    together (docs/policies/README.md#settings)."""
+    together (docs/policies/README.md#settings). Raises UnusableConfigurationError for what does not fit."""
+    check_settings(settings or {})
     read = Settings.read({"": settings or {}})
     found: list[StackValidationPolicy | ResourceValidationPolicy] = []
     for rule in (rule for rule in RULES if rule is not UNPROVEN):

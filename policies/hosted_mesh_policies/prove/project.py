@@ -60,6 +60,12 @@ class Project:
         """The program's file or folder."""
         return (self.folder / str(self.described.get("main") or ".")).resolve()
 
+    @property
+    def unread(self) -> list[str]:
+        """What belongs to its configuration and cannot be read here."""
+        has_environment = bool(self.settings.get("environment"))
+        return [f"{self.given.name}: configuration of its `environment` is not read"] if has_environment else []
+
     def documents(self) -> list[Any]:
         """What the configuration and the YAML files beside it and the program hold."""
         folders = {self.folder, self.stacks, self.given.parent, self.main if self.main.is_dir() else self.main.parent}
@@ -112,6 +118,7 @@ def read(
         python=python or _python(project.folder, runtime),
         config=texts(project.config),
         secret_keys=project.secret_keys,
+        unread=project.unread,
         files=missing_kubeconfigs(project.documents(), environment),
         environment=environment,
     )

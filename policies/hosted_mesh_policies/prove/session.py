@@ -12,6 +12,9 @@ from typing import Any, Final, Literal, TextIO
 
 from rich.console import Console
 
+from ..plan.clusters import is_server
+from ..rules.configuration import UnusableConfigurationError, check
+from ..rules.settings import Settings
 from . import project, report
 from .capture import is_kept
 from .engine import preview, stack_state
@@ -96,6 +99,7 @@ def _run(request: Request) -> tuple[Verdict, str]:
     vault = Vault()
     runner = Runner(program, Surroundings(name, stack, known, outputs, request.keep), vault)
     found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
+    found.unsure += program.unread
     unused = [name for name in request.keep if not is_kept(name, found.remarks)]
     found.remarks += [f"--keep {name}: no function, component or dynamic resource is called so" for name in unused]
     if not is_cut:
@@ -166,20 +170,22 @@ def _why(problem: Exception) -> str:
 
 
 def _known(request: Request) -> Known:
-    ours, theirs = list(request.control_plane), list(request.data_plane)
-    if request.policy_config is not None:
-        for policy, settings in _json(request.policy_config, "Give the file of --policy-pack-config").items():
-            for found, side in ((ours, "controlPlane"), (theirs, "dataPlane")):
-                for what in ("Servers", "Providers"):
-                    found += _listed(settings, f"{side}{what}", f"{request.policy_config}: {policy}")
-    return Known(tuple(ours), tuple(theirs))
-
-
-def _listed(settings: Any, name: str, where: str) -> list[str]:
-    found = settings.get(name, []) if isinstance(settings, dict) else []
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise UnusableProjectError(f"{where}.{name}: must be a list of texts. Put it in brackets and quotes")
-    return found
+    ours, theirs = request.control_plane, request.data_plane
+    for option, given in (("--control-plane", ours), ("--data-plane", theirs)):
+        if wrong := next((one for one in given if "://" in one and "*" not in one and not is_server(one)), None):
+            raise UnusableProjectError(f"{option} {wrong}: is no address. Write one such as https://10.0.0.1:6443")
+    if request.policy_config is None:
+        return Known(tuple(ours), tuple(theirs))
+    by_policy = _json(request.policy_config, "Give the file of --policy-pack-config")
+    try:
+        check(by_policy)
+    except UnusableConfigurationError as problem:
+        raise UnusableProjectError(f"{request.policy_config}: {problem}") from None
+    found = Settings.read({name: given for name, given in by_policy.items() if isinstance(given, dict)}).clusters
+    return Known(
+        (*ours, *found.control_plane_servers, *found.control_plane_providers),
+        (*theirs, *found.data_plane_servers, *found.data_plane_providers),
+    )
 
 
 def _outputs(given: Sequence[str]) -> dict[str, Mapping[str, Any]]:

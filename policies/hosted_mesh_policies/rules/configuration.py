@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,7 +24,15 @@ class UnusableConfigurationError(Exception):
 
 def check(by_policy: Mapping[str, Any]) -> None:
     """Raises UnusableConfigurationError with every problem. Shape: {policy: level | {setting: value}}."""
-    problems = [problem for name, given in by_policy.items() for problem in _problems(name, given)]
+    _refuse([problem for name, given in by_policy.items() for problem in _problems(name, given)])
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raises UnusableConfigurationError with every problem. Shape: {setting: value}, of all policies together."""
+    _refuse(list(_setting_problems("", settings, {key: one for rule in RULES for key, one in rule.schema.items()})))
+
+
+def _refuse(problems: Sequence[str]) -> None:
     if problems:
         raise UnusableConfigurationError("\n".join(problems))
 
@@ -38,17 +46,20 @@ def _problems(name: str, given: Any) -> Iterator[str]:
         return
     yield from _level_problems(name, given)
     schema = _KNOWN[name].schema if not name.endswith(BEFORE_WRITE) else {}
-    for key, value in given.items() if isinstance(given, dict) else ():
-        if key == LEVEL:
-            continue
+    settings = {key: value for key, value in given.items() if key != LEVEL} if isinstance(given, dict) else {}
+    yield from _setting_problems(f"{name}.", settings, schema)
+
+
+def _setting_problems(where: str, settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in settings.items():
         if key not in schema:
-            yield f"{name}.{key}: there is no such setting{_meant(key, schema)}"
+            yield f"{where}{key}: there is no such setting{_meant(key, schema)}"
         elif not _fits(value, schema[key]):
-            yield f"{name}.{key}: wants {_wanted(schema[key])}"
+            yield f"{where}{key}: wants {_wanted(schema[key])}"
         elif key.endswith("Servers"):
             for at, server in enumerate(value):
                 if not is_server(server):
-                    yield f"{name}.{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
+                    yield f"{where}{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
 
 
 def _level_problems(name: str, given: Any) -> Iterator[str]:
@@ -59,7 +70,7 @@ def _level_problems(name: str, given: Any) -> Iterator[str]:
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if schema["type"] == "array":
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
     if schema["type"] == "integer":
         is_whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
         return is_whole and value >= schema["minimum"]

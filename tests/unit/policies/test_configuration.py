@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from hosted_mesh_policies.pack.protocol import analyzer_pb2
+from hosted_mesh_policies.pack.sdk import policies
 from hosted_mesh_policies.pack.server import Analyzer
 from hosted_mesh_policies.rules.configuration import UnusableConfigurationError, at_their_levels, check
 
@@ -73,6 +74,15 @@ def test_all_problems_are_told_at_once_and_none_quotes_a_value() -> None:
         check({"a": {}, "b": {}, WEBHOOKS: {"mostTimeoutSeconds": "hunter2"}})
     assert len(str(told.value).splitlines()) == 3
     assert "hunter2" not in str(told.value)
+
+
+def test_a_pack_of_ones_own_refuses_it_too() -> None:
+    assert policies({"controlPlaneServers": ("https://cp.example.com",), "mostTimeoutSeconds": 3})
+    with pytest.raises(UnusableConfigurationError) as told:
+        policies({"controlPlaneServer": ["https://cp.example.com"], "mostLeafDays": 0})
+    misspelt, number = str(told.value).splitlines()
+    assert misspelt == "controlPlaneServer: there is no such setting; did you mean controlPlaneServers?"
+    assert number == "mostLeafDays: wants integer of at least 1"
 
 
 def test_what_fits_passes() -> None:

@@ -125,8 +125,7 @@ class Previews:
         found.remarks += self._kept(found.remarks)
         if not seat.calls.is_file():
             found.unsure.append("this engine does not tell which functions of providers the program calls")
-        if self.project.settings.get("environment"):
-            found.unsure.append(f"{self.project.given.name}: configuration of its `environment` is not read")
+        found.unsure += self.project.unread
         return found
 
     # What a run is given --------------------------------------------------------------------------------------------

@@ -38,7 +38,8 @@ _OPTIONS: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_mess
 class Program:
     """What is run. config: by full key, as a program gets it; secret_keys: which of them are secret.
 
-    files: paths that the program may read although they are not there, with a credential that is made up for them.
+    unread: why some of the configuration is missing. files: paths that the program may read although they are not
+    there, with a credential that is made up for them.
     """
 
     directory: Path
@@ -46,6 +47,7 @@ class Program:
     python: str = sys.executable
     config: Mapping[str, str] = field(default_factory=dict)
     secret_keys: Sequence[str] = ()
+    unread: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 

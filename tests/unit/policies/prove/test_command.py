@@ -193,6 +193,22 @@ def test_the_whole_name_of_a_stack_leads_to_its_file(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_policy_configuration_says_whose_cluster_it_is(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "clusters.json"
+    settings = {"controlPlaneServers": ["https://DP.example.com/"], "controlPlaneProviders": ["control-plane-*"]}
+    config.write_text(json.dumps({"providers-reach-their-own-cluster": settings, "tenants-are-apart": "advisory"}))
+    done = prove(folder, LEAK.replace("data_plane", "cluster('x', 'dp')"), "--policy-config", str(config))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "place: https://dp.example.com:443 (control plane)" in done.stdout
+
+
+def test_configuration_of_an_environment_is_said_to_be_missing(folder: Path) -> None:
+    (folder / "Pulumi.dev.yaml").write_text("{environment: [shop/prod], config: {shop:token: {secure: abc}}}")
+    done = prove(folder, 'config_map("app", {"x": config.get("more") or "y"}, data_plane)')
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "could not run: Pulumi.dev.yaml: configuration of its `environment` is not read" in done.stdout
+
+
 def test_a_project_without_stack_files_has_no_configuration(folder: Path) -> None:
     (folder / "Pulumi.dev.yaml").unlink()
     done = prove(folder, "config_map('app', {'x': token}, data_plane)")
@@ -222,6 +238,8 @@ def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
         (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON (No such file or directory)"),
         (["--stack", "prod"], "Pulumi.prod.yaml: does not exist; here are those of dev. Name one"),
         (["--stack", "x" * 300], "cannot be read (File name too long). Name one with --config-file"),
+        (["--control-plane", "https://[::1"], "--control-plane https://[::1: is no address. Write one such as"),
+        (["--data-plane", "https://:6443"], "--data-plane https://:6443: is no address"),
         (["--json", "--sarif"], "exclude each other"),
         (["--output", "."], "--output .: cannot be written"),
         (["--output", "/nothing/x.json"], "--output /nothing/x.json: cannot be written"),
@@ -244,10 +262,13 @@ def test_a_folder_that_leads_to_itself_is_told(tmp_path: Path) -> None:
 
 def test_what_a_file_says_wrongly_is_one_line_on_standard_error(folder: Path, tmp_path: Path) -> None:
     config, stack = tmp_path / "clusters.json", tmp_path / "stack.yaml"
-    config.write_text(json.dumps({"a-policy": {"controlPlaneServers": "https://10.0.0.1"}}))
+    config.write_text(json.dumps({"providers-reach-their-own-cluster": {"controlPlaneServer": ["https://10.0.0.1"]}}))
     stack.write_text("config: {shop:since: 2024-13-01}\n")
     for options, said in (
-        (["--policy-config", str(config)], f"{config}: a-policy.controlPlaneServers: must be a list of texts"),
+        (
+            ["--policy-config", str(config)],
+            f"{config}: providers-reach-their-own-cluster.controlPlaneServer: there is no such setting; did you mean",
+        ),
         (["--config-file", str(stack)], f"{stack}: is not YAML"),
     ):
         done = prove(folder, LEAK, *options)
