@@ -20,6 +20,7 @@ from ..plan.tree import UNKNOWN
 from ..vocabulary import CONTROL_PLANE, DATA_PLANE
 
 PIPE = Path("-")
+MOST_REPEATED = 1_000_000
 ENDINGS = {".json", ".yaml", ".yml"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -84,13 +85,26 @@ def _read(path: Path, role: Role) -> Stack | list[Resource]:
         text = content.decode("utf-8-sig")
         is_json, data = _json(text, must=path.suffix == ".json")
         if not is_json:
-            return from_manifests(yaml.load_all(text, Loader=LOADER), str(path), role)
+            documents = list(yaml.load_all(text, Loader=LOADER))
+            if _values(documents, {}) > max(MOST_REPEATED, len(text)):  # without aliases it has no more than letters
+                raise UnreadableError(f"{path}: its aliases repeat a part of it a million times. Write it out")
+            return from_manifests(documents, str(path), role)
         return from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
     except (OSError, *UNPARSABLE) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON or YAML: {why(problem)}") from None
     except (AttributeError, TypeError, IndexError):
         fix = "Write it with `pulumi stack export` or `pulumi preview --json`"
         raise UnreadableError(f"{path}: has a resource that is none. {fix}") from None
+
+
+def _values(node: Any, known: dict[int, int]) -> int:
+    """How many values there are, each as often as an alias repeats it. known: those of each list and mapping so far."""
+    if not isinstance(node, dict | list):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 1  # while its own are counted, of which it may be one
+        known[id(node)] += sum(_values(one, known) for one in (node.values() if isinstance(node, dict) else node))
+    return known[id(node)]
 
 
 def _json(text: str, *, must: bool) -> tuple[bool, Any]:

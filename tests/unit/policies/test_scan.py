@@ -23,6 +23,17 @@ HIDDEN = {"kubeconfig": {**MARK, "ciphertext": "v1:abc"}}
 FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
 
 
+ALIASES = "\n".join(
+    [
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {",
+        "a0: &a0 [x, x, x, x, x, x, x, x, x, x],",
+        *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]," for n in range(1, 9)),
+        "}}",
+    ]
+)
+"""A hundred million values for whoever follows each alias."""
+
+
 def scan(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["scan", *map(str, arguments)])
 
@@ -154,6 +165,7 @@ def test_sarif_names_rule_place_and_help(write: Any) -> None:
         ("broken.json", "{", "cannot be read as JSON or YAML"),
         ("broken.yaml", "a:\n  - b: }", "syntax is wrong in line 2. Correct it"),
         ("umlaut.yaml", b"\xe4", "is not UTF-8 text. Save it as UTF-8"),
+        ("aliases.yaml", ALIASES, "its aliases repeat a part of it a million times. Write it out"),
         ("nothing.yaml", "a: b", "no state, preview or Kubernetes object"),
         ("number.json", {"deployment": {"resources": [1]}}, "has a resource that is none"),
         ("list.json", {"deployment": {"resources": [{"urn": "u", "propertyDependencies": [1]}]}}, "that is none"),
