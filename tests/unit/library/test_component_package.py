@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import distribution, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, is_typeddict
 
@@ -61,6 +62,14 @@ def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
     assert (served["name"], served["version"]) == ("hosted-mesh", version("pulumi-hosted-mesh"))
     assert set(served["resources"]) == {f"hosted-mesh:index:{name}" for name in COMPONENTS_OF_THE_PACKAGE}
     assert all(one["isComponent"] for one in served["resources"].values())
+
+
+def test_newer_language_hosts_find_that_it_needs_no_plugin() -> None:
+    """They look in the module of the distribution's name (pulumi-language-python, pulumiPluginJSONPathsScript)."""
+    module = find_spec(distribution("pulumi-hosted-mesh").metadata["Name"].replace("-", "_"))
+    assert module
+    (folder,) = module.submodule_search_locations or ()
+    assert json.loads(Path(folder, "pulumi-plugin.json").read_text()) == {"resource": False}
 
 
 def test_a_mesh_has_typed_fields(served: dict[str, Any]) -> None:
