@@ -403,7 +403,8 @@ class MeshArgs(TypedDict):
     """The revisions of istiod; one, or two while the data plane moves from one to the other."""
     tags: NotRequired[dict[str, str]]
     """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
-    `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    `default` chooses the revision of namespaces labelled `istio-injection: enabled`, also beside a revision of that
+    name, which then gets no new Pods."""
     cross_network: NotRequired[str]
     """`none`: nothing leads from one network of the members to another; proxies are told of workloads of their own
     network only. `gateways`: proxies are told of all, and reach other networks by the east-west gateways there (port
@@ -465,6 +466,8 @@ class EndpointArgs(TypedDict):
     """Istio's revision."""
     tags: NotRequired[list[str]]
     """Tags that name this revision."""
+    injects: NotRequired[bool]
+    """False for the revision `default` while the tag of that name is another's: it gets no new Pods by its name."""
     host: str
     """DNS name of istiod."""
     webhook_host: NotRequired[str]

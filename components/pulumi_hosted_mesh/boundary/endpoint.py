@@ -51,6 +51,7 @@ class ControlPlaneEndpoint:
             membership=membership.name,
             revision=revision.name,
             tags=mesh.tags_of(revision),
+            injects=mesh.injects(revision),
             host=revision.host,
             webhook_host=apart.host if apart else None,
             trust_domain=mesh.domain,

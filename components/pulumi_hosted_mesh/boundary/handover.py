@@ -46,6 +46,12 @@ def _of_document(document: DataPlane, endpoints: Sequence[EndpointDocument]) -> 
         if missing := not_granted(one.features, document.access.features):
             rule = f"has on what dataPlane.access.features does not grant: {', '.join(missing)}"
             yield Problem(f"{at}: features", rule, "Grant them in the stack access too, or have them switched off")
+    asked = [name for one in endpoints for name in one.asked_by]
+    if repeated := sorted({name for name in asked if asked.count(name) > 1}):
+        rule = (
+            f"have several revisions that are asked for by {', '.join(repeated)}, so each Pod would be injected twice"
+        )
+        yield Problem("endpoints", rule, "Make all files anew, with `hosted-mesh endpoint`")
     domains = {(one.trust_domain, one.root_certificate) for one in endpoints}
     if len(domains) > 1:
         rule = "have different trust domains or roots, so they are not revisions of one mesh"

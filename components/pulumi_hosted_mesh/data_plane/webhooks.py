@@ -39,10 +39,13 @@ def ca_bundle(root_certificate: pulumi.Output[str]) -> pulumi.Output[str]:
 def manifests(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> list[Manifest]:
     """All configurations of one revision: injection, one more for each of its tags, validation.
 
+    The revision `default` has none of its own while the tag of that name is another's, or both would be asked about the
+    same Pods. Pulumi removes it after the tag's is there, so there is no moment without one.
     `bundle` may be an output; all else is plain.
     """
-    tagged = [injection(endpoint, settings, bundle, tag) for tag in endpoint.document.tags]
-    return [injection(endpoint, settings, bundle), *tagged, validation(endpoint, settings, bundle)]
+    names = [None] if endpoint.document.injects else []
+    asked = [injection(endpoint, settings, bundle, tag) for tag in (*names, *endpoint.document.tags)]
+    return [*asked, validation(endpoint, settings, bundle)]
 
 
 def injection(

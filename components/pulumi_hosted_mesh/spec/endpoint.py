@@ -37,6 +37,8 @@ class EndpointDocument(Model):
     """Istio's revision."""
     tags: tuple[DnsLabel, ...] = ()
     """Tags that name this revision."""
+    injects: Annotated[bool, Field(strict=True)] = True
+    """False for the revision `default` while the tag of that name is another's: it gets no new Pods by its name."""
     host: HostName
     """DNS name of istiod."""
     webhook_host: HostName | None = None
@@ -60,6 +62,11 @@ class EndpointDocument(Model):
     """What this istiod has on; the data plane must grant it."""
     root_certificate: PemCertificate | None = None
     """The mesh's root certificate, PEM."""
+
+    @property
+    def asked_by(self) -> tuple[str, ...]:
+        """The values of the label `istio.io/rev` by which namespaces and Pods ask for this revision."""
+        return (self.revision, *self.tags) if self.injects else self.tags
 
     @property
     def network_view(self) -> str:

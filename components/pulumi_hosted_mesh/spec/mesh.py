@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.spec.reserved import MESH_NETWORKS, value_at
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
-from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, namespace_of, suffixed
+from pulumi_hosted_mesh.vocabulary import DEFAULT_TAG, HTTPS_PORT, namespace_of, suffixed
 
 T = TypeVar("T")
 
@@ -45,7 +45,8 @@ class Mesh(Model):
     """The revisions of istiod; one, or two while the data plane moves from one to the other."""
     tags: dict[DnsLabel, RevisionName] = {}
     """Names for revisions, `{prod: 1-31}`: namespaces labelled `istio.io/rev: prod` follow when the tag moves. The tag
-    `default` chooses the revision of namespaces labelled `istio-injection: enabled`."""
+    `default` chooses the revision of namespaces labelled `istio-injection: enabled`, also beside a revision of that
+    name, which then gets no new Pods."""
     cross_network: CrossNetwork = CrossNetwork.NONE
     """`none`: nothing leads from one network of the members to another; proxies are told of workloads of their own
     network only. `gateways`: proxies are told of all, and reach other networks by the east-west gateways there (port
@@ -74,6 +75,10 @@ class Mesh(Model):
     def tags_of(self, revision: Revision) -> tuple[str, ...]:
         """The tags that name a revision."""
         return tuple(sorted(tag for tag, name in self.tags.items() if name == revision.name))
+
+    def injects(self, revision: Revision) -> bool:
+        """Whether a revision gets Pods by its own name: `default` does not while the tag of that name is another's."""
+        return self.tags.get(revision.name, revision.name) == revision.name
 
     def exposed_services(self, revision: Revision) -> tuple[str, ...]:
         """Names of a revision's Services for data planes: none, one, or that of the webhooks beside it."""
@@ -135,7 +140,7 @@ class Mesh(Model):
             if revision not in known:
                 rule = f"tags.{tag} names a revision that is not there"
                 raise RuleBrokenError(rule, f"Name one of {', '.join(sorted(known))}")
-            if tag in known:
+            if tag in known and (tag != DEFAULT_TAG or revision == tag):
                 rule = f"tags.{tag} is the name of a revision too, so namespaces could not tell which is meant"
                 raise RuleBrokenError(rule, "Choose another tag, or rename the revision")
         return self

@@ -651,7 +651,18 @@ def test_an_endpoint_file_says_what_leads_to_other_networks(cross_network: str) 
 def test_endpoint_has_no_room_for_a_secret() -> None:
     facts = endpoint(mesh(revisions__0__name="canary", memberships__0__network="east"))
     assert set(facts.as_output()) == {
-        *("version", "mesh", "membership", "revision", "tags", "host", "xdsPort", "webhookPort", "trustDomain"),
+        *(
+            "version",
+            "mesh",
+            "membership",
+            "revision",
+            "tags",
+            "injects",
+            "host",
+            "xdsPort",
+            "webhookPort",
+            "trustDomain",
+        ),
         *("clusterId", "network", "crossNetwork", "istioVersion", "features", "rootCertificate"),
     }
     assert facts.injection_labels == {"istio.io/rev": "canary"}

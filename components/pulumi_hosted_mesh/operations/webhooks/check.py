@@ -51,7 +51,8 @@ def _installed(endpoint: EndpointDocument, own: Sequence[Manifest], everything: 
     check = f"webhooks of revision {endpoint.revision} are installed"
     wanted = {"MutatingWebhookConfiguration": endpoint.injection_url}
     wanted["ValidatingWebhookConfiguration"] = endpoint.validation_url
-    missing = [kind for kind in wanted if not any(one["kind"] == kind for one in own)]
+    kinds = {one["kind"] for one in own} | (set() if endpoint.asked_by else {"MutatingWebhookConfiguration"})
+    missing = [kind for kind in wanted if kind not in kinds]
     if missing:
         there = ", ".join(sorted(set(_revisions(everything)))) or "none of Istio's"
         return Verdict(check, "revision-not-present", f"no {' and no '.join(missing)}; there are: {there}", INSTALL)

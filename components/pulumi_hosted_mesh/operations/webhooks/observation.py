@@ -54,7 +54,7 @@ def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str |
         configurations=configurations,
         pods={
             wanted: api.dry_run(pods, _pod(word, wanted), SECONDS)
-            for wanted in ([""] if namespace else [endpoint.revision, *endpoint.tags])
+            for wanted in ([""] if namespace else endpoint.asked_by)
         },
         invalid=api.dry_run(gateways, _gateway(word, endpoint.revision, f"*/{word}/*"), SECONDS),
         valid=api.dry_run(gateways, _gateway(word, endpoint.revision, f"{word}.example.com"), SECONDS),
