@@ -17,6 +17,7 @@ from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.data_plane import webhooks
+from pulumi_hosted_mesh.data_plane.claims import claim
 from pulumi_hosted_mesh.data_plane.values import gateway_values, mesh_config, remote_values
 from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs, WebhooksArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
@@ -92,8 +93,10 @@ class RemoteDataPlane(pulumi.ComponentResource):
             data={"mesh": mesh_config(endpoint)},
             opts=cluster.options(self, depends_on=after),
         )
-        wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
+        if managed:
+            claim(cluster.server, endpoint.document.asked_by, endpoint.mesh)
+        wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         # Gateways and tags stay when another revision serves them, so their names are without it.
         served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
         installed = []

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
+from pulumi_hosted_mesh.cli.command import app
+from typer.testing import CliRunner
 
 from sandbox.clusters import Sandbox
 from sandbox.clusters.credentials.certificates import new_authority
@@ -435,12 +437,25 @@ def test_the_roots_key_is_protected(project: Project, mesh: Config) -> None:
 
 
 @pytest.mark.usefixtures("clean")
-def test_two_meshes_live_in_the_same_clusters(project: Project, mesh: Config, provider: Api) -> None:
-    other = changed(mesh, name="other", revisions__0__host="istiod.other.sandbox.test")
-    stacks = [project.stack(document["name"], {"stack": "all-in-one", "mesh": document}) for document in (mesh, other)]
+def test_two_meshes_live_in_the_same_clusters(project: Project, mesh: Config, engine_sandbox: Sandbox) -> None:
+    """As docs/components/stacks.md has it: one of the two has revisions with names. Without, it is told."""
+
+    def told() -> str:
+        done = CliRunner().invoke(app, ["discover", "data-plane", "--kubeconfig", str(engine_sandbox.kubeconfig)])
+        assert done.exit_code == 0, done.output
+        return str(done.output)
+
+    named = changed(mesh, name="other", revisions__0__name="other", revisions__0__host="istiod.other.sandbox.test")
+    unnamed = changed(named, revisions__0__name="default")
+    stacks = [project.stack(one["name"], {"stack": "all-in-one", "mesh": one}) for one in (mesh, unnamed)]
     for stack in stacks:
         assert stack.up().summary().keys() == {"created"}
-    domains = {stack.outputs()["endpoints"]["default/default"]["trustDomain"] for stack in stacks}
+    both = ("istio-sidecar-injector-mesh-demo (revision default of mesh demo)", "revision default of mesh other")
+    assert all(words in told() for words in ("data-plane: injected twice", *both))
+    stacks[1] = project.stack("other", {"stack": "all-in-one", "mesh": named})
+    stacks[1].up()
+    assert "injected twice" not in told()
+    domains = {one["trustDomain"] for stack in stacks for one in stack.outputs()["endpoints"].values()}
     assert domains == {"demo.mesh.local", "other.mesh.local"}
     for stack in stacks:
         assert stack.up().summary().keys() == {"unchanged"}

@@ -69,9 +69,8 @@ def test_two_meshes_from_documents_in_one_program(tmp_path: Path, clusters: list
 
     def program() -> None:
         for name in names:
-            file = mesh_file(
-                tmp_path / name, clusters, {"name": name, "revisions.0.host": f"istiod.{name}.example.com"}
-            )
+            of_its_own = {"name": name, "revisions.0.name": name, "revisions.0.host": f"istiod.{name}.example.com"}
+            file = mesh_file(tmp_path / name, clusters, of_its_own)
             hosted_mesh.HostedMesh(name, hosted_mesh.read_mesh(file))
 
     found = run(program, preview=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,12 @@ class FoundMesh:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found, and what could not be looked at: reasons by cluster."""
+    """What was found, and what could not be looked at: reasons by cluster.
+
+    injected_twice: by cluster, which webhooks are asked about the same Pods.
+    """
 
     meshes: Sequence[FoundMesh]
     unreachable: dict[str, str]
     unreadable: dict[str, tuple[str, ...]]
+    injected_twice: dict[str, tuple[str, ...]] = field(default_factory=dict)

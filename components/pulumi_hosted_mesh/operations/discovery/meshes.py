@@ -25,6 +25,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import (
     revision_of,
 )
 from pulumi_hosted_mesh.operations.discovery.observed import Manifest, Observed
+from pulumi_hosted_mesh.operations.discovery.overlaps import INJECTOR, called, overlaps
 from pulumi_hosted_mesh.operations.discovery.selectors import demands_a_label, selects
 from pulumi_hosted_mesh.vocabulary import (
     MESH_LABEL,
@@ -34,7 +35,6 @@ from pulumi_hosted_mesh.vocabulary import (
     TAG_LABEL,
 )
 
-INJECTOR = "sidecar-injector.istio.io"
 AMBIENT = ("istio.io/dataplane-mode", "ambient")
 REMOTE_CLUSTER = "networking.istio.io/cluster"
 BESIDE = {"ztunnel": "ztunnel", "istio-cni-node": "cni", "kiali": "kiali"}
@@ -48,12 +48,19 @@ def discover(observed: Sequence[Observed]) -> Discovery:
     found: dict[str, list[tuple[Installation, Marks]]] = defaultdict(list)
     peers: dict[str, set[str]] = defaultdict(set)
     unreachable = {one.cluster: one.unreachable for one in observed if one.unreachable}
+    twice: dict[str, tuple[str, ...]] = {}
     for one in _distinct(observed):
         try:
             seen = [(here, marks, set(_peers(one, here, marks))) for here, marks in installations(one)]
+            shared = tuple(
+                f"{pods}: by {called(first)} and {called(second)}"
+                for first, second, pods in overlaps(one.of("MutatingWebhookConfiguration"))
+            )
         except UNREADABLE as error:  # one cluster is no reason to say nothing of the others
             unreachable[one.cluster] = f"its objects are none that Kubernetes stores ({type(error).__name__})"
             continue
+        if shared:
+            twice[one.cluster] = shared
         for installation, marks, others in seen:
             name = marks.mesh or f"{one.cluster}/{installation.namespace}"
             found[name].append((installation, marks))
@@ -62,6 +69,7 @@ def discover(observed: Sequence[Observed]) -> Discovery:
         [_mesh(name, parts, peers[name]) for name, parts in sorted(found.items())],
         unreachable,
         {one.cluster: one.unreadable for one in observed if one.unreadable},
+        twice,
     )
 
 

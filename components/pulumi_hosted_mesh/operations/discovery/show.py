@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery, FoundMesh, Installation
+from pulumi_hosted_mesh.operations.discovery.overlaps import FIX
 from pulumi_hosted_mesh.problems import visible
 
 HEADINGS = ("MESH", "CLUSTER", "ROLE", "REVISION", "VERSION", "MANAGED BY", "STATUS", "COMPONENTS", "MEMBERS", "PEERS")
@@ -19,6 +20,8 @@ def table(found: Discovery) -> str:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if not found.meshes:
         lines = ["No mesh was found"]
+    for cluster, shared in found.injected_twice.items():
+        lines += [f"{visible(cluster)}: injected twice, {visible(pods)}. {FIX}" for pods in shared]
     lines += [f"{visible(cluster)}: not looked at, {visible(reason)}" for cluster, reason in found.unreachable.items()]
     lines += [
         f"{visible(cluster)}: this credential may not list {', '.join(kinds)}, so what these say is missing"

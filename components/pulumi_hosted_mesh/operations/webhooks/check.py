@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pulumi_hosted_mesh.clusters.api_server import NOT_FOUND, Answer
+from pulumi_hosted_mesh.operations.discovery.overlaps import FIX, called, overlaps
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.operations.webhooks.failures import denial, failure, one_line
 from pulumi_hosted_mesh.operations.webhooks.observation import Observed
@@ -68,6 +69,11 @@ def _installed(endpoint: EndpointDocument, own: Sequence[Manifest], everything: 
             if not _verifies(client.get("caBundle"), endpoint.root_certificate):
                 seen = f"the CA bundle of {where} lacks the mesh's root certificate"
                 return Verdict(check, "wrong-ca-bundle", seen, INSTALL)
+    injection = [one for one in everything if one["kind"] == "MutatingWebhookConfiguration"]
+    for one, other, pods in overlaps(injection):
+        if one in own or other in own:
+            seen = f"{called(one)} and {called(other)} are both asked about {pods}, so each such Pod is injected twice"
+            return Verdict(check, "injected-twice", seen, FIX)
     policies = sorted({str(hook.get("failurePolicy")) for one in own for hook in one.get("webhooks") or []})
     names = ", ".join(sorted(one["metadata"]["name"] for one in own))
     return Verdict(check, None, f"{names}; failurePolicy {' and '.join(policies)}")

@@ -1,0 +1,68 @@
+"""Pods that several configurations of injection webhooks are asked about: each of them injects the same Pod. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from pulumi_hosted_mesh.vocabulary import INJECTION_LABEL, MESH_LABEL, REVISION_LABEL
+
+Manifest = Mapping[str, Any]
+Labels = Mapping[str, str]
+INJECTOR = "sidecar-injector.istio.io"
+ASKED = {"sidecar.istio.io/inject": "true"}
+FIX = (
+    "Give the revisions of one of the two meshes names of their own, and label its namespaces `istio.io/rev` with them"
+)
+
+
+def overlaps(configurations: Sequence[Manifest]) -> Iterator[tuple[Manifest, Manifest, str]]:
+    """Each two that are asked about the same Pods, and which those are: by the labels that Istio's selectors know.
+
+    configurations: MutatingWebhookConfigurations, whosesoever.
+    """
+    names = sorted({name for one in configurations for name in _names(one)})
+    revisions = [{REVISION_LABEL: name} for name in names]
+    cases = list(product([{INJECTION_LABEL: "enabled"}, *revisions, {}], [{}, *revisions, ASKED]))
+    asked = [(one, [case for case in cases if _is_asked(one, *case)]) for one in configurations]
+    for (one, mine), (other, others) in combinations(asked, 2):
+        if shared := [case for case in mine if case in others]:
+            yield one, other, _words(*shared[0])
+
+
+def called(configuration: Manifest) -> str:
+    """A configuration, and whose it is."""
+    metadata = configuration["metadata"]
+    labels = metadata.get("labels") or {}
+    mesh = f" of mesh {labels[MESH_LABEL]}" if MESH_LABEL in labels else ""
+    return f"{metadata['name']} (revision {labels.get(REVISION_LABEL, 'default')}{mesh})"
+
+
+def _injectors(configuration: Manifest) -> list[Manifest]:
+    return [one for one in configuration.get("webhooks") or [] if INJECTOR in str(one.get("name"))]
+
+
+def _names(configuration: Manifest) -> Iterator[str]:
+    """What their selectors want of the label for revisions."""
+    for hook, selector in product(_injectors(configuration), ("namespaceSelector", "objectSelector")):
+        for one in (hook.get(selector) or {}).get("matchExpressions") or []:
+            if one["key"] == REVISION_LABEL and one["operator"] == "In":
+                yield from one["values"]
+
+
+def _is_asked(configuration: Manifest, namespace: Labels, pod: Labels) -> bool:
+    return any(
+        selects(hook.get("namespaceSelector") or {}, namespace) and selects(hook.get("objectSelector") or {}, pod)
+        for hook in _injectors(configuration)
+    )
+
+
+def _words(namespace: Labels, pod: Labels) -> str:
+    labels = [
+        f"{what} labelled {key}: {value}"
+        for what, one in (("namespaces", namespace), ("Pods", pod))
+        for key, value in one.items()
+    ]
+    return " with ".join(labels) or "all Pods"
