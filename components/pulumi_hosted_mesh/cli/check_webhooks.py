@@ -38,7 +38,9 @@ def check_webhooks(
     It sends a Pod, an invalid and a valid Gateway as dry runs; nothing is stored.
     The sidecar must come back, of this mesh and revision; istiod must refuse only what is invalid.
 
-    Rights: list webhook configurations; create Pods and Gateways in one namespace, the mesh's own by default.
+    Where the CRDs say their version, it must be istiod's or a newer one.
+
+    Rights: list webhook configurations; create Pods and Gateways in one namespace, the mesh's own by default; list CRDs.
 
     Exit code 3 if a check fails, 1 if the API server cannot be asked.
     With --json each check has: check, ok, cause (a word, `time-out`), seen, fix.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pulumi_hosted_mesh.clusters.api_server import Answer, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
+from pulumi_hosted_mesh.operations.webhooks.crds import versions_of
 from pulumi_hosted_mesh.operations.webhooks.failures import denial, failure
 from pulumi_hosted_mesh.operations.webhooks.observation import Observed
 from pulumi_hosted_mesh.spec.data_plane import Webhooks
@@ -251,6 +253,33 @@ def test_a_revision_that_is_not_there_is_told_with_those_that_are() -> None:
     (first, *_) = verdicts(canary, observed())
     assert first.cause == "revision-not-present"
     assert "there are: revision default of mesh demo" in first.seen
+
+
+@pytest.mark.parametrize(
+    ("versions", "words"),
+    [
+        ({"a.networking.istio.io": "1.31.1", "b.security.istio.io": "1.32.0"}, "ok      .* they are 1.31.1, 1.32.0"),
+        (
+            {"a.networking.istio.io": "1.31.1", "b.security.istio.io": "1.9.9"},
+            "older-crds: .* b.security.istio.io 1.9.9",
+        ),
+        # Istio's source tree, and a file of definitions that is applied as it is, say no version.
+        ({"a.networking.istio.io": "1.0.0", "b.security.istio.io": ""}, ""),
+        ({}, ""),
+    ],
+)
+def test_definitions_that_are_older_than_istiod_are_told(versions: dict[str, str], words: str) -> None:
+    found = verdicts(ENDPOINT, observed(crds=versions))[4:]
+    assert bool(found) == bool(words)
+    assert re.search(words, "".join(map(str, found)))
+
+
+def test_whose_definitions_are_compared() -> None:
+    labels = {"app.kubernetes.io/version": "1.31.1"}
+    theirs = ("a.networking.istio.io", "b.networking.istio.io.example.com", "gateways.gateway.networking.k8s.io")
+    given = [{"metadata": {"name": name, "labels": labels}} for name in theirs]
+    unlabelled = {"metadata": {"name": "c.telemetry.istio.io"}}
+    assert versions_of([*given, unlabelled]) == {"a.networking.istio.io": "1.31.1", "c.telemetry.istio.io": ""}
 
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: Observed | Exception, *options: str) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from pulumi_hosted_mesh.clusters.api_server import NOT_FOUND, Answer
 from pulumi_hosted_mesh.operations.discovery.overlaps import FIX, called, overlaps
 from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.operations.webhooks.crds import crds
 from pulumi_hosted_mesh.operations.webhooks.failures import denial, failure, one_line
 from pulumi_hosted_mesh.operations.webhooks.observation import Observed
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -28,7 +29,8 @@ Manifest = Mapping[str, Any]
 
 
 def verdicts(endpoint: EndpointDocument, observed: Observed) -> list[Verdict]:
-    """What is installed; one verdict on injection for each name by which Pods choose the revision; one on validation.
+    """What is installed; one verdict on injection for each name by which Pods choose the revision; one on validation;
+    one on the version of Istio's CRDs, where these say theirs.
 
     endpoint: what the data plane was told.
     """
@@ -36,7 +38,7 @@ def verdicts(endpoint: EndpointDocument, observed: Observed) -> list[Verdict]:
     found = [_installed(endpoint, own, observed.configurations)]
     for wanted, answer in observed.pods.items():
         found.append(_injection(endpoint, observed, own, wanted, answer))
-    return [*found, _validation(observed, own)]
+    return [*found, _validation(observed, own), *crds(endpoint.istio_version, observed.crds)]
 
 
 def _is_of(configuration: Manifest, endpoint: EndpointDocument) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_hosted_mesh.clusters.api_server import Answer, ApiServer
+from pulumi_hosted_mesh.clusters.api_server import Answer, ApiServer, RefusedError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.operations.webhooks.crds import versions_of
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.vocabulary import REVISION_LABEL, namespace_of
 
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # The API server waits for a webhook for 30 seconds at most, and may have several to ask.
 SECONDS = 100.0
 
@@ -23,7 +25,8 @@ class Observed:
 
     configurations: all webhook configurations of the cluster, of both kinds. pods: answers to a Pod by the revision or
     tag that it asked for; by "" to one that asks for none, in a namespace of the user's. invalid, valid: answers to a
-    Gateway of this revision; `word` stands in the invalid one where istiod's reason repeats it.
+    Gateway of this revision; `word` stands in the invalid one where istiod's reason repeats it. crds: versions of
+    Istio's definitions by name; empty where they may not be listed.
     """
 
     namespace: str
@@ -32,10 +35,12 @@ class Observed:
     invalid: Answer
     valid: Answer
     word: str
+    crds: Mapping[str, str] = field(default_factory=dict)
 
 
 def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str | None = None) -> Observed:
-    """Asks the API server. It needs these rights: list webhook configurations, create Pods and Gateways there.
+    """Asks the API server. It needs these rights: list webhook configurations, create Pods and Gateways there;
+    and list CRDs to know their version.
 
     namespace: whose labels decide, as they do for the user's Pods; by default the mesh's own, where a Pod says itself
     which revision it wants. Raises: UnreachableError if the API server does not answer, or the listing is not allowed.
@@ -59,7 +64,16 @@ def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str |
         invalid=api.dry_run(gateways, _gateway(word, endpoint.revision, f"*/{word}/*"), SECONDS),
         valid=api.dry_run(gateways, _gateway(word, endpoint.revision, f"{word}.example.com"), SECONDS),
         word=word,
+        crds=_crds(api),
     )
+
+
+def _crds(api: ApiServer) -> Mapping[str, str]:
+    """Beside the question: who may not list them is not told of their version."""
+    try:
+        return versions_of(api.list(DEFINITIONS, metadata_only=True))
+    except RefusedError:
+        return {}
 
 
 def _pod(name: str, wanted: str) -> dict[str, Any]:

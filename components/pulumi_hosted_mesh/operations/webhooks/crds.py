@@ -1,0 +1,41 @@
+"""Are Istio's custom resource definitions in a data plane's cluster of istiod's version, or newer? Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pulumi_hosted_mesh.operations.verdict import Verdict, few
+
+# Istio's base chart labels what it makes so, in a release. In Istio's source tree its version is always this one.
+VERSION_LABEL: Final = "app.kubernetes.io/version"
+UNRELEASED: Final = (1, 0, 0)
+GROUPS: Final = (".istio.io",)
+
+
+def versions_of(definitions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Of Istio's definitions, by name: the version that a label says; empty where none does."""
+    found = {str(one["metadata"]["name"]): one["metadata"].get("labels") or {} for one in definitions}
+    return {name: labels.get(VERSION_LABEL, "") for name, labels in found.items() if name.endswith(GROUPS)}
+
+
+def crds(istio_version: str, versions: Mapping[str, str]) -> list[Verdict]:
+    """One verdict; none where nothing can be compared. istio_version: istiod's. versions: the definitions', by name."""
+    wanted = _numbers(istio_version)
+    numbers = {name: _numbers(version) for name, version in versions.items()}
+    known = {name: found for name, found in numbers.items() if found and found != UNRELEASED}
+    if wanted is None or not known:
+        return []
+    check = "Istio's CRDs are of istiod's version or newer"
+    if older := sorted(name for name, found in known.items() if found < wanted):
+        seen = f"istiod is {istio_version}, and {few([f'{name} {versions[name]}' for name in older])}"
+        fix = f"Run `pulumi up` of the stack cluster with charts.version {istio_version}, or have their owner do so"
+        return [Verdict(check, "older-crds", seen, fix)]
+    there = ", ".join(sorted({versions[name] for name in known}))
+    return [Verdict(check, None, f"istiod is {istio_version}, they are {there}")]
+
+
+def _numbers(version: str) -> tuple[int, ...] | None:
+    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version)
+    return tuple(map(int, found.groups())) if found else None
