@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Final
 
@@ -140,6 +141,19 @@ OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled", f"labels.{NE
 """Values of the gateway chart that the split decides."""
 LISTS: Final = frozenset({"volumes", "volumeMounts", "extraContainerArgs", "envVarFrom", "topologySpreadConstraints"})
 """Values of the istiod chart where the document's and the split's are joined."""
+_AT_THE_TOP: Final = """
+    affinity autoscaleBehavior autoscaleEnabled autoscaleMax autoscaleMin base cni configMap cpu
+    deploymentAnnotations deploymentLabels env envVarFrom experimental extraContainerArgs gatewayClasses
+    gateways global hub image initContainers ipFamilies ipFamilyPolicy istiodRemote jwksResolverExtraRootCA
+    keepaliveMaxServerConnectionAge memory meshConfig nodeSelector ownerName pdb podAnnotations podLabels
+    replicaCount resources revision revisionTags rollingMaxSurge rollingMaxUnavailable seccompProfile
+    serviceAccountAnnotations serviceAnnotations sidecarInjectorWebhook sidecarInjectorWebhookAnnotations tag
+    taint telemetry tolerations topologySpreadConstraints traceSampling trustedZtunnelName
+    trustedZtunnelNamespace variant volumeMounts volumes
+"""
+ISTIODS_VALUES: Final = frozenset(_AT_THE_TOP.split())
+"""What the istiod chart has at the top. Helm ignores what is spelt almost so without a word. Of a newer chart what is
+unlike all of them passes. The gateway chart has a schema of its own."""
 
 
 def unreserved(name: str) -> str:
@@ -170,6 +184,7 @@ def _flag(argument: object) -> str:
 
 def free_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
+    _refuse_misspelt(values)
     _refuse_reserved(values, {path: f"the field {field}" for path, field in TYPED.items()}, OF_THE_SPLIT)
     arguments = values.get("extraContainerArgs")
     for name in map(_flag, arguments if isinstance(arguments, list) else ()):
@@ -187,6 +202,7 @@ def free_values(values: dict[str, object]) -> dict[str, object]:
 
 def free_remote_values(values: dict[str, object]) -> dict[str, object]:
     """Values for the istiod chart with the remote profile. Raises RuleBrokenError for what the split decides."""
+    _refuse_misspelt(values)
     _refuse_reserved(values, {}, OF_THE_SPLIT | OF_THE_REMOTE_SPLIT)
     return values
 
@@ -196,6 +212,13 @@ def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
     fields = {path: f"the field {field} of the gateway" for path, field in TYPED_OF_GATEWAYS.items()}
     _refuse_reserved(values, fields, OF_GATEWAYS)
     return values
+
+
+def _refuse_misspelt(values: Mapping[str, Any]) -> None:
+    """Raises RuleBrokenError for a value that is none of the istiod chart's, but almost."""
+    for key in values:
+        if key not in ISTIODS_VALUES and (near := difflib.get_close_matches(key, ISTIODS_VALUES, n=1, cutoff=0.87)):
+            raise RuleBrokenError(f"sets {key}, which is no value of Istio's chart", f"Did you mean {near[0]}?")
 
 
 def _refuse_reserved(values: Mapping[str, Any], fields: Mapping[str, str], decided: Collection[str]) -> None:

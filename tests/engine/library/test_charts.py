@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.control_plane.manifests import with_revocation_list
 from pulumi_hosted_mesh.data_plane.values import remote_values
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.reserved import CHARTS_ENVIRONMENT
+from pulumi_hosted_mesh.spec.reserved import CHARTS_ENVIRONMENT, ISTIODS_VALUES
 
 from sandbox.toolchain import Tools
 from tests.unit.library.documents import CERTIFICATE, document
@@ -61,6 +61,11 @@ def test_the_document_refuses_exactly_what_the_chart_sets(tools: Tools, tmp_path
     names = environment(values, tools, tmp_path)
     assert set(names) - values["env"].keys() - OPTIONAL == CHARTS_ENVIRONMENT
     assert len(set(names)) == len(names)
+
+
+def test_the_document_knows_the_values_of_the_chart(tools: Tools) -> None:
+    values = yaml.safe_load((tools.charts / "istiod/values.yaml").read_text())
+    assert values["_internal_defaults_do_not_set"].keys() == ISTIODS_VALUES
 
 
 def test_a_free_variable_is_there_once(tools: Tools, tmp_path: Path) -> None:

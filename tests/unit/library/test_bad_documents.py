@@ -358,6 +358,15 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         for name in ("pilot", "defaults", "_internal_defaults_do_not_set")
         for where in ("revisions.0.chartValues", "memberships.0.chartValues")
     ],
+    *[
+        (
+            f"chart value that is spelt almost right, of {where}",
+            {f"{where}.chartValues": {"meshConifg": {}}},
+            "chartValues",
+            "sets meshConifg, which is no value of Istio's chart. Did you mean meshConfig?",
+        )
+        for where in ("revisions.0", "memberships.0")
+    ],
     (
         "label of istiod's Pods by which its Service finds them",
         {"revisions.0.chartValues": {"podLabels": {"app": "mine"}}},
