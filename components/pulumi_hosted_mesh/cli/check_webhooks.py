@@ -40,7 +40,7 @@ def check_webhooks(
 
     Where the CRDs say their version, it must be istiod's or a newer one.
 
-    Rights: list webhook configurations; create Pods and Gateways in one namespace, the mesh's own by default; list CRDs.
+    Rights: list webhook configurations and CRDs; create Pods and Gateways in one namespace, by default the mesh's own.
 
     Exit code 3 if a check fails, 1 if the API server cannot be asked.
     With --json each check has: check, ok, cause (a word, `time-out`), seen, fix.

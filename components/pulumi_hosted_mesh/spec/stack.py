@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from pydantic import Field
 
@@ -24,6 +26,21 @@ class StackKind(StrEnum):
     DNS_EDGE = "dns-edge"
     DNS = "dns"
     FEDERATION = "federation"
+
+
+REQUIRED: Final[Mapping[StackKind, tuple[str, ...]]] = {
+    StackKind.ALL_IN_ONE: ("mesh",),
+    StackKind.TRUST: ("mesh",),
+    StackKind.ROOT: ("root",),
+    StackKind.CLUSTER: ("cluster",),
+    StackKind.ACCESS: ("dataPlane",),
+    StackKind.CONTROL_PLANE: ("mesh",),
+    StackKind.DATA_PLANE: ("dataPlane",),
+    StackKind.DNS_EDGE: ("dnsEdge",),
+    StackKind.DNS: ("dns",),
+    StackKind.FEDERATION: ("federation", "member"),
+}
+"""The keys of the documents that a stack cannot be without."""
 
 
 class RootSettings(Model):

@@ -1,0 +1,67 @@
+"""`hosted-mesh validate --kind stack`: a stack's file and the documents that it has or names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pulumi_hosted_mesh.cli.command import app
+from pulumi_hosted_mesh.spec.stack import REQUIRED, StackKind
+from typer.testing import CliRunner
+
+from tests.unit.library.documents import document
+
+STACKS = Path(__file__).parents[3] / "stacks"
+
+
+def validated(file: Path | str, given: str = "") -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["validate", "--kind", "stack", str(file)], input=given)
+    return done.exit_code, done.output
+
+
+def config(**keys: Any) -> str:
+    return yaml.safe_dump({"config": {f"hosted-mesh:{key}": value for key, value in keys.items()}})
+
+
+@pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: str(file.name))
+def test_the_committed_files_can_be_used(file: Path) -> None:
+    kind = file.name.split(".")[1]
+    code, text = validated(file)
+    assert (code, text.splitlines()[0]) == (0, f"{file}: stack {kind}")
+    for key in REQUIRED[StackKind(kind)]:
+        assert re.search(rf"hosted-mesh:{key} (in example\.[\w.-]+|can be used)\n", text)
+
+
+@pytest.mark.parametrize("kind", StackKind)
+def test_what_is_required_is_what_the_program_asks_for(kind: StackKind) -> None:
+    program = (STACKS / f"{kind.name.lower()}.py").read_text()
+    asked = re.findall(r'configuration\.document\(\w+, "(\w+)"\)', program)
+    sometimes = {"federation"} if kind is StackKind.DNS else set()  # with references to data planes alone
+    assert tuple(key for key in asked if key not in sometimes) == REQUIRED[kind]
+    without = validated("-", config(stack=kind.value))
+    assert (without[0], without[1].count("is required by a stack")) == (1, len(REQUIRED[kind]))
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"refrences": {}}, "refrences: is not a field of the document. Did you mean references?"),
+        ({"stack": "all"}, "stack: must be one of"),
+        ({"mesh": document({"revisions.0.hots": "x"})}, "revisions[0].hots: is not a field"),
+        ({"mesh": "nowhere.yaml"}, "(file): cannot be read"),
+    ],
+    ids=["setting", "kind", "document", "file"],
+)
+def test_a_mistake_is_one_message(keys: dict[str, Any], words: str) -> None:
+    code, text = validated("-", config(**{"stack": "control-plane", "mesh": document(), **keys}))
+    assert (code, words in text) == (1, True), text
+
+
+def test_what_is_not_this_programs_is_left_to_pulumi() -> None:
+    written = yaml.safe_load(config(stack="control-plane", mesh=document(), certificate={"secure": "v1:x"}))
+    written["config"] |= {"aws:region": "eu-central-1", "hosted-mesh:cacerts": {"ca-key.pem": {"secure": "v1:y"}}}
+    assert validated("-", yaml.safe_dump({**written, "encryptionsalt": "v1:z"}))[0] == 0
+    assert "is no mapping of keys" in validated("-", "name: demo")[1]
