@@ -361,7 +361,7 @@ class CrdsArgs(TypedDict):
 
 
 class MembershipArgs(TypedDict):
-    """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
+    """One data plane's cluster in a mesh. The first is the config cluster, whose Istio objects hold in all."""
 
     cluster: NotRequired[DataPlaneCluster]
     """The data plane's cluster. Not needed by the stacks of the control plane."""

@@ -91,6 +91,8 @@ def told(document: Model) -> Iterator[str]:
         case Mesh():
             istiods = ", ".join(f"{revision.name} at {revision.host}" for revision in document.revisions)
             yield f"mesh {document.name}, trust domain {document.domain}, istiod {istiods}"
+            if len(document.memberships) > 1:
+                yield f"Istio's objects are read in membership {document.memberships[0].name} alone, the config cluster"
         case DataPlane():
             yield f"membership {document.name} of mesh {document.mesh}"
         case EndpointDocument():

@@ -208,7 +208,7 @@ class Member(DataPlaneSettings):
 
 
 class Membership(Member):
-    """One data plane's cluster in a mesh. The first in the list is where istiod reads Istio's objects from."""
+    """One data plane's cluster in a mesh. The first is the config cluster, whose Istio objects hold in all."""
 
     cluster_domain: Domain = "cluster.local"
     """DNS domain of the cluster; the same for all clusters of a mesh."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.vocabulary import FEDERATION_LABEL, MESH_LABEL
 from typer.testing import CliRunner
 
-from tests.unit.library.documents import CERTIFICATE
+from tests.unit.library.documents import CERTIFICATE, document
 
 ROOT = Path(__file__).parents[3]
 FACTS: dict[str, Any] = {
@@ -49,6 +50,15 @@ def test_the_file_that_a_data_plane_is_handed_can_be_read_again() -> None:
     code, text = endpoint({"endpoints": {"default/default": FACTS}})
     assert code == 0
     assert read(EndpointDocument, yaml.safe_load(text)).root_certificate == CERTIFICATE
+
+
+def test_of_several_clusters_the_one_is_told_whose_istio_objects_hold() -> None:
+    """Istio's config cluster: the first, so a member more changes nothing, and another order does."""
+    members = [{"name": name} for name in ("east", "west")]
+    for memberships, words in ((members, ["east"]), (members[::-1], ["west"]), (members[:1], [])):
+        code, text = run("validate", "-", given=yaml.safe_dump(document({"memberships": memberships})).encode())
+        told = re.findall("Istio's objects are read in membership (.*) alone, the config cluster", text)
+        assert (code, told) == (0, words)
 
 
 def test_which_endpoint_is_meant_has_to_be_clear() -> None:
