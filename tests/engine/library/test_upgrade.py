@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
 
+from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, name_of
 from tests.support.split import split_configs
 
@@ -42,8 +45,28 @@ def test_pods_are_taken_over_before_they_are_given_up(project: Project, mesh: di
 
 
 @pytest.mark.usefixtures("clean")
+def test_in_place_nothing_is_replaced(
+    project: Project, mesh: dict[str, Any], tmp_path: Path, tools: Tools, provider: Api
+) -> None:
+    """istiod's Deployment is changed, so its new Pod is ready before the old one goes."""
+    charts = tmp_path / "charts"
+    shutil.copytree(tools.charts, charts)
+    for chart in charts.glob("*/Chart.yaml"):
+        chart.write_text(chart.read_text().replace("ersion: 1.0.0", "ersion: 1.31.9"))
+    project.stack("in-place", {"stack": "all-in-one", "mesh": mesh}).up()
+    newer = copy.deepcopy(mesh)
+    newer["revisions"][0]["charts"] = {"path": str(charts), "version": "1.31.9"}
+    stack = project.stack("in-place", {"stack": "all-in-one", "mesh": newer})
+    assert {step["op"] for step in stack.preview()} == {"same", "update"}
+    stack.up()
+    istiod = provider.get("deployment", "istiod", "-n", "mesh-demo")
+    assert istiod["metadata"]["labels"]["app.kubernetes.io/version"] == "1.31.9"
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
 def test_separate_stacks_take_the_same_way(project: Project, mesh: dict[str, Any], user: Api) -> None:
-    """At each step one istiod is asked about Pods of `istio-injection: enabled`."""
+    """As docs/upgrade.md has it: at each step one istiod is asked about Pods of `istio-injection: enabled`."""
 
     def up(name: str, document: dict[str, Any], endpoints: list[dict[str, Any]] | None = None) -> Stack:
         stack = project.stack(name, {"stack": name, **split_configs(document, endpoints)[name]})
