@@ -16,12 +16,23 @@ import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 
 config = pulumi.Config("hosted-mesh")
-control_plane: Any = {"kubeconfig": config.require_secret("controlPlane"), "context": "control-plane"}
-data_plane: Any = {"kubeconfig": config.require_secret("dataPlane"), "context": "data-plane"}
+# With another identity all objects are replaced: set it once.
+control_plane: Any = {
+    "kubeconfig": config.require_secret("controlPlane"),
+    "context": "control-plane",
+    "identity": "control-plane-1",
+}
+data_plane: Any = {
+    "kubeconfig": config.require_secret("dataPlane"),
+    "context": "data-plane",
+    "identity": "data-plane-1",
+}
 
 revision: Any = {
     "host": "istiod.shop.example.com",
     "exposure": {"source_ranges": ["203.0.113.0/24"]},
+    # Another one is an upgrade of Istio: docs/upgrade.md.
+    "charts": {"version": "1.31.1"},
     # More settings, of the stack's configuration: {istiod: {replicas: 1}}.
     **(config.get_object("revision") or {}),
 }

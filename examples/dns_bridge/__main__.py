@@ -15,12 +15,15 @@ import pulumi_hosted_mesh as hosted_mesh
 
 config = pulumi.Config("hosted-mesh")
 bridge = hosted_mesh.read_dns_bridge(Path(__file__).parent / (config.get("document") or "dns.yaml"))
+# With another identity all objects of a cluster are replaced: set it once.
 edges = {
     edge["name"]: hosted_mesh.DnsEdge(
         edge["name"],
         {
             "edge": edge,
-            "cluster": hosted_mesh.DataPlaneCluster(edge["name"], kubeconfig_file="$KUBECONFIG", context=edge["name"]),
+            "cluster": hosted_mesh.DataPlaneCluster(
+                edge["name"], kubeconfig_file="$KUBECONFIG", context=edge["name"], identity=edge["name"]
+            ),
             "keep_crd": config.get_bool("keepCrd", True),
         },
     )
@@ -32,7 +35,9 @@ names = hosted_mesh.ExternalDNSBridge(
     "names",
     {
         "bridge": bridge,
-        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig_file="$KUBECONFIG", context="control-plane"),
+        "cluster": hosted_mesh.ControlPlaneCluster(
+            kubeconfig_file="$KUBECONFIG", context="control-plane", identity="control-plane-1"
+        ),
         "publisher_kubeconfigs": {name: edge.publisher_kubeconfig for name, edge in edges.items()},
         "reader_kubeconfigs": {name: edge.reader_kubeconfig for name, edge in edges.items()},
         "credentials": {

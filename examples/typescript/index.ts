@@ -13,17 +13,20 @@ const membership = config.getObject<hostedMesh.types.input.MembershipArgsArgs>("
 
 const mesh = new hostedMesh.HostedMesh("shop", {
     name: "shop",
-    controlPlane: { cluster: { kubeconfig, context: "control-plane" } },
+    // With another identity all objects are replaced: set it once.
+    controlPlane: { cluster: { kubeconfig, context: "control-plane", identity: "control-plane-1" } },
     revisions: [
         {
             host: "istiod.shop.example.com",
             exposure: { sourceRanges: ["203.0.113.0/24"] },
+            // Another one is an upgrade of Istio: docs/upgrade.md.
+            charts: { version: "1.31.1" },
             ...revision,
         },
     ],
     memberships: [
         {
-            cluster: { kubeconfig, context: "data-plane" },
+            cluster: { kubeconfig, context: "data-plane", identity: "data-plane-1" },
             access: { apiServer: "https://api.data-plane.example.com:6443" },
             ...membership,
         },

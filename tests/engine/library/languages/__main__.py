@@ -12,6 +12,9 @@ settings = config.require_object("revision")
 charts = settings["charts"]
 control_plane_cluster: Any = {"kubeconfig": kubeconfig, "context": "control-plane"}
 data_plane_cluster: Any = {"kubeconfig": kubeconfig, "context": "data-plane"}
+# As the example names them.
+named_control_plane: Any = {**control_plane_cluster, "identity": "control-plane-1"}
+named_data_plane: Any = {**data_plane_cluster, "identity": "data-plane-1"}
 exposure = {"source_ranges": ["203.0.113.0/24"]}
 istiod = {"wait_until_ready": settings["istiod"]["waitUntilReady"]}
 
@@ -24,11 +27,11 @@ shop = hosted_mesh.HostedMesh(
     "shop",
     {
         "name": "shop",
-        "control_plane": {"cluster": control_plane_cluster},
+        "control_plane": {"cluster": named_control_plane},
         "revisions": [revision("istiod.shop.example.com")],
         "memberships": [
             {
-                "cluster": data_plane_cluster,
+                "cluster": named_data_plane,
                 "access": {"api_server": "https://api.data-plane.example.com:6443"},
                 "crds": {"install": False},
             }

@@ -1,0 +1,51 @@
+"""What is copied from: the examples and the stacks' files say which version of Istio, and which cluster."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = [
+    *ROOT.glob("examples/*/mesh.yaml"),
+    *ROOT.glob("examples/*/deployment.yaml"),
+    *ROOT.glob("stacks/example.mesh.yaml"),
+    *ROOT.glob("stacks/example.data-plane.yaml"),
+    ROOT / "stacks/Pulumi.cluster.yaml",
+]
+PROGRAMS = [*ROOT.glob("examples/*/__main__.py"), *ROOT.glob("examples/*/*.ts")]
+
+
+def mappings(part: Any) -> list[dict[str, Any]]:
+    """Every mapping in a document."""
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return ([part] if isinstance(part, dict) else []) + [one for value in inner for one in mappings(value)]
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_document_pins_its_version_and_names_its_clusters(file: Path) -> None:
+    found = mappings(yaml.safe_load(file.read_text()))
+    clusters = [one for one in found if "kubeconfig" in one]
+    assert clusters
+    assert all(one.get("identity") for one in clusters)
+    # What is made of a chart: a revision, and a cluster's definitions.
+    charted = [
+        one
+        for one in found
+        if "host" in one or (file.name == "Pulumi.cluster.yaml" and "cluster" in one and one["cluster"] in clusters)
+    ]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", one["charts"]["version"]) for one in charted)
+    assert charted or file.name == "example.data-plane.yaml"
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_program_names_its_clusters_and_pins_its_version(file: Path) -> None:
+    text = file.read_text()
+    contexts, identities = (len(re.findall(rf"\b{word}\"?\s*[:=]", text)) for word in ("context", "identity"))
+    assert contexts == identities
+    if re.search(r"\bhost\"?:", text):
+        assert re.search(r"charts\"?: \{ ?\"?version\"?: \"\d+\.\d+\.\d+\"", text)
