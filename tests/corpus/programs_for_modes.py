@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
+from pulumi_hosted_mesh.boundary import guard
 
 from tests.corpus import literals
 from tests.corpus.world import World, key, password, self_signed
@@ -95,6 +96,36 @@ def users_own_rewired(world: World) -> None:
     world.secret("cp", "admin", {"password": found}, depends_on=[own])
 
 
+def _guarded(world: World, **more: Any) -> None:
+    """An object of the library's, as its guard lets it through."""
+    body = {"data": {"x": "public"}}
+    world.object("dp", "v1:ConfigMap", "leak", body, transformations=[guard.keep_secrets_out], **more)
+
+
+def transformed(world: World) -> None:
+    """A transformation of the object's parent, which runs after the object's own: the guard is one."""
+    token = _kept(world)
+
+    def add(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+        return pulumi.ResourceTransformationResult({**args.props, "data": {"x": token}}, args.opts)
+
+    box = pulumi.ComponentResource("corpus:index:Box", "box", None, pulumi.ResourceOptions(transformations=[add]))
+    _guarded(world, parent=box)
+
+
+def transformed_by_the_engine(world: World) -> None:
+    """A transform of the stack's, which the engine calls once the program has sent the object."""
+    token = _kept(world)
+
+    def add(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+        if not args.name.endswith("leak"):
+            return None
+        return pulumi.ResourceTransformResult({**args.props, "data": {"x": token}}, args.opts)
+
+    pulumi.runtime.register_resource_transform(add)
+    _guarded(world)
+
+
 LEAKY: Mapping[str, Program] = {
     "a password in a ConfigMap": password_in_config_map,
     "used before it is kept": used_before_it_is_kept,
@@ -105,6 +136,12 @@ LEAKY: Mapping[str, Program] = {
     "a literal first": literal_first,
 }
 
+AFTER_THE_GUARD: Mapping[str, Program] = {
+    "added by a transformation": transformed,
+    "added by a transform": transformed_by_the_engine,
+}
+"""What the library's guard does not see: it has looked at the object already."""
+
 WITHOUT_MARK: Mapping[str, Program] = {"mark removed": mark_removed}
 """What an update without preview cannot see before it writes, unless it is told to write nothing."""
 
@@ -112,4 +149,6 @@ WITHOUT_MARK: Mapping[str, Program] = {"mark removed": mark_removed}
 def run(name: str, world: World) -> None:
     """Runs a program by name."""
     clean = {"own": users_own, "declared": users_own_declared}
-    {**LEAKY, **WITHOUT_MARK, **clean, "imported": imported, "rewired": users_own_rewired}[name](world)
+    {**LEAKY, **AFTER_THE_GUARD, **WITHOUT_MARK, **clean, "imported": imported, "rewired": users_own_rewired}[name](
+        world
+    )

@@ -5,6 +5,9 @@ It sits in the options of every object (`Cluster.options`), sees where each valu
 while the program still holds it as an Output, and stops the program before the object is registered: at the first
 preview, in an update without preview, whatever the engine's mode. The engine itself tells policies less
 (docs/policies/timing.md).
+
+It is a transformation of the object's own, which Pulumi runs first. Transformations of what is above the object, and
+all `transforms`, come after it and can undo what it has proven; the policy pack judges what comes out of them.
 """
 
 from __future__ import annotations

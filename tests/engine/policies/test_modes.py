@@ -21,7 +21,7 @@ from hosted_mesh_policies.scan.sources import from_state
 
 from sandbox.clusters import Sandbox
 from tests.corpus.engine import Engine, Operation, Run
-from tests.corpus.programs_for_modes import LEAKY, WITHOUT_MARK
+from tests.corpus.programs_for_modes import AFTER_THE_GUARD, LEAKY, WITHOUT_MARK
 
 MODES: dict[str, tuple[Operation, list[str]]] = {
     "preview": ("preview", []),
@@ -35,6 +35,7 @@ MORE = {
 }
 RUNS = [
     *((mode, program) for mode in MODES for program in LEAKY),
+    *((mode, program) for mode in ("up", "up --skip-preview") for program in AFTER_THE_GUARD),
     *((mode, program) for mode in MORE for program in ("used before it is kept", "disguised")),
 ]
 

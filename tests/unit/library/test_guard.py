@@ -299,3 +299,20 @@ def test_a_release_keeps_what_the_engine_is_told_of_dependencies() -> None:
 def test_a_release_wants_a_reason(verb: Callable[[Any, str], Any]) -> None:
     with pytest.raises(ValueError, match="wants a reason"):
         verb(None, " ")
+
+
+def test_a_transformation_above_an_object_comes_after_the_guard() -> None:
+    """The limit, as documented: what it adds the guard does not see. The policies do (tests/engine/policies)."""
+
+    def program() -> None:
+        deployed = Deployed()
+
+        def add(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+            return pulumi.ResourceTransformationResult({**args.props, "data": {"k": deployed.key}}, args.opts)
+
+        above = pulumi.ResourceOptions(transformations=[add])
+        deployed.opts = deployed.data_plane.options(pulumi.ComponentResource("test:index:Box", "above", {}, above))
+        config_map(deployed, "public")
+
+    (sent,) = [one for one in run(program, outputs=ANSWERS) if one.name == "leak"]
+    assert sent.inputs["data"] == {"k": KEY}
