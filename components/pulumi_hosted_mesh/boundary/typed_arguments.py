@@ -11,6 +11,7 @@ from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.load import OUTPUT, TYPES, nearest
 
 A = TypeVar("A")
+MAPPINGS = (dict, Mapping)
 PLAIN = {str: "string_type", bool: "bool_type", int: "int_type"}
 
 
@@ -46,10 +47,10 @@ def _wrong(path: str, value: Any, form: Any, *, later: bool = False) -> Iterator
     if is_later(value):
         if not later and form is not Any:
             yield Problem(path, *OUTPUT)
-    elif get_origin(form) is dict or is_typeddict(form):
+    elif get_origin(form) in MAPPINGS or is_typeddict(form):
         if not isinstance(value, Mapping | Model):
             yield Problem(path, TYPES["dict_type"], "Change its value")
-        elif get_origin(form) is dict:
+        elif get_origin(form) in MAPPINGS:
             for key, inner in dict(value).items():
                 yield from _wrong(f"{path}.{key}", inner, get_args(form)[1], later=later)
     elif get_origin(form) is list:
