@@ -11,8 +11,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent import futures
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -115,11 +116,11 @@ class Analyzer:
             try:
                 resource = self._resource(request, analyzer_pb2.AnalyzeRequest)
                 if isinstance(resource, str):
-                    found = [] if self.session.preview else [_undecodable(rule, resource) for rule in rules[:1]]
+                    found = [] if self.session.preview else self._unseen(rules, BEFORE_WRITE, _undecodable(resource))
                 else:
                     found = self.session.before_write(resource, rules)
             except Exception as problem:  # whose text may quote a value, and gRPC would pass it on
-                found = [_broken(rule, problem) for rule in rules[:1]]
+                found = self._unseen(rules, BEFORE_WRITE, _broken(problem))
             response.diagnostics.extend(self._diagnostic(finding, BEFORE_WRITE) for finding in found)
             return response
 
@@ -134,9 +135,9 @@ class Analyzer:
                     resource = self._resource(part, analyzer_pb2.AnalyzerResource) if number == 1 else None
                 except Exception as problem:
                     resource = None
-                    found += [_broken(rule, problem) for rule in rules[:1]]
+                    found += self._unseen(rules, "", _broken(problem))
                 if isinstance(resource, str):
-                    found += [_undecodable(rule, resource) for rule in rules[:1]]
+                    found += self._unseen(rules, "", _undecodable(resource))
                 elif resource is not None:
                     resources.append(resource)
             evidence = Evidence()
@@ -144,7 +145,7 @@ class Analyzer:
                 said, evidence = self.session.at_end(resources, rules)
                 found += said
             except Exception as problem:
-                found += [_broken(rule, problem) for rule in rules[:1]]
+                found += self._unseen(rules, "", _broken(problem))
             if self.session.preview:
                 write_note(note_path(self.session.stack, self.session.project), evidence)
                 self._save(evidence)
@@ -225,6 +226,12 @@ class Analyzer:
         levels = (self.levels.get(name, default), self.levels.get(twin, default))
         return next((level for level in levels if level != default), default)
 
+    def _unseen(self, rules: Sequence[Rule], suffix: str, finding: Finding) -> list[Finding]:
+        """What no rule could look at is told by one of the strictest: a level that was lowered for another must not
+        let it pass."""
+        strictest = sorted(rules, key=lambda rule: self._level(rule.name + suffix, rule) != analyzer_pb2.MANDATORY)
+        return [replace(finding, rule=rule.name) for rule in strictest[:1]]
+
     def _diagnostic(self, finding: Finding, suffix: str) -> Any:
         rule = next(rule for rule in RULES if rule.name == finding.rule)
         return analyzer_pb2.AnalyzeDiagnostic(
@@ -261,13 +268,13 @@ def _repeats_inputs(kind: str) -> bool:
     return kind.startswith("kubernetes:") and not kind.endswith(":Secret")
 
 
-def _undecodable(rule: Rule, urn: str) -> Finding:
-    return Finding(rule.name, urn, "", "could not evaluate: its properties are nested more than 32 deep")
+def _undecodable(urn: str) -> Finding:
+    return Finding("", urn, "", "could not evaluate: its properties are nested more than 32 deep")
 
 
-def _broken(rule: Rule, problem: Exception) -> Finding:
+def _broken(problem: Exception) -> Finding:
     """What is left when something breaks outside of a rule: a violation that names the kind of the exception alone."""
-    return Finding(rule.name, "", "", f"could not evaluate ({type(problem).__name__})")
+    return Finding("", "", "", f"could not evaluate ({type(problem).__name__})")
 
 
 def _policy(rule: Rule, suffix: str, kind: Any) -> Any:
@@ -331,9 +338,9 @@ def serve() -> None:
     server.start()
     # An engine that is killed (SIGKILL, out of memory) tells nobody, and its pack would stay for ever. Once it has read
     # the port it may be gone at any moment; before, the port cannot be written.
-    engine = os.getppid()
+    parent = os.getppid()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    while not ended.wait(_LOOK_FOR_THE_ENGINE) and os.getppid() == engine:
+    while not ended.wait(_LOOK_FOR_THE_ENGINE) and os.getppid() == parent:
         pass
     server.stop(0)

@@ -13,6 +13,8 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf import message_factory
+from hosted_mesh_policies.pack.server import Analyzer
+from hosted_mesh_policies.rules.catalogue import RULES
 from pulumi.runtime.proto import analyzer_pb2
 
 from sandbox.bootstrap import CHECKOUT
@@ -96,3 +98,14 @@ def test_the_pack_ends_when_the_engine_is_killed(pack: str) -> None:
         process, _port = (int(engine.stdout.readline()) for _ in range(2))
         engine.kill()
     eventually(lambda: not Path(f"/proc/{process}").exists(), seconds=60)
+
+
+def test_what_no_rule_could_look_at_is_refused_whatever_level_one_rule_has() -> None:
+    cut_short = b"\x12\x05a"
+    first = next(rule for rule in RULES if rule.mandatory)
+    advisory = analyzer_pb2.PolicyConfig(enforcementLevel=analyzer_pb2.ADVISORY)
+    analyzer = Analyzer({})
+    analyzer.configure(analyzer_pb2.ConfigureAnalyzerRequest(policyConfig={first.name: advisory}), None)
+    for said in (analyzer.analyze(cut_short, None), analyzer.analyze_stack(b"\x0a\x03" + cut_short, None)):
+        assert [one.enforcementLevel for one in said.diagnostics] == [analyzer_pb2.MANDATORY]
+        assert "could not evaluate" in said.diagnostics[0].message
