@@ -58,7 +58,7 @@ def observe(deployed: Deployed) -> str:
     search.add_bytes(CONTROL, x509.load_pem_x509_certificate(deployed.mesh.root_certificate.encode()).signature)
     count = len(search) - 1
     items, size = look(search, deployed.sandbox.data_plane.etcd_items())
-    return f"{count} secrets, in any encoding, in {items:,} records ({size / 1e6:.1f} MB): none found"
+    return f"{count} secrets, plain or encoded, in {items:,} records ({size / 1e6:.1f} MB): none found"
 
 
 def look(search: Search, items: Iterable[tuple[bytes, bytes]]) -> tuple[int, int]:

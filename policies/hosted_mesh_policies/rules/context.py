@@ -34,8 +34,8 @@ class Context:
     """One stack to judge.
 
     `ambient` is the deployer's environment. `index` is given when fingerprints are gathered elsewhere (before each
-    write, one resource at a time). `evidence` are URNs whose secrets the preview of this same run found to be the
-    user's; None where no preview was seen.
+    write, one resource at a time). `evidence` is what the preview of this same run found to be the data planes' own;
+    None where no preview was seen.
     """
 
     stack: Stack
