@@ -114,8 +114,8 @@ class Flow:
         sources = self.stack.sources_of(resource, name)
         if resource.kind != "Secret" or not all(source.type.startswith("random:") for source in sources):
             return False
-        held = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
-        return any(names_credential(str(leaf.path[-1])) for leaf in held)
+        kept = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
+        return any(names_credential(str(leaf.path[-1])) for leaf in kept)
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret

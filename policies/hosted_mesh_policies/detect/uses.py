@@ -140,7 +140,7 @@ class Uses:
         """
         if self.owners.is_deployers_login(resource, name):
             return Level.PUBLIC
-        if resource.type in CERTIFICATE_TYPES and "rivate" in name:
+        if resource.type in CERTIFICATE_TYPES and "private" in name.lower():
             return Level.SECRET
         use = self.use(resource, name)
         if use.is_public:
@@ -187,7 +187,7 @@ class Uses:
     @_remembered
     def _says_a_secret(self, certificate: Resource) -> bool:
         """Whether a certificate has a secret among what it says, its subject for one; what signs it is not said."""
-        said = [name for name in certificate.sources if "rivate" not in name]
+        said = [name for name in certificate.sources if "private" not in name.lower()]
         return certificate.type in CERTIFICATE_TYPES and any(
             source.type in ALL_SECRET_TYPES or self._says_a_secret(source)
             for source in self.stack.sources_of(certificate, *said)
