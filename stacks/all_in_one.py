@@ -9,7 +9,7 @@ from pulumi_hosted_mesh import HostedMesh
 from pulumi_hosted_mesh.assembly.document import arguments_of
 from pulumi_hosted_mesh.control_plane.manifests import exposed_services
 from pulumi_hosted_mesh.spec.data_plane import WebhookManagement
-from pulumi_hosted_mesh.spec.dns import DnsCentre
+from pulumi_hosted_mesh.spec.dns import DnsStack
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
@@ -35,7 +35,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     }
     if any(one.webhooks.management is WebhookManagement.UNMANAGED for one in mesh.memberships):
         facts["webhook_manifests"] = made.webhook_manifests
-    if names := configuration.optional_document(DnsCentre, "dns"):
+    if names := configuration.optional_document(DnsStack, "dns"):
         hosts = [service.host for revision in mesh.revisions for service in exposed_services(mesh, revision)]
         records: dict[str, Any] = {host: [*targets] for host, targets in settings.records.items()}
         records |= {host: made.addresses.apply(itemgetter(host)) for host in hosts}

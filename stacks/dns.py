@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.assembly.document import control_plane_cluster
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
 from pulumi_hosted_mesh.dns.plan import own_pairs
-from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre
+from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsStack
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
 
@@ -23,7 +23,7 @@ from stacks import configuration, references
 
 async def build(settings: StackSettings) -> dict[str, Any]:
     """Outputs: `namespace`, and `zones` in which each edge may publish (public)."""
-    document = configuration.document(DnsCentre, "dns")
+    document = configuration.document(DnsStack, "dns")
     records = own_records(await _known(settings), own_pairs(document.bridge))
     cluster = control_plane_cluster(document.cluster)
     made = publish(settings, document.bridge, cluster, {host: [*targets] for host, targets in records.items()})

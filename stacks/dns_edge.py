@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi_hosted_mesh import DnsEdge
 from pulumi_hosted_mesh.assembly.document import data_plane_cluster
-from pulumi_hosted_mesh.spec.dns import DnsEdgeSide
+from pulumi_hosted_mesh.spec.dns import DnsEdgeStack
 from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import configuration
@@ -14,7 +14,7 @@ from stacks import configuration
 
 async def build(_settings: StackSettings) -> dict[str, Any]:
     """Outputs: `publisher_kubeconfig`, `reader_kubeconfig` (secret, for `dns`)."""
-    document = configuration.document(DnsEdgeSide, "dnsEdge")
+    document = configuration.document(DnsEdgeStack, "dnsEdge")
     made = DnsEdge(
         document.edge.name,
         {

@@ -1,6 +1,7 @@
 """Admission in the edge's own cluster: a DNSEndpoint of a name outside its zones is refused when it is written.
 
-A convenience for honest users, who are told at once: a compromised edge switches it off. The boundary is at the centre.
+A convenience for honest users, who are told at once: a compromised edge switches it off. The boundary is the control
+plane's filter of names.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pulumi_hosted_mesh.spec.cluster import ClusterBase
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.deployment import Deployment
-from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre, DnsEdgeSide
+from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsEdgeStack, DnsStack
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
 from pulumi_hosted_mesh.spec.load import models_in
@@ -34,7 +34,7 @@ DOCUMENTS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "Deployment document": (Deployment,),
     "Federation document": (Federation, Offer),
     "DNS document": (DnsBridge,),
-    "Stack files": (StackSettings, RootSettings, ClusterBase, FederationMember, DnsEdgeSide, DnsCentre),
+    "Stack files": (StackSettings, RootSettings, ClusterBase, FederationMember, DnsEdgeStack, DnsStack),
 }
 WORDS: Final = {
     "string": "text",

@@ -359,7 +359,7 @@ class DnsBridge(Model):
         return self
 
 
-class DnsCentre(Model):
+class DnsStack(Model):
     """The DNS bridge on the control plane: the stack `dns`, or a part of the stack `all-in-one`."""
 
     cluster: ClusterReference | None = None
@@ -368,7 +368,7 @@ class DnsCentre(Model):
     """Edges and providers."""
 
 
-class DnsEdgeSide(Model):
+class DnsEdgeStack(Model):
     """One edge's side of the DNS bridge: the stack `dns-edge`."""
 
     cluster: ClusterReference

@@ -15,7 +15,7 @@ from pulumi_hosted_mesh.spec import typed_dicts
 from pulumi_hosted_mesh.spec.cluster import ClusterBase
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.deployment import Deployment
-from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsCentre, DnsEdgeSide
+from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsEdgeStack, DnsStack
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
 from pulumi_hosted_mesh.spec.fields import Model
@@ -29,8 +29,8 @@ DOCUMENTS: dict[str, type[Model]] = {
     "mesh": Mesh,
     "dataPlane": DataPlane,
     "cluster": ClusterBase,
-    "dns": DnsCentre,
-    "dnsEdge": DnsEdgeSide,
+    "dns": DnsStack,
+    "dnsEdge": DnsEdgeStack,
     "root": RootSettings,
     "endpoints": EndpointDocument,
     "federation": Federation,
