@@ -9,10 +9,15 @@ from typing import Any, NotRequired
 import pulumi
 
 from pulumi_hosted_mesh.assembly.preflight import check_charts
-from pulumi_hosted_mesh.boundary.arguments import mesh_of, outputs_of
+from pulumi_hosted_mesh.boundary.arguments import SOURCE, cluster_of, mesh_of, outputs_of
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import newest
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
+from pulumi_hosted_mesh.clusters.cluster import (
+    ControlPlaneCluster,
+    DataPlaneCluster,
+    refuse_one_given_twice,
+    refuse_providers,
+)
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
@@ -63,12 +68,12 @@ class HostedMesh(pulumi.ComponentResource):
         refuse_providers(opts, called)
         super().__init__(TYPE_HOSTED_MESH, name, {}, opts)
         control_plane_cluster = ControlPlaneCluster.of(
-            _given(args.get("control_plane"), "controlPlane"), name=name, parent=self
+            cluster_of(args.get("control_plane"), "controlPlane", SOURCE), name=name, parent=self
         )
         memberships = [dict(one) for one in args.get("memberships") or []]
         clusters = _data_plane_clusters(name, memberships, self)
-        for one in clusters:
-            one.distinct_from(control_plane_cluster)
+        by_field = {f"memberships[{position}].cluster": one for position, one in enumerate(clusters)}
+        refuse_one_given_twice({"controlPlane.cluster": control_plane_cluster, **by_field}, SOURCE)
         mesh = mesh_of({**_document(args), "memberships": _with_servers(memberships, clusters)})
         check_charts(mesh)
         child = pulumi.ResourceOptions(parent=self)
@@ -78,7 +83,7 @@ class HostedMesh(pulumi.ComponentResource):
             lambda: _signed_here(name, mesh, child),
             brought=args.get("cacerts"),
             root_certificate=args.get("root_certificate"),
-            source="the mesh",
+            source=SOURCE,
         )
         self.root_certificate = pulumi.Output.from_input(trusted.root_certificate)
         crds, accesses = [], {}
@@ -168,15 +173,6 @@ def _signed_here(name: str, mesh: Mesh, opts: pulumi.ResourceOptions) -> Authori
     return Authority(files, root.certificate)
 
 
-def _given(part: Any, field: str) -> Any:
-    """A part's cluster. Raises: InvalidInputError."""
-    cluster = part.get("cluster") if isinstance(part, Mapping) else None
-    if cluster is None:
-        rule, fix = "is required", "Give the kubeconfig, and the context in it"
-        raise InvalidInputError([Problem(f"{field}.cluster", rule, fix)], "the mesh")
-    return cluster
-
-
 def _document(args: HostedMeshArgs) -> Any:
     return {key: value for key, value in args.items() if key not in ("cacerts", "root_certificate", "memberships")}
 
@@ -184,10 +180,10 @@ def _document(args: HostedMeshArgs) -> Any:
 def _data_plane_clusters(
     name: str, memberships: list[dict[str, Any]], parent: pulumi.Resource
 ) -> list[DataPlaneCluster]:
-    """One for each membership; two that are one cluster are refused by Istio's own names in it."""
+    """One for each membership."""
     return [
         DataPlaneCluster.of(
-            _given(one, f"memberships[{position}]"),
+            cluster_of(one, f"memberships[{position}]", SOURCE),
             name=suffixed(name, str(one.get("name") or "default")),
             parent=parent,
         )
@@ -211,7 +207,7 @@ def _access(membership: Membership, given: dict[str, Any], position: int) -> Any
     if membership.access.token is TokenKind.BOUNDED:
         rule = "is `bounded`, but HostedMesh has nobody who renews it"
         fix = "Use the stacks access and control-plane, or leave it out"
-        raise InvalidInputError([Problem("memberships[].access.token", rule, fix)], "the mesh")
+        raise InvalidInputError([Problem("memberships[].access.token", rule, fix)], SOURCE)
     return {**membership.access.arguments(), **outputs_of(given.get("access"), f"memberships[{position}].access")}
 
 

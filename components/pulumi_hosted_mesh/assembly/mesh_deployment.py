@@ -12,13 +12,16 @@ from pulumi_kubernetes import core
 from pulumi_hosted_mesh.assembly.deployment_plan import SOURCE, Planned, planned
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh
 from pulumi_hosted_mesh.assembly.preflight import check_charts
-from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
+from pulumi_hosted_mesh.boundary.arguments import cluster_of, outputs_of, without_cluster, without_outputs
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.clusters import address
-from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
+from pulumi_hosted_mesh.clusters.cluster import (
+    ControlPlaneCluster,
+    DataPlaneCluster,
+    refuse_one_given_twice,
+    refuse_providers,
+)
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.inputs import DeploymentArgs
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import TYPE_MESH_DEPLOYMENT
@@ -56,11 +59,18 @@ class MeshDeployment(pulumi.ComponentResource):
         given = {str(one["name"]): dict(one) for one in args["clusters"]}
         positions = {place: position for position, place in enumerate(given)}
         control_plane = ControlPlaneCluster.of(
-            _cluster(args.get("control_plane"), "controlPlane"), name=name, parent=self
+            cluster_of(args.get("control_plane"), "controlPlane", SOURCE), name=name, parent=self
         )
-        clusters = _clusters(name, plans, given, self)
-        for cluster in clusters.values():
-            cluster.distinct_from(control_plane)
+        clusters = {
+            one.cluster.name: DataPlaneCluster.of(
+                cluster_of(given[one.cluster.name], f"clusters[{positions[one.cluster.name]}]", SOURCE),
+                name=f"{name}-{one.cluster.name}",
+                parent=self,
+            )
+            for one in plans
+        }
+        by_field = {f"clusters[{positions[place]}].cluster": one for place, one in clusters.items()}
+        refuse_one_given_twice({"controlPlane.cluster": control_plane, **by_field}, SOURCE)
 
         meshes: dict[str, HostedMesh] = {}
         for one in plans:
@@ -113,34 +123,3 @@ def _document(args: Any) -> Deployment:
     if isinstance(plain.get("clusters"), Sequence) and not isinstance(plain["clusters"], str):
         plain["clusters"] = [without_outputs(without_cluster(one)) for one in plain["clusters"]]
     return read_arguments(Deployment, plain, SOURCE)
-
-
-def _cluster(part: Any, field: str) -> Any:
-    """A part's cluster. Raises: InvalidInputError."""
-    cluster = part.get("cluster") if isinstance(part, Mapping) else None
-    if cluster is None:
-        rule, fix = "is required", "Give the kubeconfig, and the context in it"
-        raise InvalidInputError([Problem(f"{field}.cluster", rule, fix)], SOURCE)
-    return cluster
-
-
-def _clusters(
-    name: str, plans: Sequence[Planned], given: Mapping[str, dict[str, Any]], parent: pulumi.Resource
-) -> dict[str, DataPlaneCluster]:
-    """The data planes' clusters by name. Raises: InvalidInputError, also for one that has two names."""
-    positions = {place: position for position, place in enumerate(given)}
-    found: dict[str, DataPlaneCluster] = {}
-    owners: dict[tuple[str, str], str] = {}
-    for place in (one.cluster.name for one in plans):
-        field = f"clusters[{positions[place]}]"
-        cluster = DataPlaneCluster.of(_cluster(given[place], field), name=f"{name}-{place}", parent=parent)
-        known = [("API server", address.normal(cluster.server))] if isinstance(cluster.server, str) else []
-        known += [("identity", cluster.identity)] if cluster.identity else []
-        for kind, value in known:
-            first = owners.setdefault((kind, value), place)
-            if first != place:
-                rule = f"has the same {kind} as {first}"
-                fix = "Name another cluster, or take one of the two out"
-                raise InvalidInputError([Problem(f"{field}.cluster", rule, fix)], SOURCE)
-        found[place] = cluster
-    return found

@@ -56,6 +56,15 @@ def _is_output(arguments: Any, key: str) -> bool:
     return key in OUTPUTS and isinstance(arguments, Mapping) and isinstance(arguments.get(key), pulumi.Output)
 
 
+def cluster_of(part: Any, field: str, source: str) -> Any:
+    """The cluster of a part of a document. field: the part. Raises: InvalidInputError if it has none."""
+    cluster = part.get(CLUSTER) if isinstance(part, Mapping) else None
+    if cluster is None:
+        rule, fix = "is required here", "Give the kubeconfig, and the context in it"
+        raise InvalidInputError([Problem(f"{field}.{CLUSTER}", rule, fix)], source)
+    return cluster
+
+
 def without_cluster(part: Any) -> Any:
     """A part of a document without its cluster, and its access without Outputs."""
     if not isinstance(part, Mapping):

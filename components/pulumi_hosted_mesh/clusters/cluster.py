@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import pulumi
@@ -152,17 +153,7 @@ class Cluster(_Fields):
         Raises: InvalidInputError, at once if both are known; else the run ends with it when they are, before a cluster
         that is an Output is written to.
         """
-        mine, others = self._facts(), other._facts()
-        if isinstance(mine, Facts) and isinstance(others, Facts):
-            refuse_same_cluster(mine, others, "the program's clusters")
-            return
-        check = pulumi.Output.all(mine, others).apply(
-            lambda pair: refuse_same_cluster(pair[0], pair[1], "the program's clusters")
-        )
-        # A cluster that is known does not wait for one that is not: what belongs to it can be previewed.
-        open_ones = [cluster for cluster in (self, other) if not cluster._is_in_use()]
-        for cluster in [one for one in open_ones if not one.known] or open_ones:
-            cluster._checks.append(check)
+        _compare((self, self._facts(self.called)), (other, other._facts(other.called)), source="the program's clusters")
 
     def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """Sees each object before it is registered (see `guard`)."""
@@ -186,14 +177,14 @@ class Cluster(_Fields):
             return pulumi.Output.unsecret(self._config.apply(lambda config: config.certificate_authority))
         return self.config.certificate_authority if self.config is not None else None
 
-    def _facts(self) -> Facts | pulumi.Output[Facts]:
+    def _facts(self, called: str) -> Facts | pulumi.Output[Facts]:
         if self.config is not None:
-            return Facts.of(self.config, self.called)
+            return Facts.of(self.config, called)
         if self._config is not None:
-            return self._config.apply(lambda config: Facts.of(config, self.called))
+            return self._config.apply(lambda config: Facts.of(config, called))
         if isinstance(self.server, str):
-            return Facts(self.called, self.server, self.identity)
-        return self.server.apply(lambda server: Facts(self.called, server, self.identity))
+            return Facts(called, self.server, self.identity)
+        return self.server.apply(lambda server: Facts(called, server, self.identity))
 
     def _is_in_use(self) -> bool:
         return bool(self._given_provider or self._made_provider or self._adopting)
@@ -247,6 +238,16 @@ class DataPlaneCluster(Cluster):
         return guard.keep_secrets_out(args)
 
 
+def refuse_one_given_twice(clusters: Mapping[str, Cluster], source: str) -> None:
+    """Refuses two wrappers of one cluster among all that a component was given, as `Cluster.distinct_from` does.
+
+    clusters: by the field where each stands; the error is about the later one. source: what the fields belong to.
+    """
+    facts = [(cluster, cluster._facts(field)) for field, cluster in clusters.items()]
+    for first, second in combinations(facts, 2):
+        _compare(second, first, source=source)
+
+
 def require_control_plane(cluster: object) -> None:
     """Raises InvalidInputError unless this is the control plane's cluster: not every program is type-checked."""
     _require(cluster, ControlPlaneCluster)
@@ -270,6 +271,21 @@ def refuse_providers(opts: pulumi.ResourceOptions | None, called: str) -> None:
         rule = "holds a Kubernetes provider, which says nothing of the cluster's role and would have no effect"
         fix = "Give it as a cluster: ControlPlaneCluster(provider=..., server=...), or DataPlaneCluster"
         raise InvalidInputError([Problem("opts.providers", rule, fix)], called)
+
+
+_Known = tuple[Cluster, Facts | pulumi.Output[Facts]]
+
+
+def _compare(one: _Known, other: _Known, *, source: str) -> None:
+    (mine, its), (theirs, others) = one, other
+    if isinstance(its, Facts) and isinstance(others, Facts):
+        refuse_same_cluster(its, others, source)
+        return
+    check = pulumi.Output.all(its, others).apply(lambda pair: refuse_same_cluster(pair[0], pair[1], source))
+    # A cluster that is known does not wait for one that is not: what belongs to it can be previewed.
+    open_ones = [cluster for cluster in (mine, theirs) if not cluster._is_in_use()]
+    for cluster in [found for found in open_ones if not found.known] or open_ones:
+        cluster._checks.append(check)
 
 
 def _require(cluster: object, role: type[Cluster]) -> None:

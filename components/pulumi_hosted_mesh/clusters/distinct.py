@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.api_server import kube_system_uid
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
-FIX = "Name the control plane's cluster and the data plane's cluster"
+FIX = "Name another cluster for one of the two"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Facts:
         """The facts that a kubeconfig tells."""
         return cls(called, config.server, config.identity, config)
 
+    @cached_property
+    def uid(self) -> str | None:
+        """The uid of its kube-system, asked once however many clusters this one is compared with; None if unknown."""
+        return kube_system_uid(self.config) if self.config is not None else None
+
 
 def refuse_same_cluster(one: Facts, other: Facts, source: str = "the mesh document") -> None:
     """Raises InvalidInputError if both are one cluster; the error is about `one`.
@@ -42,8 +48,8 @@ def refuse_same_cluster(one: Facts, other: Facts, source: str = "the mesh docume
     or each was given an identity of its own.
     """
 
-    def same(rule: str) -> InvalidInputError:
-        return InvalidInputError([Problem(one.called, rule, FIX)], source)
+    def same(rule: str, fix: str = FIX) -> InvalidInputError:
+        return InvalidInputError([Problem(one.called, rule, fix)], source)
 
     if address.normal(one.server) == address.normal(other.server):
         raise same(f"has the same API server as {other.called}")
@@ -53,12 +59,13 @@ def refuse_same_cluster(one: Facts, other: Facts, source: str = "the mesh docume
     if one.config is None or other.config is None:
         return
     with ThreadPoolExecutor(2) as pool:
-        uids = set(pool.map(kube_system_uid, (one.config, other.config)))
+        uids = set(pool.map(lambda cluster: cluster.uid, (one, other)))
     if None not in uids:
         if len(uids) == 1:
             raise same(f"is {other.called} under another address: both have the same kube-system namespace")
     elif not named and _have_one_authority(one.config, other.config):
-        raise same(f"is {other.called} under another address: both have the same certificate authority")
+        rule = f"is {other.called} under another address: both have the same certificate authority"
+        raise same(rule, f"{FIX}; if they are two, give each an `identity`")
 
 
 def _have_one_authority(one: Kubeconfig, other: Kubeconfig) -> bool:

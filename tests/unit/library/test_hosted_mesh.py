@@ -17,6 +17,8 @@ from pulumi_hosted_mesh.boundary.arguments import mesh_of
 from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
+from pulumi_hosted_mesh.clusters import distinct
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -96,6 +98,76 @@ def test_definitions_are_those_of_the_newest_revision_wherever_it_stands(
 
     (chart,) = [one for one in run(program, preview=True) if one.inputs.get("chart") == "base"]
     assert chart.inputs["version"] == ("1.31.10" if "1.31.10" in versions else "1.32.0")
+
+
+TWICE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "at one address": (
+        {"kubeconfig": kubeconfig("https://127.0.0.1:2")},
+        {"kubeconfig": kubeconfig("https://127.0.0.1:2/")},
+        "memberships[1].cluster: has the same API server as memberships[0].cluster",
+    ),
+    "under two addresses": (
+        {"kubeconfig": kubeconfig("https://127.0.0.1:2")},
+        {"kubeconfig": kubeconfig("https://127.0.0.1:3")},
+        "memberships[1].cluster: is memberships[0].cluster under another address: both have the same kube-system",
+    ),
+    "under one identity": (
+        {"kubeconfig": kubeconfig("https://127.0.0.1:2"), "identity": "it-2"},
+        {"kubeconfig": kubeconfig("https://127.0.0.1:3"), "identity": "it-2"},
+        "memberships[1].cluster: has the same identity as memberships[0].cluster",
+    ),
+}
+
+
+def with_two_data_planes(*clusters: dict[str, Any]) -> None:
+    """A mesh of two members, in a program."""
+    arguments: dict[str, Any] = {
+        "name": "demo",
+        "control_plane": {"cluster": {"kubeconfig": kubeconfig("https://127.0.0.1:1"), "identity": "it-1"}},
+        "revisions": [{"host": "istiod.demo.example.com", "exposure": {"source_ranges": ["203.0.113.0/24"]}}],
+        "memberships": [
+            {"name": name, "cluster": cluster} for name, cluster in zip(("default", "second"), clusters, strict=True)
+        ],
+    }
+    hosted_mesh.HostedMesh("demo", arguments)
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_two_memberships_in_one_cluster_are_refused_before_anything_is_made(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *clusters, words = TWICE[case]
+    monkeypatch.setattr(distinct, "kube_system_uid", lambda config: "one" if config.server.endswith(":1") else "two")
+    found: list[Registered] = []
+    with pytest.raises(InvalidInputError) as refused:
+        run(lambda: with_two_data_planes(*clusters), preview=True, into=found)
+    assert words in str(refused.value)
+    assert [one.type for one in found] == ["hosted-mesh:index:HostedMesh"]
+
+
+def test_two_memberships_in_one_cluster_from_outputs_are_refused_before_it_is_written_to() -> None:
+    def program() -> None:
+        same = pulumi.Output.from_input(kubeconfig("https://127.0.0.1:2"))
+        with_two_data_planes({"kubeconfig": same}, {"kubeconfig": same})
+
+    found: list[Registered] = []
+    with pytest.raises(InvalidInputError) as refused:
+        run(program, preview=True, into=found)
+    assert "memberships[1].cluster: has the same API server as memberships[0].cluster" in str(refused.value)
+    assert not [one.name for one in found if "data-plane-cluster" in one.provider]
+
+
+def test_a_cluster_is_asked_once_who_it_is_however_many_it_is_compared_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def uid_of(config: Kubeconfig) -> str:
+        asked.append(config.server)
+        return config.server
+
+    monkeypatch.setattr(distinct, "kube_system_uid", uid_of)
+    two = [{"kubeconfig": kubeconfig(f"https://127.0.0.1:{port}")} for port in (2, 3)]
+    run(lambda: with_two_data_planes(*two), preview=True)
+    assert sorted(asked) == [f"https://127.0.0.1:{port}" for port in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(

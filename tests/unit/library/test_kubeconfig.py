@@ -255,6 +255,11 @@ def test_identities_tell_clusters_of_one_authority_apart(tmp_path: Path) -> None
         refuse(*company(tmp_path, provider="one"))
 
 
+def test_what_tells_clusters_of_one_authority_apart_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="if they are two, give each an `identity`"):
+        refuse(*company(tmp_path))
+
+
 def test_one_identity_is_one_cluster(tmp_path: Path) -> None:
     path = write(tmp_path, content())
     found = [kubeconfig.read(reference(path, context=name, identity="one"), "x") for name in ("provider", "user")]

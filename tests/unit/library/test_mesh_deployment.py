@@ -69,7 +69,7 @@ def test_an_override_reaches_its_cluster_alone(tmp_path: Path) -> None:
 SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "one cluster under two names": (
         lambda it: it["clusters"][1].update(cluster=dict(it["clusters"][0]["cluster"])),
-        "clusters[1].cluster: has the same API server as berlin",
+        "clusters[1].cluster: has the same API server as clusters[0].cluster",
     ),
     "no kubeconfig": (lambda it: it["clusters"][0].pop("cluster"), "clusters[0].cluster: is required"),
     "charts that are missing": (
@@ -78,7 +78,7 @@ SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "the control plane's cluster": (
         lambda it: it["clusters"][1].update(cluster=dict(it["controlPlane"]["cluster"])),
-        "has the same API server as ControlPlaneCluster",
+        "clusters[1].cluster: has the same API server as controlPlane.cluster",
     ),
 }
 
