@@ -120,6 +120,8 @@ def test_an_edge_cannot_touch_anothers_names(names: Names) -> None:
         # What a provider that writes names into text as they are would take for the other's.
         endpoint("text", record(f"www.{ONE}.shop.test. 5 IN A 192.0.2.66 ;.{TWO}.shop.test", "192.0.2.66")),
         endpoint("wildcard", record("*.shop.test", "192.0.2.66"), record("*.mesh.test", "192.0.2.66")),
+        # What external-dns' provider for CoreDNS would write below the name, where a zone may be another's.
+        endpoint("below", {**record(f"top.{TWO}.mesh.test", "192.0.2.67"), "labels": {"192.0.2.67": "a.b"}}),
     )
     for name in (theirs[0], "bank.example.org", "*.shop.test"):
         eventually(lambda: names.conditions(TWO, name).get("Accepted") == ("False", "Filtered"), f"{name} is filtered")  # noqa: B023
@@ -132,6 +134,8 @@ def test_an_edge_cannot_touch_anothers_names(names: Names) -> None:
     assert names.ask(theirs[0]) == ["192.0.2.1"]
     assert names.ask(theirs[1], KNOT) == ["192.0.2.1"]
     assert names.ask("bank.example.org") == []
+    names.await_answer(f"top.{TWO}.mesh.test", "192.0.2.67")
+    assert names.ask(f"a.b.top.{TWO}.mesh.test") == []
     assert names.ask(f"nothing.{ONE}.shop.test", KNOT) == []
 
     # Its leaving takes nothing of theirs with it.

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from .passed import not_passed
+
 Object = dict[str, Any]
 LABEL = re.compile(r"[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?", re.IGNORECASE)
 LONGEST_TTL = 604800
@@ -75,6 +77,8 @@ def judge(
     said = f"In zones of {', '.join(by)}" if by else "It has no records"
     if left_out := {f"{_name(one)} ({one.get('recordType')})" for one in endpoints if one not in published}:
         said += f"; not published there: {_some(sorted(left_out))}"
+    if unsaid := {f"{_name(one)} ({', '.join(out)})" for one in published if (out := not_passed(one))}:
+        said += f"; not passed on: {_some(sorted(unsaid))}"
     accepted = ("True", "Accepted", said)
     missing = [_name(one) for one in published if not _answered(one, resolve)]
     failing = {

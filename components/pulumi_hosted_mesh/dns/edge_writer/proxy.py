@@ -28,6 +28,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from .api import GROUP, WATCH_SECONDS, EdgeApi, Object, path_of
 from .lease import Lease
 from .pace import Clock
+from .passed import passed
 
 GRACE_SECONDS = 60.0
 """Without the Lease: an API server of the control plane that is away for a moment does not start all readers anew."""
@@ -175,7 +176,8 @@ def seen(item: Object) -> Object:
     """A DNSEndpoint in which external-dns finds its own note. Fields' managers, most of a small one, are left out."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     status = {**(item.get("status") or {}), "observedGeneration": metadata.get("generation")}
-    return {**item, "metadata": metadata, "status": status}
+    endpoints = [passed(one) for one in (item.get("spec") or {}).get("endpoints") or [] if one]
+    return {**item, "metadata": metadata, "spec": {"endpoints": endpoints}, "status": status}
 
 
 def events_seen(lines: Iterable[bytes]) -> Iterator[bytes]:

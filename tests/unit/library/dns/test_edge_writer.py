@@ -143,6 +143,16 @@ def test_records_of_a_type_that_is_left_out_are_not_waited_for() -> None:
     assert verdict.ready[1] == "Programmed"
 
 
+def test_what_external_dns_is_not_told_of_a_record_is_said() -> None:
+    group = {"name": "coredns/group", "value": "g"}
+    written = record("web.north.example.com", "192.0.2.1", labels={"192.0.2.1": "istiod"}, providerSpecific=[group])
+    found = record("gateway.north.example.com", "192.0.2.1", labels={"resource": "gateway/shop/web", "owner": ""})
+    weighted = record("w.north.example.com", "192.0.2.1", providerSpecific=[{"name": "aws/weight", "value": "9"}])
+    verdict = judge(stored(written, found, weighted), ZONES, lambda _: {"192.0.2.1"})
+    said = "In zones of inner; not passed on: web.north.example.com (labels, coredns/group)"
+    assert verdict.accepted == ("True", "Accepted", said)
+
+
 def test_who_does_not_publish_an_object_does_not_fail_it() -> None:
     item = stored(record("web.north.example.com", "192.0.2.1"), labels={"view": "inner"})
     refused = {"outer": "to take changes"}

@@ -23,8 +23,27 @@ from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
 
 ENDPOINTS = "/apis/externaldns.k8s.io/v1alpha1/dnsendpoints"
 GATEWAYS = "/apis/networking.istio.io/v1/gateways"
+ALLOWED = [{"name": "alias", "value": "true"}, {"name": "aws/weight", "value": "9"}]
+PROXIED = {"name": "external-dns.alpha.kubernetes.io/cloudflare-proxied", "value": "true"}
+RECORD = {
+    "dnsName": "shop.example.com",
+    "recordType": "A",
+    "recordTTL": 5,
+    "setIdentifier": "one",
+    "targets": ["192.0.2.1"],
+}
+# Below its own name: istiod.mesh.shop.example.com, which may be another's.
+ELSEWHERE = {"labels": {"192.0.2.1": "istiod.mesh", "originalText": "text"}, "Labels": {"192.0.2.1": "istiod.mesh"}}
+HOSTNAME = {"name": "external-dns.alpha.kubernetes.io/cloudflare-custom-hostname", "value": "bank.example.org"}
 NOTED = {
     "metadata": {"name": "a", "generation": 3, "managedFields": [{}]},
+    "spec": {
+        "endpoints": [
+            {**RECORD, **ELSEWHERE, "providerSpecific": [*ALLOWED, PROXIED, HOSTNAME]},
+            {**RECORD, "providerSpecific": [HOSTNAME]},
+            None,
+        ]
+    },
     "status": {"conditions": [{"type": "Ready"}]},
 }
 WAIT_SECONDS = 30
@@ -156,10 +175,11 @@ def test_a_watch_lasts_an_hour_and_tells_at_once(world: World) -> None:
     assert world.edge.tokens == {"Bearer of-the-edge"}
 
 
-def test_external_dns_finds_its_note_in_each_record_and_writes_none(world: World) -> None:
+def test_external_dns_finds_its_note_in_each_object_and_of_its_records_what_names_nothing_else(world: World) -> None:
     world.proxy.begin()
     seen = {
         "metadata": {"name": "a", "generation": 3},
+        "spec": {"endpoints": [{**RECORD, "providerSpecific": [*ALLOWED, PROXIED]}, RECORD]},
         "status": {**cast(Any, NOTED["status"]), "observedGeneration": 3},
     }
     assert json.loads(world.ask(ENDPOINTS).read())["items"] == [seen]
