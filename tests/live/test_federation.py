@@ -45,6 +45,7 @@ from tests.support.authorities import Authority, pem
 from tests.support.clusters import started
 
 LABEL = "hosted-mesh.io/federation"
+TAKEN = 418
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,34 @@ def test_the_gateway_logs_who_got_through_and_who_did_not(meshes: Meshes) -> Non
     answered(meshes, STRANGER, 403)
     for answer in ('" 200 ', '" 403 '):
         logged(meshes, "west", "eastwest", answer, HOST, "TLSv1.3")
+
+
+def test_another_namespace_s_route_is_not_taken_at_the_gateway(meshes: Meshes) -> None:
+    """Its own namespace's is, which was made later: by then istiod has read the other."""
+    kubectl(meshes, "west", "create", "--filename=-", given=thief(NAMESPACE, "/of-another"))
+    kubectl(meshes, "west", "create", "--filename=-", given=thief("mesh-west", "/of-its-own"))
+    try:
+
+        def taken() -> None:
+            if (got := meshes.call(CALLER, path="/of-its-own")[0]) != TAKEN:
+                raise NotObserved(f"the route of the gateway's namespace is not there: {got}")
+
+        eventually(taken, seconds=120)
+        assert meshes.call(CALLER, path="/of-another")[0] == 200
+    finally:
+        for namespace in (NAMESPACE, "mesh-west"):
+            kubectl(meshes, "west", "delete", "virtualservice", "thief", f"--namespace={namespace}")
+
+
+def thief(namespace: str, path: str) -> dict[str, Any]:
+    """A VirtualService by which the gateway itself answers requests to the exported host."""
+    match = {"match": [{"uri": {"prefix": path}}], "directResponse": {"status": TAKEN}}
+    return {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "VirtualService",
+        "metadata": {"name": "thief", "namespace": namespace},
+        "spec": {"hosts": [HOST], "gateways": ["mesh-west/shops"], "http": [match]},
+    }
 
 
 def test_trust_changes_under_the_shared_root_and_no_request_fails(meshes: Meshes) -> None:

@@ -71,6 +71,15 @@ def ways(caller: Peer, wanted: Iterable[Imported]) -> list[Way]:
     ]
 
 
+def routed_here(host: str) -> str:
+    """A host of a Gateway's server, for VirtualServices of the Gateway's own namespace alone.
+
+    Without a namespace a VirtualService of any other may bind to the Gateway, and take the requests to the host
+    (pilot/pkg/networking/core/gateway.go, pickMatchingGatewayHosts).
+    """
+    return f"./{host}"
+
+
 def specs(federation: Federation, way: Way) -> Iterator[tuple[str, Manifest]]:
     """Kind and spec of each object of a way, for the namespace of the egress gateway."""
     # Istio routes to hosts that it knows. The name of the peer's gateway is none of them, for proxies look it
@@ -91,7 +100,8 @@ def specs(federation: Federation, way: Way) -> Iterator[tuple[str, Manifest]]:
         },
     )
     server = {"port": {"number": way.port, "name": "tls", "protocol": "TLS"}, "tls": {"mode": "PASSTHROUGH"}}
-    yield "Gateway", {"selector": {"app": way.gateway}, "servers": [{**server, "hosts": names}]}
+    hosts = [routed_here(one) for one in names]
+    yield "Gateway", {"selector": {"app": way.gateway}, "servers": [{**server, "hosts": hosts}]}
     route = {
         "match": [{"port": way.port, "sniHosts": names}],
         "route": [{"destination": {"host": host, "port": {"number": port}}}],

@@ -107,7 +107,7 @@ def _gateway(peer: Peer, services: Iterable[OfferedService]) -> Manifest:
     for name, of_server in _by_server(services).items():
         tcp = of_server[0].protocol is Protocol.TCP
         named = {"number": port, "name": name, "protocol": "TLS" if tcp else "HTTPS"}
-        servers.append({"port": named, "tls": tls, "hosts": [one.host for one in of_server]})
+        servers.append({"port": named, "tls": tls, "hosts": [egress.routed_here(one.host) for one in of_server]})
     return {"selector": {"app": peer.gateway.name}, "servers": servers}
 
 

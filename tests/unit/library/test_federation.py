@@ -53,7 +53,8 @@ def test_the_exporter_lets_in_the_identity_that_is_named_for_what_is_exported() 
     )
     (server,) = gateway["servers"]
     assert server["tls"] == {"mode": "ISTIO_MUTUAL"}  # the gateway sees who calls; Istio reads nothing else of it
-    assert (server["port"]["number"], server["hosts"]) == (15443, [HOST])
+    # A VirtualService of another namespace is not taken: whoever may write there does not serve foreign callers.
+    assert (server["port"]["number"], server["hosts"]) == (15443, [f"./{HOST}"])
     assert route["http"][0]["route"][0]["destination"] == {
         "host": "reviews.books.svc.cluster.local",
         "port": {"number": 9080},
@@ -63,6 +64,15 @@ def test_the_exporter_lets_in_the_identity_that_is_named_for_what_is_exported() 
     assert rule["from"] == [{"source": {"principals": ["east.mesh.local/ns/books/sa/page"]}}]
     assert rule["to"] == [{"operation": {"hosts": [HOST, f"{HOST}:*"]}}]
     assert rule["when"] == [{"key": "connection.sni", "values": [HOST]}]
+
+
+def test_routes_are_in_the_namespace_of_the_gateway_that_takes_no_others() -> None:
+    given = document()
+    given["peers"][0]["egress"] = {"gateway": "egress", "namespace": "ways-out"}
+    given["peers"][1]["gateway"] |= {"namespace": "ways-in"}
+    for mesh, namespace in (("east", "ways-out"), ("west", "ways-in")):
+        at_gateway = [one["metadata"] for one in made(given, mesh) if {"servers", "gateways"} & one["spec"].keys()]
+        assert [one["namespace"] for one in at_gateway] == [namespace] * 2
 
 
 def test_the_importer_calls_the_peer_s_gateway_and_verifies_its_identity() -> None:
@@ -170,8 +180,8 @@ def test_tcp_has_a_server_of_its_own_and_no_rule_by_host_header() -> None:
     west = made(given, "west")
     (gateway,), (policy,) = by_kind(west, "Gateway"), by_kind(west, "AuthorizationPolicy")
     assert [(one["port"]["protocol"], one["hosts"]) for one in gateway["servers"]] == [
-        ("HTTPS", [HOST]),
-        ("TLS", ["db.books.shops.example.com"]),
+        ("HTTPS", [f"./{HOST}"]),
+        ("TLS", ["./db.books.shops.example.com"]),
     ]
     assert ["to" in rule for rule in policy["rules"]] == [False, True]
 
@@ -303,7 +313,7 @@ def test_the_egress_gateway_passes_tls_on_unopened_for_what_is_imported_alone() 
     assert server == {
         "port": {"number": 15443, "name": "tls", "protocol": "TLS"},
         "tls": {"mode": "PASSTHROUGH"},
-        "hosts": [HOST],
+        "hosts": [f"./{HOST}"],
     }
     assert found["Gateway"]["spec"]["selector"] == {"app": "egress"}
     route, entry = found["VirtualService"]["spec"], found["ServiceEntry"]["spec"]
@@ -354,7 +364,7 @@ def test_callers_choose_between_meshes_of_one_import_by_the_egress_gateway_s_por
 
 def test_a_renamed_import_leaves_under_the_server_name_that_the_peer_knows() -> None:
     found = of_egress(out({**WISH, "host": "r.example.com"}), "west")
-    assert found["Gateway"]["spec"]["servers"][0]["hosts"] == [HOST]
+    assert found["Gateway"]["spec"]["servers"][0]["hosts"] == [f"./{HOST}"]
 
 
 def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
@@ -560,7 +570,8 @@ def test_a_gateway_knows_the_roots_of_those_who_may_call_and_of_nobody_else() ->
     ((_, match, bundles),) = validators(made(given, "west"))
     assert list(bundles) == ["east.mesh.local", "north.mesh.local"]
     (gateway,) = by_kind(made(given, "west"), "Gateway")
-    assert [match["listener"]["filterChain"]["sni"] in server["hosts"] for server in gateway["servers"]] == [True]
+    sni = match["listener"]["filterChain"]["sni"]
+    assert [f"./{sni}" in server["hosts"] for server in gateway["servers"]] == [True]
     assert validators(made(given, "north")) == []
 
 
