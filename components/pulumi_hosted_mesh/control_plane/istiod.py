@@ -56,7 +56,7 @@ class IstiodRevision(pulumi.ComponentResource):
             depends_on=inside,
             await_ready=revision.istiod.wait_until_ready,
             pod_annotations=read_at_start,
-            pod_spec=manifests.without_tokens,
+            pod_spec=manifests.istiods_pod,
             config_data=partial(manifests.with_revocation_list, mesh) if listed else None,
         )
         # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them. A revision has

@@ -25,6 +25,7 @@ from pulumi_hosted_mesh.vocabulary import (
     revocation_list_config_map,
 )
 
+IMPERSONATORS = "CA_TRUSTED_NODE_ACCOUNTS"
 INJECTION_VALUES = "values"
 """Where the chart's ConfigMap of injection, and no other, has the values that its templates read."""
 SUFFIXES = ("", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
@@ -35,6 +36,19 @@ Spec = Any
 def istiod_selector(revision: Revision) -> dict[str, str]:
     """Labels of istiod's Pods of this revision."""
     return {"app": "istiod", REVISION_LABEL: revision.name}
+
+
+def istiods_pod(spec: Spec) -> Spec:
+    """`spec` of istiod's Pods without what the chart gives them unasked: their account's tokens and impersonation.
+
+    The chart trusts `<namespace>/ztunnel` of the data plane to ask for other workloads' certificates. Who may make that
+    account gets any SPIFFE name signed, of another trust domain too: istiod compares namespace and account alone
+    (authenticateImpersonation in security/pkg/server/ca/node_auth.go). Only ambient mode needs it.
+    """
+    result = without_tokens(spec)
+    for container in result["containers"]:
+        container["env"] = [one for one in container.get("env", ()) if one["name"] != IMPERSONATORS]
+    return result
 
 
 def without_tokens(spec: Spec) -> Spec:

@@ -24,6 +24,10 @@ on, compares the namespace and account that a proxy claims with its certificate.
 configuration of another workload *of its own mesh*; keys are never served, other meshes have another authority and
 another istiod, and `istioctl proxy-status` gets no answer.
 
+Ambient mode is not among them: istiod lets no ServiceAccount ask for another's certificate
+(`CA_TRUSTED_NODE_ACCOUNTS`), so a ztunnel gets none, and a document cannot set that. istiod compares no trust domain
+there: whoever may make an account of that name on the data plane would get certificates in the name of other meshes.
+
 HTTPS listeners of the Gateway API name Secrets too: beside `gatewayApi` they need `gatewayCertificates`. The policy
 pack's [istiod-rights-are-least](../policies/istiod.md#istiod-rights-are-least) refuses the rights of these two. To
 grant them, make that policy and `istiod-rights-are-least-before-write` `advisory` for that stack.

@@ -15,6 +15,7 @@ from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL
 
 CHARTS_ENVIRONMENT: Final = frozenset(
     {
+        "CA_TRUSTED_NODE_ACCOUNTS",  # and `manifests.istiods_pod` takes it out
         "CLUSTER_ID",
         "EXTERNAL_ISTIOD",
         "GOMAXPROCS",
@@ -88,6 +89,8 @@ OF_THE_SPLIT: Final = frozenset(
         "podLabels.istio",
         "podLabels.istio.io/rev",
         "profile",
+        "trustedZtunnelName",
+        "trustedZtunnelNamespace",
         "global.profile",
         "global.caAddress",
         "global.configCluster",

@@ -485,6 +485,18 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ("log levels with spaces", {f"{ISTIOD}.logLevel": "a:info, b:info"}, "logLevel", "separated by commas"),
     ("chart's variable", {f"{ISTIOD}.environment": {"KUBECONFIG": "/x"}}, "environment.KUBECONFIG", "Leave it out"),
     (
+        "whom istiod lets ask for others",
+        {f"{ISTIOD}.environment": {"CA_TRUSTED_NODE_ACCOUNTS": "a/b"}},
+        "environment.CA_TRUSTED_NODE_ACCOUNTS",
+        "is set already",
+    ),
+    (
+        "whom istiod lets ask for others, by the chart's values",
+        {"revisions.0.chartValues": {"trustedZtunnelName": "a"}},
+        "revisions.0.chartValues",
+        "sets trustedZtunnelName, which the split decides",
+    ),
+    (
         "variable that keeps the split",
         {f"{ISTIOD}.environment": {"USE_REMOTE_CERTS": "true"}},
         "environment.USE_REMOTE_CERTS",
@@ -612,7 +624,7 @@ def test_open_to_all_is_possible_when_said() -> None:
         {f"{ISTIOD}.logLevel": "debug"},
         {f"{ISTIOD}.logLevel": "default:none,validationController:debug,ip-autoallocate:fatal"},
         {f"{ISTIOD}.resources": {"cpuRequest": "2", "cpuLimit": "2000m", "memoryRequest": "1Gi", "memoryLimit": "1Gi"}},
-        {f"{ISTIOD}.environment": {"GOMEMLIMIT": "1GiB", "CA_TRUSTED_NODE_ACCOUNTS": "a/b"}},
+        {f"{ISTIOD}.environment": {"GOMEMLIMIT": "1GiB", "MINE": "a/b"}},
         {RANGES: ["0.0.0.0/1", "128.0.0.0/2", "2001:db8::/32", "203.0.113.7/32"]},
         {f"{EXPOSURE}.annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "external", "a_B.c": ""}},
         {f"{EXPOSURE}.loadBalancerClass": "service.k8s.aws/nlb"},

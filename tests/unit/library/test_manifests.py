@@ -246,18 +246,20 @@ def test_quantities_are_multiplied_in_canonical_form(quantity: str, count: int, 
     assert manifests.times(quantity, count) == product
 
 
-def test_istiods_pods_get_no_token_of_their_account() -> None:
+def test_istiods_pods_get_no_token_of_their_account_and_trust_none_to_impersonate() -> None:
+    impersonators = {"name": "CA_TRUSTED_NODE_ACCOUNTS", "value": "mesh-demo/ztunnel"}
+    kept = {"name": "REVISION", "value": "default"}
     token = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "istio-ca"}}]}}
     root = {"name": "root", "projected": {"sources": [{"configMap": {"name": "root"}}]}}
     mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("t", "root")]
     spec = {
         "serviceAccountName": "istiod",
         "volumes": [token, root, {"name": "empty", "emptyDir": {}}],
-        "containers": [{"name": "discovery", "volumeMounts": mounts}],
+        "containers": [{"name": "discovery", "volumeMounts": mounts, "env": [impersonators, kept]}],
         "initContainers": [{"name": "first", "volumeMounts": mounts}, {"name": "second"}],
     }
     deployment = {"metadata": {}, "spec": {"replicas": 1, "template": {"metadata": {"labels": {}}, "spec": spec}}}
-    made = marked("kubernetes:apps/v1:Deployment", deployment, {}, {}, pod_spec=manifests.without_tokens)
+    made = marked("kubernetes:apps/v1:Deployment", deployment, {}, {}, pod_spec=manifests.istiods_pod)
     assert made["spec"]["replicas"] == 1
     assert made["spec"]["template"] == {
         "metadata": {"labels": {}},
@@ -265,7 +267,7 @@ def test_istiods_pods_get_no_token_of_their_account() -> None:
             "serviceAccountName": "istiod",
             "automountServiceAccountToken": False,
             "volumes": [root, {"name": "empty", "emptyDir": {}}],
-            "containers": [{"name": "discovery", "volumeMounts": mounts[1:]}],
+            "containers": [{"name": "discovery", "volumeMounts": mounts[1:], "env": [kept]}],
             "initContainers": [{"name": "first", "volumeMounts": mounts[1:]}, {"name": "second", "volumeMounts": []}],
         },
     }
