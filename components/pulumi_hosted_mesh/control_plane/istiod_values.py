@@ -10,8 +10,9 @@ from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
 from pulumi_hosted_mesh.spec import features
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.spec.proxies import Proxies
-from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ARGUMENTS
+from pulumi_hosted_mesh.spec.reserved import JOINED, LISTS, SPLITS_ARGUMENTS
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     REMOTE_CLUSTERS_SECRET,
@@ -102,7 +103,7 @@ def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
         "istiodRemote": {"enabled": False},
         "configMap": True,
         "extraContainerArgs": list(SPLITS_ARGUMENTS),
-        "env": {**revision.istiod.environment, **environment(mesh, revision)},
+        "env": {**revision.istiod.environment, **joined_environment(revision), **environment(mesh, revision)},
         "volumes": [
             # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would
             # look for ConfigMaps on the data plane, where its user could change them (pilot/pkg/bootstrap/mesh.go).
@@ -165,10 +166,19 @@ def environment(mesh: Mesh, revision: Revision) -> dict[str, str]:
         # Kubeconfigs of further clusters come from files of this cluster, not from Secrets on the data plane.
         "PILOT_MULTICLUSTER_KUBECONFIG_PATH": REMOTE_CLUSTERS,
         "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER": "false",
+        # A Service of the data plane may name any host as its load balancer's, which istiod looks up in the control
+        # plane's DNS and tells proxies (pilot/pkg/model/network.go): only where the networks have such gateways.
+        "RESOLVE_HOSTNAME_GATEWAYS": str(mesh.cross_network is CrossNetwork.GATEWAYS).lower(),
         # Never read, or write, a CA key on the data plane.
         "USE_REMOTE_CERTS": "false",
         **features.environment(revision.features),
     }
+
+
+def joined_environment(revision: Revision) -> dict[str, str]:
+    """Variables of which the library has a part and the document may have another."""
+    given = revision.istiod.environment
+    return {name: ",".join(filter(None, (own, given.get(name)))) for name, own in JOINED.items()}
 
 
 def _lifetime(mesh: Mesh) -> str:

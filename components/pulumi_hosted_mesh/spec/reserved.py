@@ -42,12 +42,20 @@ SPLITS_ENVIRONMENT: Final = frozenset(
         "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER",
         "PILOT_MAX_REQUESTS_PER_SECOND",
         "PILOT_MULTICLUSTER_KUBECONFIG_PATH",
+        "RESOLVE_HOSTNAME_GATEWAYS",
         "USE_REMOTE_CERTS",
         "VALIDATION_WEBHOOK_CONFIG_NAME",
         *environment(Features()),
     }
 )
 """What this library sets there, see `istiod_values.environment`."""
+JOINED: Final[Mapping[str, str]] = {
+    # istiod fetches token issuers' keys (JWKS) wherever a RequestAuthentication of the user's says, and sends the
+    # user's proxies what came back: pilot/pkg/model/jwks_resolver.go. No NetworkPolicy covers its own loopback, and
+    # 0.0.0.0 is another name of that; link-local is where clouds have their metadata.
+    "BLOCKED_CIDRS_IN_JWKS_URIS": "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/128,::1/128,fe80::/10",
+}
+"""Variables with a part of this library's, to which the document's is added, after a comma."""
 TYPED: Final[Mapping[str, str]] = {
     "replicaCount": "istiod.replicas",
     "autoscaleEnabled": "istiod.autoscaling",
@@ -195,7 +203,7 @@ def free_values(values: dict[str, object]) -> dict[str, object]:
             raise RuleBrokenError(f"gives istiod {name}, which the split decides", "Leave it out")
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
-    if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT)):
+    if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT | JOINED.keys())):
         raise RuleBrokenError(
             f"sets {', '.join(taken)} in istiod's environment, which is set already, by the chart or for the split",
             "Leave it out",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,28 @@ def test_the_environment_is_joined_and_the_splits_own_is_known() -> None:
     assert istiod_values(given)["env"]["A"] == "b"
     of_the_split = environment(mesh(), mesh().revisions[0]).keys()
     assert of_the_split == SPLITS_ENVIRONMENT, "the document refuses these names, so it must know all"
+
+
+def test_istiod_fetches_no_keys_from_itself_or_link_local_addresses_and_the_document_adds_more() -> None:
+    name = "BLOCKED_CIDRS_IN_JWKS_URIS"
+    own = istiod_values(mesh())["env"][name]
+    blocked = [ip_network(one) for one in own.split(",")]
+    inside = ("127.0.0.1", "0.0.0.0", "169.254.169.254", "::1", "::", "fe80::1")
+    for address in map(ip_address, inside):
+        assert any(address in one for one in blocked), address
+    more = mesh(revisions__0__istiod={"environment": {name: "10.0.0.0/8,fd00::/8"}})
+    assert istiod_values(more)["env"][name] == f"{own},10.0.0.0/8,fd00::/8"
+    twice = {"envVarFrom": [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}
+    with pytest.raises(InvalidInputError, match=f"sets {name} in istiod's environment"):
+        mesh(revisions__0__chartValues=twice)
+
+
+@pytest.mark.parametrize(("cross_network", "resolves"), [("none", "false"), ("gateways", "true")])
+def test_istiod_looks_up_host_names_of_gateways_only_where_networks_have_them(
+    cross_network: str, resolves: str
+) -> None:
+    env = istiod_values(mesh(crossNetwork=cross_network))["env"]
+    assert env["RESOLVE_HOSTNAME_GATEWAYS"] == resolves
 
 
 def test_typed_settings_reach_the_chart() -> None:
