@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import yaml
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from lightkube import ApiError, Client
 from lightkube.models.core_v1 import Pod as PodModel
@@ -82,8 +83,13 @@ def mesh_document(cluster: Cluster, tools: Tools, mesh: str, *names: str, egress
 
 
 def cacerts(root: Authority, mesh: str, ends: datetime = NOW + 365 * DAY) -> dict[str, str]:
-    """A mesh's intermediate under the shared root, as the files of `cacerts`."""
-    own = Authority(f"intermediate of {mesh}", root, ends=ends)
+    """A mesh's intermediate under the shared root, as the files of `cacerts`.
+
+    With the name constraints of docs/components/trust.md, so istiod, API servers, agents and gateways live with them.
+    """
+    hosts = (f"istiod.{mesh}.sandbox.test", f"mesh-{mesh}.svc")
+    permitted = [x509.UniformResourceIdentifier(f"{mesh}.mesh.local"), *map(x509.DNSName, hosts)]
+    own = Authority(f"intermediate of {mesh}", root, ends=ends, permitted=permitted)
     key = own.key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )

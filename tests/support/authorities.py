@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -14,7 +15,10 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """A key with a certificate for it, which `by` signed (itself if nobody). below: how many may be below it."""
+    """A key with a certificate for it, which `by` signed (itself if nobody). below: how many may be below it.
+
+    permitted: the names that it may sign for; all if none is given.
+    """
 
     def __init__(
         self,
@@ -24,15 +28,22 @@ class Authority:
         ca: bool = True,
         ends: datetime.datetime = NOW + DAY,
         below: int | None = None,
+        permitted: Sequence[x509.GeneralName] = (),
     ):
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        self.certificate = (by or self).sign(self.name, self.key.public_key(), ca=ca, ends=ends, below=below)
+        self.certificate = (by or self).sign(
+            self.name, self.key.public_key(), ca=ca, ends=ends, below=below, permitted=permitted
+        )
 
-    def sign(self, subject, public, *, ca=False, ends=NOW + DAY, names=(), below=None) -> x509.Certificate:
+    def sign(
+        self, subject, public, *, ca=False, ends=NOW + DAY, names=(), below=None, permitted=()
+    ) -> x509.Certificate:
         builder = x509.CertificateBuilder(issuer_name=self.name, subject_name=subject, public_key=public)
         builder = builder.serial_number(x509.random_serial_number()).not_valid_before(NOW - 2 * DAY)
         builder = builder.not_valid_after(ends).add_extension(x509.BasicConstraints(ca, below), critical=True)
+        if permitted:
+            builder = builder.add_extension(x509.NameConstraints(permitted, None), critical=True)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=True)
         return builder.sign(self.key, hashes.SHA256())

@@ -28,14 +28,18 @@ def private(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def shown_by(authority: Authority, spiffe: str) -> bytes:
-    """Certificate, chain and key of a workload, as istiod makes them: its certificate signs no other, and says so."""
+def shown_by(authority: Authority, *names: str) -> bytes:
+    """Certificate, chain and key of a workload, as istiod makes them: its certificate signs no other, and says so.
+
+    names: SPIFFE's or the DNS'.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     builder = x509.CertificateBuilder(authority.name, x509.Name([]), key.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(NOW - DAY).not_valid_after(NOW + DAY)
     usage = x509.KeyUsage(True, False, True, False, False, False, False, False, False)
-    names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(spiffe)])
-    for extension in (x509.BasicConstraints(ca=False, path_length=None), usage, names):
+    kinds = {True: x509.UniformResourceIdentifier, False: x509.DNSName}
+    alternative = x509.SubjectAlternativeName([kinds[name.startswith("spiffe://")](name) for name in names])
+    for extension in (x509.BasicConstraints(ca=False, path_length=None), usage, alternative):
         builder = builder.add_extension(extension, critical=True)
     return pem(builder.sign(authority.key, hashes.SHA256())) + pem(authority.certificate) + private(key)
 
