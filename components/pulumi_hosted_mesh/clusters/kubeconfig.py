@@ -104,7 +104,7 @@ def from_content(content: object, asked: Asked) -> Kubeconfig:
     Files that it refers to must be named by their whole path.
     Raises: InvalidInputError as `from_file`; never with the content in its message.
     """
-    return _chosen(_parsed(content, asked) if isinstance(content, str) else content, asked, None)
+    return _chosen(parse(content, asked) if isinstance(content, str) else content, asked, None)
 
 
 def contexts(written: str) -> list[str]:
@@ -125,10 +125,11 @@ def _parsed_file(path: Path, written: str, asked: Asked) -> object:
         raise asked.refuse("kubeconfig", rule, fix) from None
     except ValueError:
         raise asked.refuse("kubeconfig", "is a path with a sign that none has", "Correct the path") from None
-    return _parsed(text, asked)
+    return parse(text, asked)
 
 
-def _parsed(text: str, asked: Asked) -> object:
+def parse(text: str, asked: Asked) -> object:
+    """What a text in YAML or JSON holds. Raises: InvalidInputError, never with the text in its message."""
     if len(text) > LONGEST:
         rule = f"is longer than {LONGEST // 2**20} MiB, which no kubeconfig is"
         raise asked.refuse("kubeconfig", rule, "Give the path of a kubeconfig file")
@@ -169,7 +170,7 @@ def _chosen(parsed: object, asked: Asked, directory: Path | None) -> Kubeconfig:
         require_server(server, asked)
     try:
         cluster, user = with_content(cluster, directory), with_content(user, directory)
-        authority = _decoded(cluster.get("certificate-authority-data"))
+        authority = authority_of(cluster)
     except RuleBrokenError as broken:
         raise asked.refuse("kubeconfig", str(broken), broken.fix) from None
     except ValueError:
@@ -219,7 +220,9 @@ def _entries(kubeconfig: object, kind: str) -> list[Mapping[str, Any]]:
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
-def _decoded(data: object) -> str | None:
+def authority_of(cluster: Mapping[str, Any]) -> str | None:
+    """A cluster's `certificate-authority-data` as PEM; None without it. Raises: ValueError if it is not base64."""
+    data = cluster.get("certificate-authority-data")
     try:
         # As Go does, which takes base64 in several lines.
         return base64.b64decode("".join(str(data).split()), validate=True).decode() if data else None

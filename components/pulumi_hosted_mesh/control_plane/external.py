@@ -17,6 +17,7 @@ from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
+from pulumi_hosted_mesh.clusters.kubeconfig import Asked
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide, in_mesh
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod import IstiodRevision, read_at_start
@@ -82,7 +83,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
         args = typed_arguments(ExternalControlPlaneArgs, args, called)
         refuse_providers(opts, called)
         mesh = mesh_of(args["mesh"])
-        kubeconfigs = {one.name: _kubeconfig(one, args["kubeconfigs"]) for one in mesh.memberships}
+        kubeconfigs = {one.name: _kubeconfig(mesh, one, args["kubeconfigs"]) for one in mesh.memberships}
         cacerts = _authority(mesh, args.get("cacerts"))
         given_root = checked(args["root_certificate"], pem_certificate, "root_certificate", SOURCE)
         super().__init__(TYPE_EXTERNAL_CONTROL_PLANE, name, {}, opts)
@@ -138,12 +139,19 @@ class ExternalControlPlane(pulumi.ComponentResource):
         return self._endpoints[membership.name, revision.name]
 
 
-def _kubeconfig(membership: Membership, given: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[str]:
+def _kubeconfig(mesh: Mesh, membership: Membership, given: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[str]:
     if membership.name not in given:
         rule = f"has none for membership {membership.name}"
         raise InvalidInputError([Problem("kubeconfigs", rule, "Give that of its DataPlaneAccess")])
     fix = "Give that of its DataPlaneAccess, or with access.token: bounded what `hosted-mesh token` prints"
-    return account_kubeconfig(given[membership.name], f"kubeconfigs.{membership.name}", SOURCE, fix)
+    asked = Asked(
+        server=membership.access.api_server,
+        # istiod takes a further cluster's name out of its kubeconfig (pkg/kube/multicluster/kubeconfig_files.go).
+        identity=mesh.cluster_id(membership),
+        field=f"kubeconfigs.{membership.name}",
+        source=SOURCE,
+    )
+    return account_kubeconfig(given[membership.name], asked, fix)
 
 
 def _authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:

@@ -12,6 +12,7 @@ from pulumi_kubernetes import apps, core, meta, networking
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
+from pulumi_hosted_mesh.clusters.kubeconfig import Asked
 from pulumi_hosted_mesh.dns import manifests, records
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
 from pulumi_hosted_mesh.dns.credentials import problems
@@ -19,7 +20,7 @@ from pulumi_hosted_mesh.dns.election import election, rights
 from pulumi_hosted_mesh.dns.plan import SOURCE, Pair, own_pairs, pairs, warnings
 from pulumi_hosted_mesh.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider
+from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, Edge
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import (
     DNS_EDGE_LABEL,
@@ -75,7 +76,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         edges = {pair.edge.name: pair.edge for pair in found}
         own_ones, known = own_pairs(bridge), dict(args.get("records") or {})
         _require(bridge, list(edges), args, given, records.problems(known, own_ones))
-        texts = _kubeconfigs(list(edges), args)
+        texts = _kubeconfigs(edges, args)
         super().__init__(TYPE_EXTERNAL_DNS_BRIDGE, name, {}, opts)
         for warning in warnings(bridge):
             pulumi.log.warn(warning, self)
@@ -215,10 +216,15 @@ def _require(
         raise InvalidInputError(found, SOURCE)
 
 
-def _kubeconfigs(edges: list[str], args: ExternalDNSBridgeArgs) -> dict[tuple[str, str], pulumi.Output[str]]:
+def _kubeconfigs(edges: Mapping[str, Edge], args: ExternalDNSBridgeArgs) -> dict[tuple[str, str], pulumi.Output[str]]:
     """By edge and who holds it."""
+
+    def asked(edge: str, holder: str) -> Asked:
+        server = edges[edge].api_server
+        return Asked(server=server, identity=edge, field=f"{holder}_kubeconfigs.{edge}", source=SOURCE)
+
     return {
-        (edge, holder): account_kubeconfig(texts[edge], f"{holder}_kubeconfigs.{edge}", SOURCE, "Give its DnsEdge's")
+        (edge, holder): account_kubeconfig(texts[edge], asked(edge, holder), "Give its DnsEdge's")
         for holder, texts in (("publisher", args["publisher_kubeconfigs"]), ("reader", args["reader_kubeconfigs"]))
         for edge in edges
     }

@@ -14,6 +14,7 @@ import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
+from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
@@ -35,6 +36,7 @@ PAGES = {
     "RemoteDataPlane": "data-plane",
 }
 CONTEXTS = ("control-plane", "data-plane", "data-plane-2", "north", "west")
+HANDED_OVER = for_account("shop", "https://api.data-plane.example.com:6443", CERTIFICATE, "made-up")
 ENDPOINT = {
     "mesh": "shop",
     "host": "istiod.shop.example.com",
@@ -122,7 +124,7 @@ def test_a_pages_first_example_runs(page: str, tmp_path: Path, monkeypatch: pyte
     example = compile(BLOCK.findall(text(page))[0], f"{page}.md", "exec")
 
     def program() -> None:
-        pulumi.runtime.set_all_config({"project:kubeconfig": kubeconfig(), "project:tsig": "made up"})
+        pulumi.runtime.set_all_config({"project:kubeconfig": HANDED_OVER, "project:tsig": "made up"})
         exec(example, {"__name__": "__main__"})
 
     made = {one.type.rpartition(":")[2] for one in run(program, preview=True)}

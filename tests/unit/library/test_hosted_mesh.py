@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters import distinct
-from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -222,7 +222,7 @@ def addresses_of(changes: dict[str, Any], answers: dict[str, dict[str, Any]]) ->
             {
                 "mesh": read(Mesh, document(changes)).arguments(),
                 "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("https://127.0.0.1:1")),
-                "kubeconfigs": {"default": kubeconfig("https://127.0.0.1:2")},
+                "kubeconfigs": {"default": for_account("demo", "https://api.user.example.com:6443", CERTIFICATE, "x")},
                 "root_certificate": CERTIFICATE,
                 "cacerts": dict.fromkeys(FILES, CERTIFICATE),
             },

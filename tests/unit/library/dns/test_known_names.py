@@ -10,6 +10,7 @@ from typing import Any
 
 import pulumi
 import pytest
+from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
 from pulumi_hosted_mesh.dns.plan import own_pairs
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -155,7 +156,7 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
             }
         )
     )
-    kubeconfig = (tmp_path / "config").read_text()
+    kubeconfig = for_account("north", "https://north:1", CERTIFICATE, "t0k3n")
     others: dict[str, dict[str, Any]] = {
         "edge": {"publisher_kubeconfig": kubeconfig, "reader_kubeconfig": kubeconfig},
         "east": {
