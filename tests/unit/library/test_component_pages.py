@@ -1,4 +1,4 @@
-"""Each component has a page in docs/components, with an example, and with its arguments and outputs as they are."""
+"""Each component has a page in docs/components, with its arguments and outputs as they are; all pages' examples run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import ast
 import inspect
 import re
 import shutil
+import sys
 from base64 import b64encode
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
+import pulumi_kubernetes as kubernetes
 import pytest
 import yaml
+from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 
 from tests.unit.library.documents import CERTIFICATE
@@ -35,8 +39,14 @@ PAGES = {
     "MeshTrust": "trust",
     "RemoteDataPlane": "data-plane",
 }
-CONTEXTS = ("control-plane", "data-plane", "data-plane-2", "north", "west")
+CONTEXTS = ("control-plane", "data-plane", "data-plane-2", "north", "west", "prod", "gke_project_region_name")
 HANDED_OVER = for_account("shop", "https://api.data-plane.example.com:6443", CERTIFICATE, "made-up")
+EXAMPLES = [
+    page
+    for folder in ("clusters", "components")
+    for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    if BLOCK.search(page.read_text())
+]
 ENDPOINT = {
     "mesh": "shop",
     "host": "istiod.shop.example.com",
@@ -87,53 +97,108 @@ def test_a_page_has_an_example_and_limits(component: str) -> None:
     assert "\n## Limits\n" in page
 
 
-def kubeconfig() -> str:
-    """A cluster for each context that the pages name."""
+def kubeconfig(*names: str) -> str:
+    """A cluster for each context; the first is the current one."""
     clusters = [
         {
             "name": name,
             "cluster": {
-                "server": f"https://{name}.example.com:6443",
+                "server": f"https://api.{name}.example.com",
                 "certificate-authority-data": b64encode(f"{CERTIFICATE}{name}".encode()).decode(),
             },
         }
-        for name in CONTEXTS
+        for name in names
     ]
     return yaml.safe_dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": CONTEXTS[0],
+            "current-context": names[0],
             "clusters": clusters,
             "users": [{"name": "me", "user": {"token": "made-up"}}],
-            "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}} for name in CONTEXTS],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}} for name in names],
         }
     )
 
 
+class Reference:
+    """Another stack, by what the pages read of it."""
+
+    def __init__(self, name: str) -> None:
+        self.outputs = {"addresses": {"istiod.mesh.example.com": "192.0.2.1"}, "registry": name}
+
+    def require_output(self, name: str) -> pulumi.Output[Any]:
+        return pulumi.Output.from_input(self.outputs[name])
+
+    get_output = require_output
+
+
+def cloud_cluster(name: str, **_: object) -> SimpleNamespace:
+    """A cluster as the clouds' SDKs give it, by what the pages read of it."""
+    facts = {
+        "name": name,
+        "kubeconfig_json": kubeconfig(name),
+        "endpoint": "192.0.2.1",
+        "master_auth": {"cluster_ca_certificate": b64encode(CERTIFICATE.encode()).decode()},
+    }
+    return SimpleNamespace(**{fact: pulumi.Output.from_input(value) for fact, value in facts.items()})
+
+
+def aks_credentials(**_: object) -> SimpleNamespace:
+    found = SimpleNamespace(value=b64encode(kubeconfig("prod").encode()).decode())
+    return SimpleNamespace(kubeconfigs=pulumi.Output.from_input([found]))
+
+
+CLOUDS = {
+    "pulumi_eks": SimpleNamespace(Cluster=cloud_cluster),
+    "pulumi_gcp": SimpleNamespace(container=SimpleNamespace(Cluster=cloud_cluster)),
+    "pulumi_azure_native": SimpleNamespace(
+        resources=SimpleNamespace(ResourceGroup=cloud_cluster),
+        containerservice=SimpleNamespace(
+            ManagedCluster=cloud_cluster, list_managed_cluster_user_credentials_output=aks_credentials
+        ),
+    ),
+}
+
+
 @pytest.mark.usefixtures("without_transforms")
-@pytest.mark.parametrize("page", sorted(set(PAGES.values())))
-def test_a_pages_first_example_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an engine: the arguments are taken, and the components' objects are registered."""
-    (tmp_path / "kubeconfig").write_text(kubeconfig())
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.stem)
+def test_a_pages_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an engine, one after the other, as one program: the arguments are taken, and the objects are registered.
+
+    The clouds' SDKs are stand-ins; the kubeconfigs that the pages make of them are read as any.
+    """
+    everything = kubeconfig(*CONTEXTS)
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text(everything)
     (tmp_path / "endpoint.yaml").write_text(yaml.safe_dump(ENDPOINT))
     for document in ("two_clusters/mesh.yaml", "many_clusters/deployment.yaml"):
         shutil.copy(ROOT / "examples" / document, tmp_path)
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / ".kube" / "config"))
     monkeypatch.chdir(tmp_path)
-    example = compile(BLOCK.findall(text(page))[0], f"{page}.md", "exec")
+    monkeypatch.setattr(pulumi, "StackReference", Reference)
+    for name, module in CLOUDS.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    examples = [compile(block, page.name, "exec") for block in BLOCK.findall(page.read_text())]
 
     def program() -> None:
         pulumi.runtime.set_all_config({"project:kubeconfig": HANDED_OVER, "project:tsig": "made up"})
-        exec(example, {"__name__": "__main__"})
+        names: dict[str, Any] = {"__name__": "__main__"}
+        for example in examples:
+            exec(example, names)
+        parent = pulumi.ComponentResource("test:pages:Parent", "parent")
+        for name, value in names.items():
+            if isinstance(value, Cluster):  # an object in each, so that its kubeconfig is read
+                kubernetes.core.v1.ConfigMap(name, opts=value.options(parent))
 
     made = {one.type.rpartition(":")[2] for one in run(program, preview=True)}
-    assert {component for component, of in PAGES.items() if of == page} <= made
+    assert {component for component, of in PAGES.items() if of == page.stem} <= made
 
 
-@pytest.mark.parametrize("page", sorted(path.stem for path in FOLDER.glob("*.md")))
-def test_examples_use_public_names(page: str) -> None:
-    blocks = [ast.parse(block) for block in BLOCK.findall(text(page)) if not block.startswith('"')]
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.stem)
+def test_examples_use_public_names(page: Path) -> None:
+    blocks = [ast.parse(block) for block in BLOCK.findall(page.read_text())]
     names = {
         node.attr
         for block in blocks
