@@ -352,7 +352,7 @@ def test_gateways_lead_from_each_network_to_the_others(lab: Lab) -> None:
     lab.up(CANARY, joined=True)
     deployments = {member: lab.deployed(member, CANARY) for member in JOINED}
     assert between_networks(lab) == ["passes-nothing-on"]
-    page = (CHECKOUT / "docs/components/mesh-document.md").read_text()
+    page = (CHECKOUT / "docs/components/networks.md").read_text()
     (passes,) = re.findall(r"```yaml\n(apiVersion: networking.istio.io/v1\nkind: Gateway\n.*?)```", page, re.DOTALL)
     Kubectl.of(lab.cluster(FIRST), lab.tools).apply(yaml.safe_load(passes))
     assert between_networks(lab) == [None]

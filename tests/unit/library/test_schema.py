@@ -69,9 +69,13 @@ def test_documents_fit(path: Path, model: type[Model]) -> None:
     read(model, content)
 
 
-def test_the_readmes_document_is_whole() -> None:
-    (text,) = re.findall(r"```yaml\n(name: demo\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    read_text(Mesh, text, "README.md")
+@pytest.mark.parametrize("page", ["README.md", "docs/components/mesh-document.md", "docs/components/networks.md"])
+def test_the_pages_documents_are_whole(page: str) -> None:
+    """So that the stack `control-plane` takes them; where members' clusters are given, so does `all-in-one`."""
+    (text,) = re.findall(r"```yaml\n(name: demo\n.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    mesh = read_text(Mesh, text, page)
+    assert mesh.control_plane.cluster is not None
+    assert page.endswith("networks.md") or all(member.cluster for member in mesh.memberships)
 
 
 @pytest.mark.parametrize(
