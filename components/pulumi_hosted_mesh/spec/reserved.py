@@ -122,8 +122,9 @@ MERGED: Final[Mapping[str, str]] = {
     "_internal_defaults_do_not_set": "Leave it out",
 }
 """What Istio's charts merge into all other values, over the split's own, and what to do instead."""
-SPLITS_ARGUMENTS: Final = ("--grpcAddr=", "--tls-min-version=1.3")
-"""Flags that the split gives istiod. Port 15010 is xDS without authentication; an empty address does not open it."""
+SPLITS_ARGUMENTS: Final = ("--grpcAddr=", "--tls-min-version=1.3", "--profile=false")
+"""Flags that the split gives istiod. Port 15010 is xDS without authentication; an empty address does not open it. With
+the feature gatewayCertificates istiod's profiler would answer the data plane's administrator, among its debug pages."""
 OF_THE_REMOTE_SPLIT: Final = frozenset(
     {"revision", "global.meshID", "global.network", "global.multiCluster.clusterName"}
 )

@@ -24,7 +24,7 @@ from pulumi_hosted_mesh.spec.features import FEATURES, Features
 from pulumi_hosted_mesh.spec.load import read, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
-from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ENVIRONMENT
+from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ARGUMENTS, SPLITS_ENVIRONMENT
 from pulumi_hosted_mesh.vocabulary import GATEWAY_PORT_LABEL
 
 from tests.unit.library.documents import CERTIFICATE, document
@@ -70,7 +70,7 @@ def test_lists_of_the_escape_hatch_are_joined_with_those_of_the_split() -> None:
     }
     values = istiod_values(mesh(revisions__0__chartValues=escape))
     assert [volume["name"] for volume in values["volumes"]][:2] == ["mine", "mesh-config"]
-    assert values["extraContainerArgs"] == ["--mine", "--grpcAddr=", "--tls-min-version=1.3"]
+    assert values["extraContainerArgs"] == ["--mine", *SPLITS_ARGUMENTS]
     assert values["global"]["nativeNftables"] is True
     assert values["global"]["externalIstiod"] is True
 
@@ -232,8 +232,8 @@ def test_further_clusters_are_read_from_files_of_the_control_plane() -> None:
     assert [two.cluster_id(one) for one in two.memberships] == ["demo", "demo-eu"]
 
 
-def test_plaintext_xds_is_off_and_tls_is_modern() -> None:
-    assert istiod_values(mesh())["extraContainerArgs"] == ["--grpcAddr=", "--tls-min-version=1.3"]
+def test_plaintext_xds_and_the_profiler_are_off_and_tls_is_modern() -> None:
+    assert istiod_values(mesh())["extraContainerArgs"] == ["--grpcAddr=", "--tls-min-version=1.3", "--profile=false"]
 
 
 def test_mesh_config_and_templates_come_from_the_control_plane() -> None:
