@@ -542,7 +542,9 @@ class ImportArgs(TypedDict):
     namespace: NotRequired[str]
     """Only what is in this namespace there."""
     service: NotRequired[str]
-    """Only this Service; needs `namespace`."""
+    """Only this Service; needs `namespace`. Without it neither TCP nor a host outside of `domain` is imported."""
+    port: NotRequired[int]
+    """Only this port of it; needs `service`. TCP needs it, unless the document's export names service and port too."""
     host: NotRequired[str]
     """What it is called in this mesh; by default what it is exported as."""
     namespaces: NotRequired[list[str]]

@@ -73,6 +73,12 @@ def host_is_agreed(federation: Federation, mesh: str, offered: OfferedService) -
     return offered.host in declared or offered.host == own or offered.host.endswith(f".{own}")
 
 
+def is_declared(federation: Federation, mesh: str, offered: OfferedService) -> bool:
+    """Whether the document itself names what a mesh offers, with its port and protocol, and not its labels alone."""
+    exports = federation.peer(mesh).exports
+    return any(one.service is not None and _covers(federation, one, offered) for one in exports)
+
+
 def _covers(federation: Federation, export: Export, offered: OfferedService) -> bool:
     """Whether an export of the document is about what is offered."""
     if export.namespace != offered.namespace:
@@ -80,7 +86,8 @@ def _covers(federation: Federation, export: Export, offered: OfferedService) -> 
     if export.service is None:
         return True
     host = export.host or f"{export.service}.{export.namespace}.{federation.domain}"
-    return (export.service, export.port, host) == (offered.service, offered.port, offered.host)
+    declared = (export.service, export.port, export.protocol, host)
+    return declared == (offered.service, offered.port, offered.protocol, offered.host)
 
 
 def protocol_of(port: Manifest) -> Protocol:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pulumi_hosted_mesh.federation.exports import host_is_agreed, refused
-from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer, Retry
+from pulumi_hosted_mesh.federation.exports import host_is_agreed, is_declared, refused
+from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer, Protocol, Retry
 from pulumi_hosted_mesh.spec.fields import is_address
 
 
@@ -45,6 +45,21 @@ def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list
     return [found[host] for host in sorted(found)]
 
 
+def left_out(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[str]:
+    """What is offered to a peer and fits an import, and is not imported: a line for each, with the reason."""
+    given = list(offers)
+    by_mesh = {one.mesh: one for one in given if one.federation == federation.name}
+    taken = {(peer.mesh, one.offered.host) for one in imported(federation, mesh, given) for peer in one.peers}
+    return [
+        f"imports[{position}] of {mesh}: does not import {one.host} of {peer}, which {why}"
+        for position, wish in enumerate(federation.peer(mesh).imports)
+        for peer in wish.meshes
+        for one in by_mesh[peer].services
+        if (peer, one.host) not in taken and one.is_for(mesh) and _fits(wish, one)
+        if (why := _unnamed(federation, peer, wish, one))
+    ]
+
+
 def _wished(
     federation: Federation, mesh: str, wish: Import, offers: dict[str, Offer], field: str
 ) -> Iterator[Imported]:
@@ -60,6 +75,11 @@ def _wished(
             if not host_is_agreed(federation, peer, one):
                 rule = f"would take host {one.host} from {peer}, which the document does not let it serve"
                 raise refused(field, rule, f"Have {peer} correct its offer, or declare host in its exports")
+        named = [one for one in fitting if not _unnamed(federation, peer, wish, one)]
+        if not named:
+            rule = f"would take {fitting[0].host} from {peer}, which {_unnamed(federation, peer, wish, fitting[0])}"
+            raise refused(field, rule, "Do so, or leave the import out")
+        for one in named:
             served.setdefault(one.host, []).append((federation.peer(peer), one))
     if wish.host is not None and len(served) > 1:
         rule = f"has one host for {len(served)} services ({', '.join(sorted(served))})"
@@ -80,4 +100,23 @@ def _wished(
 
 
 def _fits(wish: Import, offered: OfferedService) -> bool:
-    return wish.namespace in (None, offered.namespace) and wish.service in (None, offered.service)
+    return (
+        wish.namespace in (None, offered.namespace)
+        and wish.service in (None, offered.service)
+        and wish.port in (None, offered.port)
+    )
+
+
+def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedService) -> str:
+    """Why what fits an import is not taken by it; nothing if it is.
+
+    By its offer alone a peer may not choose a port of which it gets all TCP of the importing mesh: an import has no
+    address of its own. And a host outside of the federation's domain may be anybody's.
+    """
+    if offered.protocol is Protocol.TCP:
+        port = wish.port is not None or is_declared(federation, peer, offered)
+        if wish.service is None or not port:
+            return f"is TCP, of which all to port {offered.port} would go there: name service and port in the import"
+    if wish.service is None and not offered.host.endswith(f".{federation.domain}"):
+        return "lies outside of the federation's domain: name its service in the import"
+    return ""

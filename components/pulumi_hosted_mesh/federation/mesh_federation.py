@@ -12,7 +12,7 @@ from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.federation.egress import is_of_egress
 from pulumi_hosted_mesh.federation.exports import with_declared
-from pulumi_hosted_mesh.federation.imports import imported
+from pulumi_hosted_mesh.federation.imports import imported, left_out
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.inputs import FederationArgs, OfferArgs
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -70,5 +70,7 @@ class MeshFederation(pulumi.ComponentResource):
             )
             if leaves:
                 ways.append(resource)
+        for warning in left_out(federation, args["mesh"], offers):
+            pulumi.log.warn(warning, self)
         self.hosts = pulumi.Output.from_input([one.host for one in imported(federation, args["mesh"], offers)])
         self.register_outputs({"hosts": self.hosts})

@@ -192,7 +192,9 @@ class Import(Model):
     namespace: DnsLabel | None = None
     """Only what is in this namespace there."""
     service: DnsLabel | None = None
-    """Only this Service; needs `namespace`."""
+    """Only this Service; needs `namespace`. Without it neither TCP nor a host outside of `domain` is imported."""
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
+    """Only this port of it; needs `service`. TCP needs it, unless the document's export names service and port too."""
     host: HostName | None = None
     """What it is called in this mesh; by default what it is exported as."""
     namespaces: tuple[DnsLabel, ...] = ()
@@ -207,8 +209,11 @@ class Import(Model):
     def _one_is_named(self) -> Self:
         if self.service is not None and self.namespace is None:
             raise RuleBrokenError("namespace is required with service", "Give the namespace that it is in")
-        if self.host is not None and self.service is None:
-            raise RuleBrokenError("host is one Service's, and none is named", "Give service, or leave host out")
+        for field in ("host", "port"):
+            if getattr(self, field) is not None and self.service is None:
+                raise RuleBrokenError(
+                    f"{field} is one Service's, and none is named", f"Give service, or leave {field} out"
+                )
         if "retry" in self.model_fields_set and len(self.meshes) == 1:
             raise RuleBrokenError("retry is between meshes, and one is named", "Name another mesh, or leave retry out")
         if self.try_timeout_seconds is not None and len(self.meshes) == 1:

@@ -78,8 +78,11 @@ def existing(user: Api, namespace: str) -> set[str]:
 def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
     project: Project, mesh: Config, user: Api, tmp_path: Path
 ) -> None:
-    for name in ("one", "two"):
+    for name in ("one", "two", "database"):  # as kubectl names their ports they speak TCP
         assert user.kubectl("create", "service", "clusterip", name, "-n", BOOKS, "--tcp=80:8080").code == 0
+    speaks_http = '--patch=[{"op": "add", "path": "/spec/ports/0/appProtocol", "value": "http"}]'
+    for name in ("one", "two"):
+        assert user.kubectl("patch", "service", name, "-n", BOOKS, "--type=json", speaks_http).code == 0
     assert user.kubectl("label", "service", "one", "-n", BOOKS, "export=yes").code == 0
     document = federation(SELECTED)
     offer = offered(document, user, tmp_path)
@@ -96,10 +99,12 @@ def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
     assert east.up().summary().keys() == {"unchanged"}
 
     # Another service gets the label: the same two commands, on the side that has it and on the side that wants it.
-    assert user.kubectl("label", "service", "two", "-n", BOOKS, "export=yes").code == 0
+    assert user.kubectl("label", "service", "two", "database", "-n", BOOKS, "export=yes").code == 0
     offer = offered(document, user, tmp_path)
-    assert member(project, mesh, "east", document, offer).up().summary()["created"] == 2
-    assert user.kubectl("delete", "service", "one", "two", "-n", BOOKS).code == 0
+    more = member(project, mesh, "east", document, offer).up()
+    assert more.summary()["created"] == 2
+    assert f"imports[0] of east: does not import database.{BOOKS}.shops.example.com of west, which is TCP" in more.text
+    assert user.kubectl("delete", "service", "one", "two", "database", "-n", BOOKS).code == 0
     offer = offered(document, user, tmp_path)
     refused = member(project, mesh, "east", document, offer).run("preview")
     assert refused.code != 0

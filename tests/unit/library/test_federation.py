@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.federation.exports import needs_reading, offer, protocol_of
+from pulumi_hosted_mesh.federation.imports import imported, left_out
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Protocol
@@ -714,6 +716,68 @@ def test_an_old_offer_lets_nobody_in_whom_the_document_does_not_name_any_more() 
     given["peers"][1]["exports"] = []
     given["peers"][0]["imports"] = []
     assert principals(objects(federation(given), "west", [old])) == {}
+
+
+def imports_of(given: Manifest, offered: Offer) -> tuple[list[tuple[str, int]], list[str]]:
+    """Host and port of each, and what is left out."""
+    known = federation(given)
+    offers = [offer(known, "east"), offered]
+    return [(one.host, one.offered.port) for one in imported(known, "east", offers)], left_out(known, "east", offers)
+
+
+def offers_tcp(given: Manifest) -> Offer:
+    """Of reviews, which was HTTP, and which a document that selects by labels says nothing of."""
+    offered = offer(federation(given), "west", [{**SERVICE, "spec": {"ports": [{"name": "pg", "port": 5432}]}}])
+    assert [(one.host, one.protocol) for one in offered.services] == [(HOST, Protocol.TCP)]
+    return offered
+
+
+@pytest.mark.parametrize("wish", [{}, {"namespace": "books"}, {"namespace": "books", "service": "reviews"}])
+def test_a_peer_cannot_take_all_tcp_to_a_port_by_its_offer_alone(wish: Manifest) -> None:
+    given = labelled([AUDIENCE])
+    given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}]
+    rule = f"would take {HOST} from west, which is TCP, of which all to port 5432 would go there: name service and port"
+    with pytest.raises(InvalidInputError, match=re.escape(rule)):
+        imports_of(given, offers_tcp(given))
+
+
+def test_tcp_is_imported_where_the_importer_names_its_port() -> None:
+    given = labelled([AUDIENCE])
+    given["peers"][0]["imports"] = [{**WISH, "port": 5432}]
+    assert imports_of(given, offers_tcp(given)) == ([(HOST, 5432)], [])
+    given["peers"][0]["imports"] = [{**WISH, "port": 5433}]
+    with pytest.raises(InvalidInputError, match="asks for what west does not export to east"):
+        imports_of(given, offers_tcp(given))
+
+
+def test_tcp_is_imported_where_the_document_s_export_names_its_port_and_protocol() -> None:
+    given = document()
+    given["peers"][1]["exports"] = [{**REVIEWS, "port": 5432, "protocol": "TCP"}]
+    assert imports_of(given, offer(federation(given), "west")) == ([(HOST, 5432)], [])
+    tcp = offer(federation(given), "west")
+    given["peers"][1]["exports"] = [{**REVIEWS, "port": 5432}]
+    with pytest.raises(InvalidInputError, match=f"would take {HOST} from west, which is TCP"):
+        imports_of(given, tcp)
+
+
+def test_an_import_of_all_takes_what_is_named_by_nobody_but_no_tcp_and_no_foreign_host() -> None:
+    given = labelled([AUDIENCE])
+    given["peers"][1]["exports"].append({**REVIEWS, "service": "login", "host": "login.bank.example"})
+    given["peers"][1]["exports"].append({**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"})
+    offered = offer(federation(given), "west", [SERVICE])
+    database = "db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there: name {}"
+    bank = "login.bank.example of west, which lies outside of the federation's domain: name its service in the import"
+    hosts, without = imports_of(given, offered)
+    assert hosts == [(HOST, 9080)]
+    assert without == [
+        f"imports[0] of east: does not import {database.format('service and port in the import')}",
+        f"imports[0] of east: does not import {bank}",
+    ]
+    given["peers"][0]["imports"] += [{**WISH, "service": "login"}, {**WISH, "service": "db"}]
+    assert imports_of(given, offered) == (
+        [("db.books.shops.example.com", 5432), ("login.bank.example", 9080), (HOST, 9080)],
+        [],
+    )
 
 
 @pytest.mark.parametrize("host", ["bank.example.org", "ratings.books.shops.example.com", "shops.example.com"])
