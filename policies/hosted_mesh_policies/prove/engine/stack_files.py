@@ -10,7 +10,7 @@ from typing import Any
 from ...plan.decode import SECRET, SIGNATURE
 from ...plan.model import STACK_TYPE
 from ..project import Project, UnusableProjectError, made_from_names, text_of
-from ..secrets.credentials import replaced
+from ..secrets.credentials import of_stack, replaced
 from ..secrets.forms import holds_credential
 from ..secrets.made_up import Answers
 from .sealed import Seal
@@ -97,24 +97,20 @@ def check_kept(project: Project, keep: Collection[str]) -> None:
 
 
 def stack_with_outputs(stack: str, outputs: Mapping[str, Any], answers: Answers, seal: Seal) -> dict[str, Any]:
-    """A stack of a file backend that has nothing but outputs; `[secret]` is made up by the output's name.
+    """A stack of a file backend that has nothing but outputs, the secret ones made up.
 
     stack: organization/project/stack.
     """
     project, _, name = stack.rpartition("/")
     project = project.rpartition("/")[2]
 
-    def output(key: str, value: Any) -> Any:
-        if value != "[secret]":
-            return value
-        made = json.dumps(answers.stack_output(stack, key))
-        return {SIGNATURE: SECRET, "ciphertext": seal.close(made)}
-
+    made = of_stack(stack, outputs, answers)
+    secrets = {key: {SIGNATURE: SECRET, "ciphertext": seal.close(json.dumps(value))} for key, value in made.items()}
     root = {
         "urn": f"urn:pulumi:{name}::{project}::{STACK_TYPE}::{project}-{name}",
         "custom": False,
         "type": STACK_TYPE,
-        "outputs": {key: output(key, value) for key, value in outputs.items()},
+        "outputs": {**outputs, **secrets},
     }
     return checkpoint(f"organization/{project}/{name}", [root], seal)
 

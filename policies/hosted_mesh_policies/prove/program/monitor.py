@@ -19,7 +19,7 @@ from ... import vocabulary
 from ...plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE
 from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side
-from ..secrets.credentials import replaced
+from ..secrets.credentials import of_stack, replaced
 from ..secrets.keys import UnusableKeyError
 from ..secrets.made_up import Answers
 from ..secrets.vault import Owner, Source, Vault, World
@@ -61,7 +61,8 @@ RENDERED: Final[Mapping[str, Mapping[str, Any]]] = {
 class Surroundings:
     """What a program is run in, the same for all runs.
 
-    stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret.
+    stack_outputs: by stack, what `pulumi stack output --json` prints of it; "[secret]" stands for a secret, and a
+    kubeconfig is one.
     keep: functions, and types and names of resources, of which somebody says that no secret is in them.
     """
 
@@ -241,9 +242,8 @@ class Monitor:
     def stack(self, name: str) -> dict[str, Any]:
         """What a reference to another stack has."""
         given = self.surroundings.stack_outputs.get(name, {})
-        secrets = [key for key, value in given.items() if value == "[secret]"]
-        made = {key: secret(self.answers.stack_output(name, key)) for key in secrets}
-        return {"name": name, "outputs": {**given, **made}, "secretOutputNames": secrets}
+        made = {key: secret(value) for key, value in of_stack(name, given, self.answers).items()}
+        return {"name": name, "outputs": {**given, **made}, "secretOutputNames": list(made)}
 
     def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer of a function that needs no provider; None for any other."""

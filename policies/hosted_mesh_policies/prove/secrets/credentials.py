@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...plan.clusters import normal_server
+from ...plan.decode import MASK
 from . import forms
 from .made_up import Answers
 from .vault import Owner, Source
@@ -51,6 +52,16 @@ def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE) 
     users = [_user(config, one, name, answers) for one in config.get("users") or [] if isinstance(one, Mapping)]
     made = {**config, "users": users}
     return json.dumps(made)  # which is YAML too
+
+
+def of_stack(stack: str, outputs: Mapping[str, Any], answers: Answers) -> dict[str, Any]:
+    """The secret ones among another stack's outputs, made up: those that are masked by their names, and a kubeconfig by
+    another one of the same clusters, for a program may refuse those of any other."""
+    made = {key: answers.stack_output(stack, key) for key, value in outputs.items() if value == MASK}
+    for key, value in outputs.items():
+        if isinstance(value, str) and forms.parsed_kubeconfig(value) is not None:
+            made[key] = replaced(value, f"output {key} of stack {stack}", answers)
+    return made
 
 
 def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers: Answers) -> dict[str, Any]:

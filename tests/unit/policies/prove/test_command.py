@@ -11,16 +11,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hosted_mesh_policies.prove.command import app
 from hosted_mesh_policies.prove.secrets import forms
+from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from tests.corpus import literals
 from tests.support.waiting import eventually
+from tests.unit.library.documents import CERTIFICATE
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 """What a run must never see: the token of a kubeconfig on this machine, and a password from its environment."""
@@ -188,6 +191,26 @@ config_map("app", {
     assert prove(folder, program, "--stack-outputs", f"organization/mesh/trust={outputs}").returncode == 0
 
 
+def test_a_kubeconfig_among_another_stacks_outputs_keeps_its_clusters_and_is_a_secret(folder: Path) -> None:
+    program = """
+import yaml
+access = pulumi.StackReference("organization/mesh/access")
+def checked(text):
+    (cluster,) = yaml.safe_load(text)["clusters"]
+    assert cluster == {"name": "demo", "cluster": {"server": "https://other.example.com:6443"}}
+    return yaml.safe_load(text)["users"][0]["user"]["token"]
+config_map("app", {"token": access.require_output("kubeconfig").apply(checked)}, data_plane)
+"""
+    given = forms.kubeconfig({"demo": {"server": "https://other.example.com:6443"}}, "t0k3n")
+    outputs = folder / "outputs.json"
+    outputs.write_text(json.dumps({"kubeconfig": json.dumps(given)}))
+    done = prove(folder, program, "--stack-outputs", f"organization/mesh/access={outputs}", "--json")
+    assert [(one["kind"], one["path"], one["secrets"]) for one in json.loads(done.stdout)["findings"]] == [
+        ("leak", "data.token", ["kubeconfig of https://other.example.com:6443"])
+    ]
+    assert "t0k3n" not in done.stdout
+
+
 def test_the_whole_name_of_a_stack_leads_to_its_file(folder: Path) -> None:
     done = prove(folder, "assert pulumi.get_stack() == 'dev'", "--stack", "company/shop/dev")
     assert (done.returncode, done.stderr) == (0, "")
@@ -344,6 +367,22 @@ def test_a_chart_is_said_not_to_be_rendered_and_its_transforms_are_tried(folder:
     done = prove(folder, CHART.replace("ADDED", added))
     assert "note: kubernetes:helm.sh/v4:Chart shop: was not rendered; what it is given is compared" in done.stdout
     assert (done.returncode, "ConfigMap shop (tried)" in done.stdout) == (code, bool(code))
+
+
+def test_the_librarys_control_plane_alone_is_proven_with_the_other_stacks_outputs(tmp_path: Path) -> None:
+    kubeconfig = for_account("demo", "https://api.data-plane.example.com:6443", CERTIFICATE, "any token")
+    outputs: dict[str, Any] = {
+        "access": {"kubeconfig": kubeconfig},
+        "root": {"certificate": CERTIFICATE, "certificates": {"demo": CERTIFICATE}},
+        "trust": {"private_key": "[secret]"},
+    }
+    options = ["--stack", "control-plane", "--config-file", "stacks/Pulumi.control-plane.yaml", "--rounds", "1"]
+    for stack, found in outputs.items():
+        (tmp_path / stack).write_text(json.dumps(found))
+        options += ["--stack-outputs", f"organization/hosted-mesh/{stack}={tmp_path / stack}"]
+    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", ".", *options]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "proven: nothing" in done.stdout) == (0, True), done.stdout
 
 
 EXAMPLE = "examples/two_clusters"

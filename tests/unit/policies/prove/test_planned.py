@@ -14,6 +14,7 @@ from hosted_mesh_policies.prove.engine.commands import engine_variables
 from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known, Side
 from hosted_mesh_policies.prove.project import opened
+from hosted_mesh_policies.prove.secrets import forms
 from hosted_mesh_policies.prove.secrets.made_up import Answers
 from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.values import UNKNOWN
@@ -208,12 +209,16 @@ def test_what_is_kept_stays_and_is_still_secret(tmp_path: Path) -> None:
 
 def test_a_stack_that_is_referred_to_has_its_outputs(tmp_path: Path) -> None:
     answers = Answers(Vault(), World())
-    given = {"password": "[secret]", "host": "istiod.example.com"}
+    config = forms.kubeconfig({"demo": {"server": "https://api.example.com:6443"}}, "t0k3n")
+    given = {"password": "[secret]", "host": "istiod.example.com", "kubeconfig": json.dumps(config)}
     made = stack_files.stack_with_outputs("organization/mesh/trust", given, answers, SEAL)
     [root] = made["checkpoint"]["latest"]["resources"]
     assert root["urn"] == "urn:pulumi:trust::mesh::pulumi:pulumi:Stack::mesh-trust"
     assert root["outputs"]["host"] == "istiod.example.com"
     assert len(json.loads(SEAL.open(root["outputs"]["password"]["ciphertext"]))) == 40
+    sealed = json.loads(json.loads(SEAL.open(root["outputs"]["kubeconfig"]["ciphertext"])))
+    assert sealed["clusters"] == config["clusters"]
+    assert sealed["users"] != config["users"]
 
 
 # The private folder -------------------------------------------------------------------------------------------------
