@@ -121,3 +121,26 @@ def test_a_stack_that_has_not_run_yet_is_named(project: Project, mesh: Config) -
     of_another_kind = project.stack("data-plane", {"stack": "data-plane", **config}).run("preview")
     assert f"{here}/trust, which has no public output 'endpoints'" in of_another_kind.text
     stacks["trust"].destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_kubeconfig_of_another_stack_is_of_the_documents_api_server(project: Project, mesh: Config) -> None:
+    configs = split_configs(mesh)
+    documents = configs["access"]["dataPlane"], configs["control-plane"]["mesh"]["memberships"][0]
+    for document, server in zip(documents, ("https://169.254.169.254:80", "https://192.0.2.1:6443"), strict=True):
+        document["access"] = {**document.get("access", {}), "apiServer": server}
+    stacks = {
+        name: project.stack(name, {"stack": name, **configs[name]})
+        for name in ("trust", "root", "access", "control-plane")
+    }
+    for name in ("trust", "root", "access"):
+        stacks[name].up()
+
+    done = stacks["control-plane"].run("up", "--yes", "--skip-preview")
+
+    assert done.code != 0
+    assert "kubeconfigs.default: names another API server than apiServer does" in done.text
+    assert "Traceback" not in done.text
+    assert b"-istio-kubeconfig" not in stacks["control-plane"].state()
+    for stack in reversed(stacks.values()):
+        stack.destroy()
