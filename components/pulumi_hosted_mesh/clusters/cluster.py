@@ -248,16 +248,6 @@ def refuse_one_given_twice(clusters: Mapping[str, Cluster], source: str) -> None
         _compare(second, first, source=source)
 
 
-def require_control_plane(cluster: object) -> None:
-    """Raises InvalidInputError unless this is the control plane's cluster: not every program is type-checked."""
-    _require(cluster, ControlPlaneCluster)
-
-
-def require_data_plane(cluster: object) -> None:
-    """Raises InvalidInputError unless this is a data plane's cluster."""
-    _require(cluster, DataPlaneCluster)
-
-
 def refuse_providers(opts: pulumi.ResourceOptions | None, called: str) -> None:
     """Raises InvalidInputError for a Kubernetes provider among a component's own options: it would have no effect, for
     it says nothing of a role. One that is inherited is for the other children of the component's parent.

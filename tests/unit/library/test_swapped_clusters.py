@@ -5,18 +5,29 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pulumi
+import pulumi_hosted_mesh as hosted_mesh
 import pytest
-from pulumi_hosted_mesh.clusters.cluster import (
-    Cluster,
-    ControlPlaneCluster,
-    DataPlaneCluster,
-    require_control_plane,
-    require_data_plane,
-)
+from pulumi_hosted_mesh import ControlPlaneCluster, DataPlaneCluster
+from pulumi_hosted_mesh.boundary.cacerts import FILES
+from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.clusters.cluster import Cluster
+from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.mesh import Mesh
 
+from tests.unit.library.dns.documents import document as dns_document
+from tests.unit.library.dns.documents import provider
+from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.program import Registered, run
+from tests.unit.library.test_federation import federation
+
+GOOD, OTHER = (for_account("it", f"https://{host}.example.com:6443", CERTIFICATE, "t0k3n") for host in ("one", "two"))
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import pulumi_hosted_mesh as hosted_mesh
@@ -56,13 +67,89 @@ def test_a_swapped_pair_is_a_type_error(tmp_path: Path) -> None:
     assert refused == marked, done.stdout
 
 
-def test_a_swapped_pair_is_refused_when_it_runs() -> None:
-    provider, user = object.__new__(ControlPlaneCluster), object.__new__(DataPlaneCluster)
-    require_control_plane(provider)
-    require_data_plane(user)
-    with pytest.raises(InvalidInputError, match="must be a DataPlaneCluster, but a ControlPlaneCluster was given"):
-        require_data_plane(provider)
-    with pytest.raises(InvalidInputError, match="swapped"):
-        require_control_plane(user)
-    with pytest.raises(InvalidInputError):
-        require_control_plane(object.__new__(Cluster))
+MESH = read(Mesh, document())
+ENDPOINT = ControlPlaneEndpoint.of(MESH, MESH.revisions[0], MESH.memberships[0], CERTIFICATE).as_arguments()
+TEMPLATE = {"revisions": [{"host": "istiod.{cluster}.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}]}
+
+
+def control_plane(kubeconfig: str = GOOD) -> ControlPlaneCluster:
+    return ControlPlaneCluster(kubeconfig=kubeconfig)
+
+
+def data_plane(kubeconfig: str = GOOD) -> DataPlaneCluster:
+    return DataPlaneCluster(kubeconfig=kubeconfig)
+
+
+def hosted(control: Cluster, data: Cluster) -> dict[str, Any]:
+    arguments = MESH.arguments()
+    (membership,) = arguments["memberships"]
+    return {**arguments, "control_plane": {"cluster": control}, "memberships": [{**membership, "cluster": data}]}
+
+
+def deployment(control: Cluster, data: Cluster) -> dict[str, Any]:
+    clusters = [{"name": "berlin", "cluster": data}]
+    return {"name": "shop", "template": TEMPLATE, "control_plane": {"cluster": control}, "clusters": clusters}
+
+
+SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, Any]]]] = {
+    "DataPlaneAccess": (hosted_mesh.DataPlaneAccess, lambda: {"mesh": "demo", "cluster": control_plane()}),
+    "DataPlaneCrds": (hosted_mesh.DataPlaneCrds, lambda: {"cluster": control_plane()}),
+    "RemoteDataPlane": (
+        hosted_mesh.RemoteDataPlane,
+        lambda: {"cluster": control_plane(), "endpoint": ENDPOINT},
+    ),
+    "MeshFederation": (
+        hosted_mesh.MeshFederation,
+        lambda: {"mesh": "east", "federation": federation().arguments(), "cluster": control_plane()},
+    ),
+    "DnsEdge": (hosted_mesh.DnsEdge, lambda: {"edge": {"name": "north"}, "cluster": control_plane()}),
+    "ExternalControlPlane": (
+        hosted_mesh.ExternalControlPlane,
+        lambda: {
+            "mesh": MESH.arguments(),
+            "cluster": data_plane(),
+            "kubeconfigs": {"default": GOOD},
+            "root_certificate": CERTIFICATE,
+            "cacerts": dict.fromkeys(FILES, CERTIFICATE),
+        },
+    ),
+    "ExternalDNSBridge": (
+        hosted_mesh.ExternalDNSBridge,
+        lambda: {
+            "bridge": dns_document(provider()),
+            "cluster": data_plane(),
+            "credentials": {"inner": {"username": "bridge", "password": "x"}},
+            "publisher_kubeconfigs": {"north": GOOD, "south": GOOD},
+            "reader_kubeconfigs": {"north": GOOD, "south": GOOD},
+        },
+    ),
+    "HostedMesh, the control plane's": (hosted_mesh.HostedMesh, lambda: hosted(data_plane(), data_plane(OTHER))),
+    "HostedMesh, the data plane's": (hosted_mesh.HostedMesh, lambda: hosted(control_plane(), control_plane(OTHER))),
+    "MeshDeployment, the control plane's": (
+        hosted_mesh.MeshDeployment,
+        lambda: deployment(data_plane(), data_plane(OTHER)),
+    ),
+    "MeshDeployment, a data plane's": (
+        hosted_mesh.MeshDeployment,
+        lambda: deployment(control_plane(), control_plane(OTHER)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SWAPPED)
+def test_a_swapped_pair_is_refused_before_anything_is_made(case: str) -> None:
+    component, arguments = SWAPPED[case]
+    found: list[Registered] = []
+    with pytest.raises(InvalidInputError, match="Are the two clusters swapped"):
+        run(lambda: component("demo", arguments()), into=found)  # type: ignore[arg-type]
+    assert [one.type for one in found] == [f"hosted-mesh:index:{component.__name__}"]
+
+
+def test_every_component_with_a_cluster_is_tried() -> None:
+    """MeshRoot and MeshTrust make no object in any."""
+    components = {
+        name
+        for name in hosted_mesh.__all__
+        if isinstance(found := getattr(hosted_mesh, name), type) and issubclass(found, pulumi.ComponentResource)
+    }
+    assert {component.__name__ for component, _ in SWAPPED.values()} == components - {"MeshRoot", "MeshTrust"}
