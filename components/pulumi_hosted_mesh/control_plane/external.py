@@ -94,13 +94,13 @@ class ExternalControlPlane(pulumi.ComponentResource):
             opts=cluster.options(self),
         )
         within = cluster.options(self, depends_on=[namespace])
+        quota = core.v1.ResourceQuota(
+            f"{name}-quota",
+            metadata=in_mesh(mesh.name, cluster, "mesh"),
+            spec=core.v1.ResourceQuotaSpecArgs(hard=manifests.quota_limits(mesh)),
+            opts=within,
+        )
         shared: list[pulumi.Resource] = [
-            core.v1.ResourceQuota(
-                f"{name}-quota",
-                metadata=in_mesh(mesh.name, cluster, "mesh"),
-                spec=core.v1.ResourceQuotaSpecArgs(hard=manifests.quota_limits(mesh)),
-                opts=within,
-            ),
             networking.v1.NetworkPolicy(
                 f"{name}-network",
                 metadata=in_mesh(mesh.name, cluster, "mesh"),
@@ -121,7 +121,8 @@ class ExternalControlPlane(pulumi.ComponentResource):
                 revision=revision,
                 cluster=cluster,
                 read_at_start=read_at_start(kubeconfigs, root_certificate),
-                inside=[namespace, *shared, *after],
+                room=[namespace, quota],
+                needed=[*shared, *after],
                 opts=pulumi.ResourceOptions(parent=self),
             ).addresses
         self._endpoints = {

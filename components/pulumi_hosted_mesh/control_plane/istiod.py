@@ -24,7 +24,8 @@ class IstiodRevision(pulumi.ComponentResource):
     """istiod by Istio's chart, and the Services through which data planes reach it.
 
     name: prefix of the children's names; unique within the program.
-    inside: what has to exist in the mesh's namespace before: its Namespace and its quota first.
+    room: the mesh's Namespace and its quota, which may have to grow: before all that is made here.
+    needed: what istiod needs beside these when it starts; its Services do not wait for it.
     read_at_start: what istiod takes only when it starts, see `read_at_start`.
     """
 
@@ -39,7 +40,8 @@ class IstiodRevision(pulumi.ComponentResource):
         revision: Revision,
         cluster: ControlPlaneCluster,
         read_at_start: Mapping[str, pulumi.Input[str]],
-        inside: Sequence[pulumi.Resource],
+        room: Sequence[pulumi.Resource],
+        needed: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__(TYPE_ISTIOD, name, {}, opts)
@@ -53,7 +55,7 @@ class IstiodRevision(pulumi.ComponentResource):
             release=suffixed("istiod", revision.name),
             values=istiod_values(mesh, revision),
             parent=self,
-            depends_on=inside,
+            depends_on=[*room, *needed],
             await_ready=revision.istiod.wait_until_ready,
             pod_annotations=read_at_start,
             pod_spec=manifests.istiods_pod,
@@ -67,7 +69,7 @@ class IstiodRevision(pulumi.ComponentResource):
                 f"{name}-{service.name}",
                 metadata=in_mesh(mesh.name, cluster, service.name, annotations=service.annotations),
                 spec=service.spec,
-                opts=cluster.options(self, depends_on=inside[:2]),  # the quota may have to grow for it
+                opts=cluster.options(self, depends_on=room),
             )
             self.addresses[service.host] = service_addresses(made)
         self.register_outputs({})
