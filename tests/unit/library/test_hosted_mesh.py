@@ -148,7 +148,7 @@ def test_two_memberships_in_one_cluster_are_refused_before_anything_is_made(
 def test_two_memberships_in_one_cluster_from_outputs_are_refused_before_it_is_written_to() -> None:
     def program() -> None:
         same = pulumi.Output.from_input(kubeconfig("https://127.0.0.1:2"))
-        with_two_data_planes({"kubeconfig": same}, {"kubeconfig": same})
+        with_two_data_planes({"kubeconfig": same, "identity": "it-2"}, {"kubeconfig": same, "identity": "it-3"})
 
     found: list[Registered] = []
     with pytest.raises(InvalidInputError) as refused:
