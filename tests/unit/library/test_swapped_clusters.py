@@ -141,7 +141,7 @@ def test_a_swapped_pair_is_refused_before_anything_is_made(case: str) -> None:
     component, arguments = SWAPPED[case]
     found: list[Registered] = []
     with pytest.raises(InvalidInputError, match="Are the two clusters swapped"):
-        run(lambda: component("demo", arguments()), into=found)  # type: ignore[arg-type]
+        run(lambda: component("demo", arguments()), into=found)
     assert [one.type for one in found] == [f"hosted-mesh:index:{component.__name__}"]
 
 
