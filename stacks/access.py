@@ -22,7 +22,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
         document.mesh,
         {
             "mesh": document.mesh,
-            "cluster": data_plane_cluster(document.cluster, "dataPlane.cluster"),
+            "cluster": data_plane_cluster(document.cluster, "dataPlane.cluster", configuration.SOURCE),
             "access": access,
             "cluster_id": document.cluster_id_in(document.mesh),
             "network": document.network_in(document.mesh),

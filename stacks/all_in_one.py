@@ -20,7 +20,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     """Outputs: `namespace`, `injection_labels`, `endpoints` (public facts), `addresses` (of istiod's hosts),
     `gateway_addresses`, by namespace and name; with unmanaged webhooks also `webhook_manifests`, to be installed."""
     mesh = configuration.document(Mesh, "mesh")
-    arguments = arguments_of(mesh)
+    arguments = arguments_of(mesh, configuration.called("mesh"))
     if settings.cacerts:
         arguments["cacerts"] = settings.cacerts
     if settings.root_certificate:

@@ -18,7 +18,7 @@ async def build(_settings: StackSettings) -> dict[str, Any]:
     DataPlaneCrds(
         "istio",
         {
-            "cluster": data_plane_cluster(document.cluster, "cluster.cluster"),
+            "cluster": data_plane_cluster(document.cluster, "cluster.cluster", configuration.SOURCE),
             "charts": document.charts.arguments(),
             "keep_on_destroy": document.keep_on_destroy,
         },

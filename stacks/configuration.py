@@ -27,7 +27,12 @@ def settings() -> StackSettings:
 
 def document(model: type[M], key: str) -> M:
     """The document under a key: written there, or in a file that is named there. Raises: InvalidInputError."""
-    return read_value(model, _value(key), f"the document under {key}")
+    return read_value(model, _value(key), called(key))
+
+
+def called(key: str) -> str:
+    """What errors call the document under a key."""
+    return f"the document under {key}"
 
 
 def optional_document(model: type[M], key: str) -> M | None:
@@ -41,7 +46,7 @@ def documents(model: type[M], key: str) -> list[M]:
     if value is None:
         return []
     parts = value if isinstance(value, list) else [value]
-    return [read_value(model, part, f"the document under {path_of([key, at])}") for at, part in enumerate(parts)]
+    return [read_value(model, part, called(path_of([key, at]))) for at, part in enumerate(parts)]
 
 
 def read_value(model: type[M], value: Any, source: str) -> M:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi_hosted_mesh import ExternalControlPlane
-from pulumi_hosted_mesh.assembly.document import control_plane_cluster
+from pulumi_hosted_mesh.assembly.document import CONTROL_PLANE_FIELD, control_plane_cluster
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -23,7 +23,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     order, which a mapping among outputs does not keep), `addresses` (of istiod's hosts, public)."""
     mesh = configuration.document(Mesh, "mesh")
     check_charts(mesh)
-    cluster = control_plane_cluster(mesh.control_plane.cluster)
+    cluster = control_plane_cluster(mesh.control_plane.cluster, CONTROL_PLANE_FIELD, configuration.called("mesh"))
     trusted = authority(
         mesh.trust,
         lambda: _signed_elsewhere(mesh, settings),

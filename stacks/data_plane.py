@@ -24,7 +24,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     document = configuration.document(DataPlane, "dataPlane")
     told = await _endpoints(document, settings)
     require_match(document, told)
-    cluster = data_plane_cluster(document.cluster, "dataPlane.cluster")
+    cluster = data_plane_cluster(document.cluster, "dataPlane.cluster", configuration.SOURCE)
     data_planes = []
     endpoints = [ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told]
     for position, endpoint in enumerate(endpoints):

@@ -25,7 +25,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     """Outputs: `namespace`, and `zones` in which each edge may publish (public)."""
     document = configuration.document(DnsStack, "dns")
     records = own_records(await _known(settings), own_pairs(document.bridge))
-    cluster = control_plane_cluster(document.cluster)
+    cluster = control_plane_cluster(document.cluster, "dns.cluster", configuration.SOURCE)
     made = publish(settings, document.bridge, cluster, {host: [*targets] for host, targets in records.items()})
     return {"namespace": made.namespace, "zones": made.zones}
 

@@ -19,7 +19,7 @@ async def build(_settings: StackSettings) -> dict[str, Any]:
         document.edge.name,
         {
             "edge": document.edge.arguments(),
-            "cluster": data_plane_cluster(document.cluster, "dnsEdge.cluster"),
+            "cluster": data_plane_cluster(document.cluster, "dnsEdge.cluster", configuration.SOURCE),
             "install_crd": document.install_crd,
             "keep_crd": document.keep_crd,
             "admission_zones": list(document.admission_zones),

@@ -22,7 +22,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:  # noqa: ARG001 (eve
         {
             "federation": federation.arguments(),
             "mesh": member.mesh,
-            "cluster": data_plane_cluster(member.cluster, "member.cluster"),
+            "cluster": data_plane_cluster(member.cluster, "member.cluster", configuration.SOURCE),
             "offers": [one.arguments() for one in offers],
         },
     )

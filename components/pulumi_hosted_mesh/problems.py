@@ -35,9 +35,11 @@ class InvalidInputError(RunError):
     """What was given cannot be used; raised before anything is touched. One line per problem, no stack trace.
 
     A RunError is what the language host of a Pulumi program prints as one message.
+
+    source: what the fields stand in, as its reader knows it: a file, the document under a key, the command line.
     """
 
-    def __init__(self, problems: Sequence[Problem], source: str = "the mesh document") -> None:
+    def __init__(self, problems: Sequence[Problem], source: str) -> None:
         self.problems = tuple(problems)
         self.source = source
         heading = f"{source} cannot be used:" if len(self.problems) > 1 else f"{source} cannot be used,"

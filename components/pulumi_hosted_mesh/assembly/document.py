@@ -28,8 +28,8 @@ def read_mesh(path: str | Path) -> HostedMeshArgs:
     mesh = read_file(Mesh, Path(path))
     return _arguments(
         mesh,
-        _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD),
-        [_from_file(one.cluster, _field(position)) for position, one in enumerate(mesh.memberships)],
+        _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD, str(path)),
+        [_from_file(one.cluster, _field(position), str(path)) for position, one in enumerate(mesh.memberships)],
     )
 
 
@@ -41,13 +41,14 @@ def read_deployment(path: str | Path) -> MeshDeploymentArgs:
     deployment = read_file(Deployment, Path(path))
     arguments: dict[str, Any] = deployment.model_dump(exclude_unset=True, exclude={"control_plane", "clusters"})
     rest = deployment.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
-    arguments["control_plane"] = {**rest, "cluster": _from_file(deployment.control_plane.cluster, CONTROL_PLANE_FIELD)}
+    control_plane = _from_file(deployment.control_plane.cluster, CONTROL_PLANE_FIELD, str(path))
+    arguments["control_plane"] = {**rest, "cluster": control_plane}
     used = {one.cluster.name for one in planned(deployment)}
     arguments["clusters"] = []
     for position, one in enumerate(deployment.clusters):
         given = one.model_dump(exclude_unset=True, exclude={"cluster"})
         if one.name in used:
-            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster")
+            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster", str(path))
         arguments["clusters"].append(given)
     return cast(MeshDeploymentArgs, arguments)
 
@@ -58,16 +59,18 @@ def read_endpoint(path: str | Path) -> EndpointArgs:
     return cast(EndpointArgs, facts)
 
 
-def arguments_of(mesh: Mesh) -> HostedMeshArgs:
+def arguments_of(mesh: Mesh, source: str) -> HostedMeshArgs:
     """The arguments of a program's only HostedMesh, whose clusters' providers are named by their role alone.
 
-    Raises: InvalidInputError.
+    source: where the document stands, for errors. Raises: InvalidInputError.
     """
     memberships = [
-        data_plane_cluster(one.cluster, _field(position), name=None if one.name == DEFAULT_MEMBERSHIP else one.name)
+        data_plane_cluster(
+            one.cluster, _field(position), source, name=None if one.name == DEFAULT_MEMBERSHIP else one.name
+        )
         for position, one in enumerate(mesh.memberships)
     ]
-    return _arguments(mesh, control_plane_cluster(mesh.control_plane.cluster), memberships)
+    return _arguments(mesh, control_plane_cluster(mesh.control_plane.cluster, CONTROL_PLANE_FIELD, source), memberships)
 
 
 def _arguments(mesh: Mesh, control_plane: object, memberships: Sequence[object]) -> HostedMeshArgs:
@@ -85,29 +88,32 @@ def _field(position: int) -> str:
     return f"memberships[{position}].cluster"
 
 
-def _from_file(reference: ClusterReference | None, field: str) -> dict[str, Any]:
+def _from_file(reference: ClusterReference | None, field: str, source: str) -> dict[str, Any]:
     """A cluster as a mapping: the component makes its provider and names it, so a program may have several meshes."""
-    found = _required(reference, field)
-    config = kubeconfig.read(found, field)
+    found = _required(reference, field, source)
+    config = kubeconfig.read(found, field, source)
     return {"kubeconfig": config.text, "identity": config.identity, "client": found.client_settings}
 
 
-def control_plane_cluster(reference: ClusterReference | None) -> ControlPlaneCluster:
-    """The control plane's cluster that a mesh document names. Raises: InvalidInputError."""
-    found = _required(reference, CONTROL_PLANE_FIELD)
-    return ControlPlaneCluster.from_config(kubeconfig.read(found, CONTROL_PLANE_FIELD), client=found.client_settings)
+def control_plane_cluster(reference: ClusterReference | None, field: str, source: str) -> ControlPlaneCluster:
+    """The control plane's cluster that a document names. field, source: where; for errors.
+
+    Raises: InvalidInputError.
+    """
+    found = _required(reference, field, source)
+    return ControlPlaneCluster.from_config(kubeconfig.read(found, field, source), client=found.client_settings)
 
 
 def data_plane_cluster(
-    reference: ClusterReference | None, field: str = "cluster", *, name: str | None = None
+    reference: ClusterReference | None, field: str, source: str, *, name: str | None = None
 ) -> DataPlaneCluster:
-    """A data plane's cluster that a document names. Raises: InvalidInputError."""
-    found = _required(reference, field)
-    return DataPlaneCluster.from_config(kubeconfig.read(found, field), name=name, client=found.client_settings)
+    """A data plane's cluster that a document names. field, source: where; for errors. Raises: InvalidInputError."""
+    found = _required(reference, field, source)
+    return DataPlaneCluster.from_config(kubeconfig.read(found, field, source), name=name, client=found.client_settings)
 
 
-def _required(reference: ClusterReference | None, field: str) -> ClusterReference:
+def _required(reference: ClusterReference | None, field: str, source: str) -> ClusterReference:
     if reference is None:
-        rule, fix = "is required by this stack", "Name the kubeconfig and the context of the cluster"
-        raise InvalidInputError([Problem(field, rule, fix)])
+        rule, fix = "is required here", "Name the kubeconfig and the context of the cluster"
+        raise InvalidInputError([Problem(field, rule, fix)], source)
     return reference

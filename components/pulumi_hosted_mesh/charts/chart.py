@@ -19,6 +19,7 @@ from pulumi_hosted_mesh.spec.charts import Charts
 from pulumi_hosted_mesh.spec.fields import chart_version
 from pulumi_hosted_mesh.vocabulary import PATCH_FORCE_ANNOTATION
 
+SOURCE = "Istio's charts"
 UNRELEASED = "1.0.0"
 """The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
 REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
@@ -138,17 +139,18 @@ def source(charts: Charts, name: str) -> Source:
     directory = Path(os.path.expandvars(charts.path)).expanduser().resolve()
     if not (directory / name / "Chart.yaml").is_file():
         rule = f"has no chart at {name}/Chart.yaml"
-        raise InvalidInputError([Problem("charts.path", rule, "Name a directory with Istio's charts")])
+        raise InvalidInputError([Problem("charts.path", rule, "Name a directory with Istio's charts")], SOURCE)
     if not (directory / REMOTE_PROFILE).is_file():
         rule = f"is too old: the istiod chart has no remote profile ({REMOTE_PROFILE})"
-        raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")])
+        raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")], SOURCE)
     version = _version(directory / name / "Chart.yaml")
     if version != UNRELEASED:
         try:
             chart_version(version)
         except RuleBrokenError as broken:
             fix = "Use the charts of Istio 1.31 or later"
-            raise InvalidInputError([Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)]) from None
+            problem = Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)
+            raise InvalidInputError([problem], SOURCE) from None
     return {"chart": str(directory / name)}
 
 

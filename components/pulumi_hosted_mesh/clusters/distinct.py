@@ -40,7 +40,7 @@ class Facts:
         return kube_system_uid(self.config) if self.config is not None else None
 
 
-def refuse_same_cluster(one: Facts, other: Facts, source: str = "the mesh document") -> None:
+def refuse_same_cluster(one: Facts, other: Facts, source: str) -> None:
     """Raises InvalidInputError if both are one cluster; the error is about `one`.
 
     Told by the API server's address and by the given identities; by the uid of kube-system where both clusters

@@ -33,7 +33,7 @@ OF_THE_CLUSTER = (
 LOG_IN = "Run `kubectl get namespaces` with this kubeconfig, and log in as it says"
 
 
-def fetched(config: Kubeconfig, field: str, source: str = "the mesh document") -> Kubeconfig:
+def fetched(config: Kubeconfig, field: str, source: str) -> Kubeconfig:
     """The kubeconfig with what its program printed in the program's place; unchanged if it names none.
 
     field: where the kubeconfig's path stands, in the document or on the command line; source: which. Both for errors.

@@ -67,7 +67,7 @@ class Asked:
     server: str | None = None
     identity: str | None = None
     field: str = "kubeconfig"
-    source: str = "the mesh document"
+    source: str = "what was given"
 
     def refuse(self, part: str, rule: str, fix: str) -> InvalidInputError:
         """The error about the kubeconfig itself, or about the field of that name beside it."""
@@ -78,7 +78,7 @@ class Asked:
         return InvalidInputError([Problem(where, rule, fix)], self.source)
 
 
-def read(reference: ClusterReference, field: str, source: str = "the mesh document") -> Kubeconfig:
+def read(reference: ClusterReference, field: str, source: str) -> Kubeconfig:
     """The context that a document's cluster reference names.
 
     field: where the reference stands in the document, which is `source`; both for errors.

@@ -143,7 +143,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
 def _kubeconfig(mesh: Mesh, membership: Membership, given: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[str]:
     if membership.name not in given:
         rule = f"has none for membership {membership.name}"
-        raise InvalidInputError([Problem("kubeconfigs", rule, "Give that of its DataPlaneAccess")])
+        raise InvalidInputError([Problem("kubeconfigs", rule, "Give that of its DataPlaneAccess")], SOURCE)
     fix = "Give that of its DataPlaneAccess, or with access.token: bounded what `hosted-mesh token` prints"
     asked = Asked(
         server=membership.access.api_server,
@@ -159,11 +159,11 @@ def _authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:
     unmanaged = mesh.trust.management is AuthorityManagement.UNMANAGED
     if unmanaged and cacerts is not None:
         rule, fix = "is given, but trust.management is unmanaged", "Leave it out, or set management: brought"
-        raise InvalidInputError([Problem("cacerts", rule, fix)])
+        raise InvalidInputError([Problem("cacerts", rule, fix)], SOURCE)
     if not unmanaged and cacerts is None:
         rule = "is required: without it istiod makes an authority of its own and writes its key to the data plane"
         fix = "Give that of MeshTrust and MeshRoot, or your own; or set trust.management: unmanaged"
-        raise InvalidInputError([Problem("cacerts", rule, fix)])
+        raise InvalidInputError([Problem("cacerts", rule, fix)], SOURCE)
     if cacerts is None:
         return None
     return pulumi.Output.secret(cacerts).apply(lambda files: dict(whole_cacerts(files, SOURCE)))

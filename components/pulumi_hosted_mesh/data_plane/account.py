@@ -117,7 +117,9 @@ class Account:
     def _present(self, authority: str | None) -> str:
         if authority is None:
             rule = f"is required: the kubeconfig has no authority that {self.holder} could verify the API server with"
-            raise InvalidInputError([Problem("access.certificateAuthority", rule, "Give it as PEM")])
+            raise InvalidInputError(
+                [Problem("access.certificateAuthority", rule, "Give it as PEM")], f"the access of {self.holder}"
+            )
         return authority
 
     def _bind(

@@ -107,8 +107,8 @@ def _unparsable(error: Exception) -> Problem:
     return Problem("(file)", "holds a date or a number that is none", "Correct it, or put it in quotes")
 
 
-def read(model: type[M], document: object, source: str = "the mesh document") -> M:
-    """What parsed YAML describes.
+def read(model: type[M], document: object, source: str = "the document") -> M:
+    """What parsed YAML describes. source: where it stands, for errors.
 
     Raises: InvalidInputError with every problem found, each naming the field, the rule and the fix.
     """

@@ -88,6 +88,8 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
     assert "references.root: is required by this stack" in alone.text
     neither = project.stack("settings", {"stack": "data-plane", "dataPlane": {"mesh": "demo"}}).run("preview")
     assert "references.controlPlane, or endpoints: is required by this stack" in neither.text
+    placeless = project.stack("settings", {"stack": "access", "dataPlane": {"mesh": "demo"}}).run("preview")
+    assert "the stack's configuration cannot be used, dataPlane.cluster: is required here" in placeless.text
     missing = project.stack("settings", {"stack": "trust"}).run("preview")
     assert "mesh: is required" in missing.text
     cut_off = project.stack("settings", {"stack": "trust", "mesh": '{"name": "s3cr3t-t0ken'}).run("preview")
@@ -95,7 +97,7 @@ def test_bad_settings_of_the_stack(project: Project, mesh: Config) -> None:
     references = {"stack": "trust", "mesh": mesh, "references": "[trust"}
     unread = project.stack("settings", references).run("preview")
     assert "references: begins like JSON, but is not valid JSON" in unread.text
-    for done in (unknown, alone, neither, missing, cut_off, unread):
+    for done in (unknown, alone, neither, placeless, missing, cut_off, unread):
         assert "s3cr3t" not in done.text
         assert done.code != 0
         assert "Traceback" not in done.text

@@ -43,7 +43,7 @@ def leftovers(document: Path, *options: str) -> subprocess.CompletedProcess[str]
 def kubeconfig_of_the_user(sandbox: Sandbox) -> str:
     """The kubeconfig of the user's cluster alone."""
     reference = ClusterReference(kubeconfig=str(sandbox.kubeconfig), context="data-plane")
-    return kubeconfig.read(reference, "dataPlane.cluster").text
+    return kubeconfig.read(reference, "dataPlane.cluster", "the stack").text
 
 
 @pytest.mark.usefixtures("clean")

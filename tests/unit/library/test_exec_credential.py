@@ -57,7 +57,7 @@ def config(directory: Path, **plugin: Any) -> Kubeconfig:
     user = {"exec": {"apiVersion": V1, "command": "./get-token", "interactiveMode": "Never"} | plugin}
     path = directory / "kubeconfig"
     path.write_text(yaml.safe_dump(json.loads(kubeconfig.minimal("c", CLUSTER, user))))
-    return kubeconfig.read(ClusterReference(kubeconfig=str(path)), "dataPlane.cluster")
+    return kubeconfig.read(ClusterReference(kubeconfig=str(path)), "dataPlane.cluster", "data-plane.yaml")
 
 
 def user_of(found: Kubeconfig) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_a_token(tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("AMBIENT", "here")
     program(tmp_path, answering(version, token=TOKEN))
     plugin = {"args": ["--cluster", "c"], "env": [{"name": "PROFILE", "value": "prod"}], "apiVersion": version}
-    found = fetched(config(tmp_path, **plugin), FIELD)
+    found = fetched(config(tmp_path, **plugin), FIELD, "data-plane.yaml")
     assert user_of(found) == {"token": TOKEN}
     assert TOKEN not in repr(found)
 
@@ -85,7 +85,7 @@ def test_a_token(tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_program_that_wants_to_know_the_cluster(tmp_path: Path) -> None:
     program(tmp_path, answering(token=TOKEN))
-    fetched(config(tmp_path, provideClusterInfo=True), FIELD)
+    fetched(config(tmp_path, provideClusterInfo=True), FIELD, "data-plane.yaml")
     called = json.loads((tmp_path / "called.json").read_text())
     told = json.loads(called["environment"]["KUBERNETES_EXEC_INFO"])["spec"]["cluster"]
     assert told == {key: value for key, value in CLUSTER.items() if key != "extensions"} | {"config": {"audience": "a"}}
@@ -94,7 +94,7 @@ def test_a_program_that_wants_to_know_the_cluster(tmp_path: Path) -> None:
 def test_a_client_certificate(tmp_path: Path) -> None:
     pair = issue(new_authority("company"), "admin")
     program(tmp_path, answering(clientCertificateData=pair.certificate.decode(), clientKeyData=pair.key.decode()))
-    user = user_of(fetched(config(tmp_path), FIELD))
+    user = user_of(fetched(config(tmp_path), FIELD, "data-plane.yaml"))
     assert base64.b64decode(user["client-certificate-data"]) == pair.certificate
     assert base64.b64decode(user["client-key-data"]) == pair.key
     assert user.keys() == {"client-certificate-data", "client-key-data"}
@@ -107,12 +107,12 @@ def test_a_command_is_found_beside_the_kubeconfig_or_on_the_path(
     assert user_of(config(tmp_path))["exec"]["command"] == str(tmp_path / "get-token")
     assert user_of(config(tmp_path, command="get-token"))["exec"]["command"] == "get-token"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert user_of(fetched(config(tmp_path, command="get-token"), FIELD)) == {"token": TOKEN}
+    assert user_of(fetched(config(tmp_path, command="get-token"), FIELD, "data-plane.yaml")) == {"token": TOKEN}
 
 
 def test_no_program_is_run_where_there_is_a_credential(tmp_path: Path) -> None:
     plain = Kubeconfig("c", "https://h", None, kubeconfig.minimal("c", CLUSTER, {"token": "t", "exec": {}}))
-    assert fetched(plain, FIELD) is plain
+    assert fetched(plain, FIELD, "data-plane.yaml") is plain
 
 
 REFUSED: list[tuple[str, str, int, dict[str, Any], str, str]] = [
@@ -138,7 +138,7 @@ REFUSED: list[tuple[str, str, int, dict[str, Any], str, str]] = [
 def test_refused(tmp_path: Path, answer: str, exit_code: int, plugin: dict[str, Any], rule: str, fix: str) -> None:
     program(tmp_path, answer, exit_code)
     with pytest.raises(InvalidInputError) as caught:
-        fetched(config(tmp_path, **plugin), FIELD)
+        fetched(config(tmp_path, **plugin), FIELD, "data-plane.yaml")
     (problem,) = caught.value.problems
     assert problem.field == FIELD
     assert problem.rule.startswith("users[].user.exec ")

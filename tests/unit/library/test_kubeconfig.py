@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi_hosted_mesh.assembly.document import control_plane_cluster, data_plane_cluster
@@ -53,7 +54,7 @@ def reference(path: str, **rest: str) -> ClusterReference:
 
 
 def test_one_context_alone_leaves_the_file(tmp_path: Path) -> None:
-    found = kubeconfig.read(reference(write(tmp_path, content()), context="user"), "memberships.0.cluster")
+    found = kubeconfig.read(reference(write(tmp_path, content()), context="user"), "memberships.0.cluster", "mesh.yaml")
     assert found.server == "https://127.0.0.1:2"
     assert found.certificate_authority == base64.b64decode(OTHER_CA).decode()
     assert TOKEN not in found.text
@@ -63,7 +64,7 @@ def test_one_context_alone_leaves_the_file(tmp_path: Path) -> None:
 
 
 def test_current_context_is_the_default(tmp_path: Path) -> None:
-    assert kubeconfig.read(reference(write(tmp_path, content())), "x").context == "provider"
+    assert kubeconfig.read(reference(write(tmp_path, content())), "x", "mesh.yaml").context == "provider"
 
 
 def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
         clusters=[{"name": "p", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority": "ca.pem"}}],
         users=[{"name": "admin", "user": {"tokenFile": "token"}}],
     )
-    found = kubeconfig.read(reference(write(tmp_path, files)), "x")
+    found = kubeconfig.read(reference(write(tmp_path, files)), "x", "mesh.yaml")
     assert found.certificate_authority == "-----BEGIN CERTIFICATE-----\n"
     assert json.loads(found.text)["users"][0]["user"] == {"token": "from-file"}
 
@@ -125,7 +126,7 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
 @pytest.mark.parametrize(("parsed", "rest", "words"), [pytest.param(*rest, id=name) for name, *rest in REFUSED])
 def test_refused(tmp_path: Path, parsed: object, rest: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        kubeconfig.read(reference(write(tmp_path, parsed), **rest), "memberships.0.cluster")
+        kubeconfig.read(reference(write(tmp_path, parsed), **rest), "memberships.0.cluster", "mesh.yaml")
     (problem,) = caught.value.problems
     assert problem.field.startswith("memberships.0.cluster.")
     assert words in problem.rule
@@ -146,13 +147,13 @@ def test_however_it_is_written(tmp_path: Path, form: str) -> None:
     }
     folder = tmp_path / ("für 日本" if form == "name" else "plain")
     folder.mkdir()
-    found = kubeconfig.read(reference(write(folder, written[form])), "x")
+    found = kubeconfig.read(reference(write(folder, written[form])), "x", "mesh.yaml")
     assert (found.context, found.certificate_authority) == ("provider", base64.b64decode(CA).decode())
 
 
 def test_a_path_that_none_can_be_is_told() -> None:
     with pytest.raises(InvalidInputError, match="a path with a sign that none has"):
-        kubeconfig.read(reference("a\0b"), "x")
+        kubeconfig.read(reference("a\0b"), "x", "mesh.yaml")
 
 
 def test_contexts_that_are_no_list_are_none(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_of_several_files_the_one_that_cannot_be_read_is_named(tmp_path: Path) -
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="No such file"):
-        kubeconfig.read(reference(str(tmp_path / "gone")), "memberships.0.cluster")
+        kubeconfig.read(reference(str(tmp_path / "gone")), "memberships.0.cluster", "mesh.yaml")
 
 
 @pytest.mark.parametrize("written", ["$KUBECONFIG", "${KUBECONFIG}", "$KUBECONFIG/config"])
@@ -177,7 +178,7 @@ def test_variable_that_is_not_set(written: str, value: str | None, monkeypatch: 
     if value is not None:
         monkeypatch.setenv("KUBECONFIG", value)
     with pytest.raises(InvalidInputError, match="environment variable KUBECONFIG is not set") as caught:
-        kubeconfig.read(reference(written), "memberships.0.cluster")
+        kubeconfig.read(reference(written), "memberships.0.cluster", "mesh.yaml")
     assert caught.value.problems[0].field == "memberships.0.cluster.kubeconfig"
     assert "Set it to the path" in caught.value.problems[0].fix
 
@@ -185,27 +186,29 @@ def test_variable_that_is_not_set(written: str, value: str | None, monkeypatch: 
 def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, content())
     monkeypatch.setenv("KUBECONFIG", path)
-    assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider"
+    assert kubeconfig.read(reference("$KUBECONFIG"), "x", "mesh.yaml").context == "provider"
     other = tmp_path / "other"
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'gone'}:{path}:{other}:")
-    assert kubeconfig.read(reference("$KUBECONFIG"), "x").context == "provider", "as kubectl, without those not there"
+    assert kubeconfig.read(reference("$KUBECONFIG"), "x", "mesh.yaml").context == "provider", (
+        "as kubectl, without those not there"
+    )
     with pytest.raises(InvalidInputError, match="cannot be read"):
-        kubeconfig.read(reference(f"{path}:{other}"), "x")
+        kubeconfig.read(reference(f"{path}:{other}"), "x", "mesh.yaml")
     other.write_text("")
     with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is read") as caught:
-        kubeconfig.read(reference("$KUBECONFIG"), "memberships.0.cluster")
+        kubeconfig.read(reference("$KUBECONFIG"), "memberships.0.cluster", "mesh.yaml")
     assert "kubectl config view --raw --flatten" in caught.value.problems[0].fix
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
     with pytest.raises(InvalidInputError, match=f"none of these files exists: {tmp_path}/a, {tmp_path}/b. Correct"):
-        kubeconfig.read(reference("$KUBECONFIG"), "x")
+        kubeconfig.read(reference("$KUBECONFIG"), "x", "mesh.yaml")
 
 
 def clusters(control_plane: str, data_plane: str, **kubeconfigs: Any) -> None:
     """The clusters of a mesh document, which must be two."""
     given = {"controlPlane.cluster": {"kubeconfig": control_plane, "context": "provider"}}
     mesh = read(Mesh, document({**given, "memberships.0.cluster": {"kubeconfig": data_plane, **kubeconfigs}}))
-    user = data_plane_cluster(mesh.memberships[0].cluster, "memberships[0].cluster")
-    user.distinct_from(control_plane_cluster(mesh.control_plane.cluster))
+    user = data_plane_cluster(mesh.memberships[0].cluster, "memberships[0].cluster", "mesh.yaml")
+    user.distinct_from(control_plane_cluster(mesh.control_plane.cluster, "controlPlane.cluster", "mesh.yaml"))
 
 
 def test_the_same_context_twice(tmp_path: Path) -> None:
@@ -224,7 +227,7 @@ def test_one_cluster_under_two_addresses(tmp_path: Path) -> None:
 
 def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, content())
-    found = [kubeconfig.read(reference(path, context=name), "x") for name in ("provider", "user")]
+    found = [kubeconfig.read(reference(path, context=name), "x", "mesh.yaml") for name in ("provider", "user")]
     monkeypatch.setattr(distinct, "kube_system_uid", lambda config: config.context)
     refuse(*found)
     monkeypatch.setattr(distinct, "kube_system_uid", lambda config: "uid")
@@ -233,7 +236,9 @@ def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch:
 
 
 def refuse(one: kubeconfig.Kubeconfig, other: kubeconfig.Kubeconfig) -> None:
-    distinct.refuse_same_cluster(distinct.Facts.of(other, "data plane"), distinct.Facts.of(one, "control plane"))
+    distinct.refuse_same_cluster(
+        distinct.Facts.of(other, "data plane"), distinct.Facts.of(one, "control plane"), "mesh.yaml"
+    )
 
 
 def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:
@@ -243,7 +248,9 @@ def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:
     path = write(tmp_path, same)
     return [
         kubeconfig.read(
-            reference(path, context=name, **({"identity": identities[name]} if name in identities else {})), "x"
+            reference(path, context=name, **({"identity": identities[name]} if name in identities else {})),
+            "x",
+            "mesh.yaml",
         )
         for name in ("provider", "user")
     ]
@@ -262,7 +269,10 @@ def test_what_tells_clusters_of_one_authority_apart_is_said(tmp_path: Path) -> N
 
 def test_one_identity_is_one_cluster(tmp_path: Path) -> None:
     path = write(tmp_path, content())
-    found = [kubeconfig.read(reference(path, context=name, identity="one"), "x") for name in ("provider", "user")]
+    found = [
+        kubeconfig.read(reference(path, context=name, identity="one"), "x", "mesh.yaml")
+        for name in ("provider", "user")
+    ]
     with pytest.raises(InvalidInputError, match="same identity"):
         refuse(*found)
 
@@ -277,13 +287,18 @@ def test_two_identities_do_not_make_two_of_one_cluster(tmp_path: Path, monkeypat
 def test_what_a_cluster_is_in_the_state(tmp_path: Path) -> None:
     path = write(tmp_path, content())
     # A constant, for it is in the state of stacks that exist: were it another, all of their objects would be replaced.
-    assert kubeconfig.read(reference(path), "x").identifier == "7dc866f3c7103805"
-    assert kubeconfig.read(reference(path, identity="prod-1"), "x").identifier == "prod-1"
+    assert kubeconfig.read(reference(path), "x", "mesh.yaml").identifier == "7dc866f3c7103805"
+    assert kubeconfig.read(reference(path, identity="prod-1"), "x", "mesh.yaml").identifier == "prod-1"
 
 
-def test_a_stack_says_which_cluster_it_needs() -> None:
-    with pytest.raises(InvalidInputError, match=r"controlPlane\.cluster: is required by this stack"):
-        control_plane_cluster(read(Mesh, document()).control_plane.cluster)
+def test_a_cluster_that_is_needed_is_named_with_where_it_should_stand(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        control_plane_cluster(read(Mesh, document()).control_plane.cluster, "controlPlane.cluster", "the stack")
+    assert str(refused.value).startswith("the stack cannot be used, controlPlane.cluster: is required here.")
+    file = write(tmp_path, document())
+    with pytest.raises(InvalidInputError) as refused:
+        hosted_mesh.read_mesh(file)
+    assert str(refused.value).startswith(f"{file} cannot be used, controlPlane.cluster: is required here.")
 
 
 def test_local_charts(tmp_path: Path) -> None:
