@@ -1,6 +1,7 @@
-"""Words that the library, the policies and the proof share: labels, annotations, type tokens, roles, ports, names.
+"""Words of the library: labels, annotations, type tokens, roles, ports, names.
 
-This module imports nothing, so that a policy pack can use it without loading Pulumi or a provider package.
+The policies have a copy of some, in `hosted_mesh_policies/vocabulary.py`: the pack runs where the library is not
+installed. A test compares the two.
 """
 
 from __future__ import annotations

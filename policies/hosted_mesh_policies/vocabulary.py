@@ -1,8 +1,7 @@
 """The words that the policies share with the library: type tokens, labels, annotations.
 
-A copy, not an import: a foreign program has no library installed, and importing any module of `pulumi_hosted_mesh`
-loads its components and the kubernetes SDK, a second that every preview would pay. A test compares the copy with the
-library.
+A copy, not an import: the pack also judges programs that do not use the library, and runs where it is not installed. A
+test compares the copy with the library.
 """
 
 from __future__ import annotations
