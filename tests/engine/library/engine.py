@@ -183,6 +183,35 @@ def example_document(tools: Tools) -> dict[str, Any]:
     return document
 
 
+def versions(*apis: Api) -> dict[str, tuple[str, str]]:
+    """Uid and content, but for the status, of everything."""
+    return {
+        f"{api.cluster.name}: {key}": (item["metadata"]["uid"], _content(item))
+        for api in apis
+        for key, item in api.everything().items()
+    }
+
+
+def _content(item: Mapping[str, Any]) -> str:
+    kept = {key: value for key, value in item.items() if key not in ("metadata", "status")}
+    metadata = {key: item["metadata"].get(key) for key in ("annotations", "ownerReferences")}
+    labels = dict(item["metadata"].get("labels") or {})
+    labels.pop("kubernetes.io/legacy-token-last-used", None)  # the API server's, on a token that was used
+    metadata["labels"] = labels
+    return json.dumps([metadata, kept], sort_keys=True)
+
+
+def differences(before: Mapping[str, tuple[str, str]], after: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """What became of each object that is not as it was."""
+    found = {}
+    for key in before.keys() | after.keys():
+        if before.get(key) != after.get(key):
+            there = key in before, key in after
+            same = all(there) and before[key][0] == after[key][0]
+            found[key] = "changed" if same else {(False, True): "made", (True, False): "deleted"}.get(there, "replaced")
+    return found
+
+
 def name_of(urn: str) -> str:
     """The name in the program, `demo-istiod:mesh-demo/istiod` for a chart's object."""
     return urn.rsplit("::", 1)[-1]

@@ -23,7 +23,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project, Stack
+from tests.engine.library.engine import Api, Project, Stack, differences, versions
 from tests.support.split import split_configs
 from tests.support.waiting import eventually
 
@@ -72,35 +72,6 @@ def dying(project: Project, directory: Path, before: str) -> dict[str, str]:
     )
     program.chmod(0o755)
     return {"PATH": f"{directory}{os.pathsep}{project.environment['PATH']}"}
-
-
-def versions(*apis: Api) -> dict[str, tuple[str, str]]:
-    """Uid and content, but for the status, of everything."""
-    return {
-        f"{api.cluster.name}: {key}": (item["metadata"]["uid"], _content(item))
-        for api in apis
-        for key, item in api.everything().items()
-    }
-
-
-def _content(item: Mapping[str, Any]) -> str:
-    kept = {key: value for key, value in item.items() if key not in ("metadata", "status")}
-    metadata = {key: item["metadata"].get(key) for key in ("annotations", "ownerReferences")}
-    labels = dict(item["metadata"].get("labels") or {})
-    labels.pop("kubernetes.io/legacy-token-last-used", None)  # the API server's, on a token that was used
-    metadata["labels"] = labels
-    return json.dumps([metadata, kept], sort_keys=True)
-
-
-def differences(before: Mapping[str, tuple[str, str]], after: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """What became of each object that is not as it was."""
-    found = {}
-    for key in before.keys() | after.keys():
-        if before.get(key) != after.get(key):
-            there = key in before, key in after
-            same = all(there) and before[key][0] == after[key][0]
-            found[key] = "changed" if same else {(False, True): "made", (True, False): "deleted"}.get(there, "replaced")
-    return found
 
 
 def credential(provider: Api, user: Api, path: Path) -> Path:

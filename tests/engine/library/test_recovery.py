@@ -1,0 +1,181 @@
+"""docs/recovery.md on the real engine: states that are lost and restored, keys that are lost, objects that are lost."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project, Stack, differences, versions
+from tests.support.split import split_configs
+
+Config = dict[str, Any]
+NAMESPACE = "mesh-demo"
+KINDS = "namespaces,clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings"
+"""What the stack `access` has in the cluster, but for what is in the namespace."""
+CACERTS = f"control-plane: Secret.core {NAMESPACE}/cacerts"
+ISTIOD = f"control-plane: Deployment.apps {NAMESPACE}/istiod"
+WEBHOOKS = {
+    f"data-plane: MutatingWebhookConfiguration.admissionregistration.k8s.io /istio-sidecar-injector-{NAMESPACE}",
+    f"data-plane: ValidatingWebhookConfiguration.admissionregistration.k8s.io /istio-validator-{NAMESPACE}",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    return Project.make(tmp_path / "project", engine_sandbox, tools)
+
+
+@pytest.fixture
+def stacks(project: Project, mesh: Config, clean: None) -> Iterator[dict[str, Stack]]:
+    """Those of one mesh, in their order, all run; destroyed at the end, as `clean` looks after."""
+    made = {name: project.stack(name, {"stack": name, **one}) for name, one in split_configs(mesh).items()}
+    for stack in made.values():
+        stack.up()
+    yield made
+    for stack in reversed(made.values()):
+        stack.run("destroy", "--yes", "--skip-preview")
+
+
+def told(stack: Stack, *words: str) -> str:
+    """What a command says that is run beside the stack's file."""
+    done = stack.project._call([*words], stack.project.directory)
+    assert done.code == 0, done.text
+    return done.text
+
+
+def backed_up(stack: Stack, *options: str) -> str:
+    file = stack.project.directory / f"{stack.name}.backup.json"
+    told(stack, "stack", "export", "--stack", stack.name, "--file", str(file), *options)
+    return str(file)
+
+
+def lost(stack: Stack) -> None:
+    """The state goes, from the backend and from nowhere else; a stack of this name is there again, and empty."""
+    for file in (stack.project.directory / ".pulumi").rglob(f"{stack.name}*.json*"):
+        file.unlink()
+    told(stack, "stack", "init", stack.name, "--no-select")
+    assert stack.outputs() == {}
+
+
+def restored(stack: Stack, file: str) -> None:
+    told(stack, "stack", "import", "--stack", stack.name, "--file", file)
+
+
+def with_passphrase(stack: Stack, passphrase: str) -> Stack:
+    environment = {**stack.project.environment, "PULUMI_CONFIG_PASSPHRASE": passphrase}
+    return dataclasses.replace(stack, project=dataclasses.replace(stack.project, environment=environment))
+
+
+def files(provider: Api) -> dict[str, bytes]:
+    data = provider.get("secret", "cacerts", "-n", NAMESPACE)["data"]
+    return {name: base64.b64decode(value) for name, value in data.items()}
+
+
+def test_states_are_restored(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
+    before = versions(provider, user)
+    for stack in stacks.values():
+        file = backed_up(stack)
+        assert "PRIVATE KEY" not in Path(file).read_text()
+        lost(stack)
+        restored(stack, file)
+    for name, stack in stacks.items():
+        assert stack.up().summary().keys() == {"unchanged"}, name
+    assert differences(before, versions(provider, user)) == {}
+
+    # Without the passphrase the file is worth nothing; with its secrets in plain text it needs none, and takes another.
+    trust = stacks["trust"]
+    another = with_passphrase(trust, "another one")
+    assert another.run("preview").code != 0
+    file = backed_up(trust, "--show-secrets")
+    assert "PRIVATE KEY" in Path(file).read_text()
+    key = trust.outputs()["private_key"]
+    (trust.project.directory / f"Pulumi.{trust.name}.yaml").unlink()
+    lost(another)
+    content = json.loads(Path(file).read_text())
+    # Of the new stack, or `import` asks for the old passphrase.
+    content["deployment"]["secrets_providers"] = another.export()["deployment"]["secrets_providers"]
+    Path(file).write_text(json.dumps(content))
+    restored(another, file)
+    assert another.outputs()["private_key"] == key
+    assert key.splitlines()[1].encode() not in another.state()
+    # Public outputs are read without the other stack's passphrase.
+    assert {step["op"] for step in stacks["root"].preview() if "StackReference" not in step["urn"]} == {"same"}
+
+
+def test_a_lost_intermediate_and_a_lost_root(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
+    before, old = versions(provider, user), files(provider)
+    lost(stacks["trust"])
+    for name in ("trust", "root", "control-plane"):
+        stacks[name].up()
+    # Another key under the same root: istiod's Pods stay, and the data plane's side has nothing to do.
+    assert differences(before, versions(provider, user)) == {CACERTS: "changed"}
+    assert files(provider)["ca-key.pem"] != old["ca-key.pem"]
+    assert files(provider)["root-cert.pem"] == old["root-cert.pem"]
+    assert stacks["data-plane"].up().summary().keys() == {"unchanged"}
+
+    before = versions(provider, user)
+    lost(stacks["root"])
+    for name in ("root", "control-plane"):
+        stacks[name].up()
+    assert files(provider)["root-cert.pem"] != old["root-cert.pem"]
+    assert differences(before, versions(provider, user)).keys() == {CACERTS, ISTIOD}
+    stacks["data-plane"].up()
+    assert differences(before, versions(provider, user)) == dict.fromkeys({CACERTS, ISTIOD, *WEBHOOKS}, "changed")
+
+
+def test_a_lost_namespace_of_the_control_plane(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
+    before, old = versions(provider, user), files(provider)
+    assert provider.kubectl("delete", "namespace", NAMESPACE).code == 0
+    control_plane = stacks["control-plane"]
+    assert control_plane.up().summary().keys() == {"unchanged"}
+    control_plane.succeed("up", "--yes", "--skip-preview", "--refresh")
+    after = differences(before, versions(provider, user))
+    assert {what for key, what in after.items() if "IPAddress" not in key} == {"replaced"}, after
+    assert all(key.startswith("control-plane: ") for key in after)
+    assert files(provider) == old
+    for name, stack in stacks.items():
+        assert stack.up().summary().keys() == {"unchanged"}, name
+
+
+def test_a_state_that_is_behind_the_clusters(
+    stacks: dict[str, Stack], project: Project, mesh: Config, provider: Api, user: Api
+) -> None:
+    """A backup of before the last `up`, and a state that was lost with no backup at all."""
+    access = stacks["access"]
+    file = backed_up(access)
+    config = split_configs(mesh)["access"]
+    config["dataPlane"]["access"] |= {"tokenGeneration": 2, "keepPreviousToken": True}
+    later = project.stack("access", {"stack": "access", **config})
+    later.up()
+    before = versions(provider, user)
+    lost(later)
+    restored(later, file)
+    # What the newer update made is named, and is not touched.
+    refused = later.run("up", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert 'secrets "istiod-token-2" already exists' in refused.text
+    assert differences(before, versions(provider, user)) == {}
+    assert user.kubectl("delete", "secret", "istiod-token-2", "-n", NAMESPACE).code == 0
+    later.up()
+
+    lost(stacks["access"])
+    refused = stacks["access"].run("up", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert f'namespaces "{NAMESPACE}" already exists' in refused.text
+    assert user.kubectl("delete", KINDS, "--selector=hosted-mesh.io/mesh=demo").code == 0
+    lost(stacks["access"])
+    stacks["access"].up()
+    stacks["control-plane"].up()
+    stacks["data-plane"].succeed("up", "--yes", "--skip-preview", "--refresh")
+    after = differences(before, versions(provider, user))
+    assert "deleted" not in after.values(), after
+    for name, stack in stacks.items():
+        assert stack.up().summary().keys() == {"unchanged"}, name
