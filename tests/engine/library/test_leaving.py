@@ -1,0 +1,125 @@
+"""docs/leaving.md and the order of removal (docs/components/stacks.md) on the real engine."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.clusters import Sandbox
+from sandbox.toolchain import Tools
+from tests.engine.library.engine import Api, Project, Stack, differences, name_of, versions
+from tests.support.split import HERE, split_configs
+
+Config = dict[str, Any]
+NAMESPACE = "mesh-demo"
+
+
+@pytest.fixture
+def project(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> Project:
+    return Project.make(tmp_path / "project", engine_sandbox, tools)
+
+
+def stacks_of(project: Project, configs: Config) -> dict[str, Stack]:
+    return {name: project.stack(name, {"stack": name, **one}) for name, one in configs.items()}
+
+
+def told(stack: Stack, *words: str) -> str:
+    done = stack.project._call([*words, "--stack", stack.name], stack.project.directory)
+    assert done.code == 0, done.text
+    return done.text
+
+
+@pytest.mark.usefixtures("clean")
+def test_removal_in_order(project: Project, mesh: Config, user: Api) -> None:
+    """The shared root outlives the mesh, and goes on signing for others."""
+    mesh = copy.deepcopy(mesh)
+    (membership,) = mesh["memberships"]
+    membership["access"]["rootCertificateOwner"] = False
+    configs = split_configs(mesh)
+    cluster = {"cluster": membership["cluster"], "charts": mesh["revisions"][0]["charts"], "keepOnDestroy": False}
+    stacks = stacks_of(project, {"cluster": {"cluster": cluster}, **configs})
+    for stack in stacks.values():
+        stack.up()
+    assert user.get("mutatingadmissionpolicies")["items"] == []
+    for name in ("data-plane", "control-plane", "access"):
+        stacks[name].destroy()
+    without = {"stack": "root", "root": {**configs["root"]["root"], "stacks": {}}}
+    root = project.stack("root", without)
+    kept = root.outputs()["certificate"]
+    root.up()
+    stacks["trust"].destroy()
+    root.up()
+    assert (root.outputs()["certificate"], bool(root.outputs()["certificates"])) == (kept, False)
+    stacks["cluster"].destroy()
+    # With the mesh still in its document, root finds nothing to sign and says so.
+    refused = project.stack("root", {"stack": "root", **configs["root"]}).run("up", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert "root.stacks.demo: names the stack organization/hosted-mesh/trust, which has no output" in refused.text
+    project.stack("root", without).destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, user: Api) -> None:
+    """Its authority first, then its webhooks, then all the rest; no object changes."""
+    configs = split_configs(mesh)
+    stacks = stacks_of(project, configs)
+    for stack in stacks.values():
+        stack.up()
+    before = versions(provider, user)
+
+    data = provider.get("secret", "cacerts", "-n", NAMESPACE)["data"]
+    files = {name: base64.b64decode(value).decode() for name, value in data.items()}
+    brought = {**configs["control-plane"]["mesh"], "trust": {"management": "brought"}}
+    settings = {"stack": "control-plane", "mesh": brought, "cacerts": files, "references": {"access": f"{HERE}/access"}}
+    given = {"stack": "control-plane", "rootCertificate": files["root-cert.pem"], "references": settings["references"]}
+    unmanaged = {**given, "mesh": {**brought, "trust": {"management": "unmanaged"}}}
+    deleted = [step["urn"] for step in project.stack("control-plane", unmanaged).preview() if step["op"] == "delete"]
+    assert "demo-cacerts" in map(name_of, deleted), "not a way to leave"
+    control_plane = project.stack("control-plane", settings)
+    control_plane.up()
+    assert differences(before, versions(provider, user)) == {}
+    for name in ("root", "trust"):
+        stacks[name].destroy()
+    assert control_plane.up().summary().keys() == {"unchanged"}
+
+    data_plane = stacks["data-plane"]
+    urns = [one["urn"] for one in data_plane.resources() if "WebhookConfiguration" in one["type"]]
+    assert len(urns) == 2, urns
+    for urn in urns:
+        told(data_plane, "state", "delete", urn, "--yes")
+    unmanaged = {**configs["data-plane"]["dataPlane"], "webhooks": {"management": "unmanaged"}}
+    references = configs["data-plane"]["references"]
+    data_plane = project.stack("data-plane", {"stack": "data-plane", "dataPlane": unmanaged, "references": references})
+    data_plane.up()
+    assert differences(before, versions(provider, user)) == {}
+
+    kept = {}
+    for name in ("data-plane", "control-plane", "access"):
+        file = project.directory / f"{name}.backup.json"
+        told(stacks[name], "stack", "export", "--file", str(file))
+        told(stacks[name], "stack", "rm", "--force", "--yes", "--preserve-config")
+        kept[name] = file
+    assert differences(before, versions(provider, user)) == {}
+    ours = {f"hosted-mesh.io/{name}" for name in ("mesh", "role", "managed-by", "token-expires")}
+    assert _marks(provider, user) == ours | {"pulumi.com/skipAwait"}
+
+    # And back.
+    for name, file in kept.items():
+        assert project._call(["stack", "init", name, "--no-select"], project.directory).code == 0
+        told(stacks[name], "stack", "import", "--file", str(file))
+    assert control_plane.up().summary().keys() == {"unchanged"}
+    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+    assert user.kubectl("delete", kinds, "--selector=hosted-mesh.io/mesh=demo").code == 0
+    for stack in (data_plane, control_plane, stacks["access"]):
+        stack.destroy()
+
+
+def _marks(*apis: Api) -> set[str]:
+    """Labels and annotations of the mesh's objects, of this program's own name."""
+    named = [item["metadata"] for api in apis for key, item in api.everything().items() if "demo" in key]
+    marks = {mark for one in named for part in ("labels", "annotations") for mark in one.get(part) or {}}
+    return {mark for mark in marks if "hosted-mesh" in mark or "pulumi" in mark}
