@@ -27,7 +27,13 @@ from tests.unit.library.documents import CERTIFICATE, document
 from tests.unit.library.program import Registered, run
 from tests.unit.library.test_federation import federation
 
-GOOD, OTHER = (for_account("it", f"https://{host}.example.com:6443", CERTIFICATE, "t0k3n") for host in ("one", "two"))
+
+def account(cluster: str, server: str = "https://one.example.com:6443") -> str:
+    return for_account(cluster, server, CERTIFICATE, "t0k3n")
+
+
+GOOD, OTHER = account("it"), account("it", "https://two.example.com:6443")
+EDGES = {"north": account("north"), "south": account("south")}
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import pulumi_hosted_mesh as hosted_mesh
@@ -68,7 +74,8 @@ def test_a_swapped_pair_is_a_type_error(tmp_path: Path) -> None:
 
 
 MESH = read(Mesh, document())
-ENDPOINT = ControlPlaneEndpoint.of(MESH, MESH.revisions[0], MESH.memberships[0], CERTIFICATE).as_arguments()
+MEMBER = MESH.memberships[0]
+ENDPOINT = ControlPlaneEndpoint.of(MESH, MESH.revisions[0], MEMBER, CERTIFICATE).as_arguments()
 TEMPLATE = {"revisions": [{"host": "istiod.{cluster}.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}]}
 
 
@@ -108,7 +115,7 @@ SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, 
         lambda: {
             "mesh": MESH.arguments(),
             "cluster": data_plane(),
-            "kubeconfigs": {"default": GOOD},
+            "kubeconfigs": {"default": account(MESH.cluster_id(MEMBER), str(MEMBER.access.api_server))},
             "root_certificate": CERTIFICATE,
             "cacerts": dict.fromkeys(FILES, CERTIFICATE),
         },
@@ -119,8 +126,8 @@ SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, 
             "bridge": dns_document(provider()),
             "cluster": data_plane(),
             "credentials": {"inner": {"username": "bridge", "password": "x"}},
-            "publisher_kubeconfigs": {"north": GOOD, "south": GOOD},
-            "reader_kubeconfigs": {"north": GOOD, "south": GOOD},
+            "publisher_kubeconfigs": EDGES,
+            "reader_kubeconfigs": EDGES,
         },
     ),
     "HostedMesh, the control plane's": (hosted_mesh.HostedMesh, lambda: hosted(data_plane(), data_plane(OTHER))),
