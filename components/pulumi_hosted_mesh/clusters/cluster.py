@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -153,7 +154,7 @@ class Cluster(_Fields):
         Raises: InvalidInputError, at once if both are known; else the run ends with it when they are, before a cluster
         that is an Output is written to.
         """
-        _compare((self, self._facts(self.called)), (other, other._facts(other.called)), source="the program's clusters")
+        _compare(self, other, (self.called, other.called), "the program's clusters")
 
     def _watch(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """Sees each object before it is registered (see `guard`)."""
@@ -177,14 +178,15 @@ class Cluster(_Fields):
             return pulumi.Output.unsecret(self._config.apply(lambda config: config.certificate_authority))
         return self.config.certificate_authority if self.config is not None else None
 
-    def _facts(self, called: str) -> Facts | pulumi.Output[Facts]:
+    @cached_property
+    def _facts(self) -> Facts | pulumi.Output[Facts]:
         if self.config is not None:
-            return Facts.of(self.config, called)
+            return Facts.of(self.config)
         if self._config is not None:
-            return self._config.apply(lambda config: Facts.of(config, called))
+            return self._config.apply(Facts.of)
         if isinstance(self.server, str):
-            return Facts(called, self.server, self.identity)
-        return self.server.apply(lambda server: Facts(called, server, self.identity))
+            return Facts(self.server, self.identity)
+        return self.server.apply(lambda server: Facts(server, self.identity))
 
     def _is_in_use(self) -> bool:
         return bool(self._given_provider or self._made_provider or self._adopting)
@@ -243,9 +245,8 @@ def refuse_one_given_twice(clusters: Mapping[str, Cluster], source: str) -> None
 
     clusters: by the field where each stands; the error is about the later one. source: what the fields belong to.
     """
-    facts = [(cluster, cluster._facts(field)) for field, cluster in clusters.items()]
-    for first, second in combinations(facts, 2):
-        _compare(second, first, source=source)
+    for (first, one), (second, other) in combinations(clusters.items(), 2):
+        _compare(other, one, (second, first), source)
 
 
 def refuse_providers(opts: pulumi.ResourceOptions | None, called: str) -> None:
@@ -263,17 +264,14 @@ def refuse_providers(opts: pulumi.ResourceOptions | None, called: str) -> None:
         raise InvalidInputError([Problem("opts.providers", rule, fix)], called)
 
 
-_Known = tuple[Cluster, Facts | pulumi.Output[Facts]]
-
-
-def _compare(one: _Known, other: _Known, *, source: str) -> None:
-    (mine, its), (theirs, others) = one, other
+def _compare(one: Cluster, other: Cluster, called: tuple[str, str], source: str) -> None:
+    its, others = one._facts, other._facts
     if isinstance(its, Facts) and isinstance(others, Facts):
-        refuse_same_cluster(its, others, source)
+        refuse_same_cluster(its, others, called, source)
         return
-    check = pulumi.Output.all(its, others).apply(lambda pair: refuse_same_cluster(pair[0], pair[1], source))
+    check = pulumi.Output.all(its, others).apply(lambda pair: refuse_same_cluster(pair[0], pair[1], called, source))
     # A cluster that is known does not wait for one that is not: what belongs to it can be previewed.
-    open_ones = [cluster for cluster in (mine, theirs) if not cluster._is_in_use()]
+    open_ones = [cluster for cluster in (one, other) if not cluster._is_in_use()]
     for cluster in [found for found in open_ones if not found.known] or open_ones:
         cluster._checks.append(check)
 

@@ -236,9 +236,8 @@ def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch:
 
 
 def refuse(one: kubeconfig.Kubeconfig, other: kubeconfig.Kubeconfig) -> None:
-    distinct.refuse_same_cluster(
-        distinct.Facts.of(other, "data plane"), distinct.Facts.of(one, "control plane"), "mesh.yaml"
-    )
+    facts = distinct.Facts.of(other), distinct.Facts.of(one)
+    distinct.refuse_same_cluster(*facts, ("data plane", "control plane"), "mesh.yaml")
 
 
 def company(tmp_path: Path, **identities: str) -> list[kubeconfig.Kubeconfig]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
+from pulumi_hosted_mesh.clusters import distinct
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
 from tests.unit.library.program import Registered, run
 from tests.unit.library.test_hosted_mesh import kubeconfig, repeated
@@ -44,6 +47,24 @@ def test_each_chosen_cluster_has_a_mesh_below_the_deployment(tmp_path: Path) -> 
     providers = {one.name: one.inputs["clusterIdentifier"] for one in found if "providers:kubernetes" in one.type}
     assert providers["fleet-control-plane-cluster"] == "control-plane-it-1"
     assert providers["fleet-tokyo-data-plane-cluster"] == "data-plane-it-3"
+
+
+def test_each_cluster_is_asked_once_who_it_is_and_two_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deployment compares its clusters, and each of its meshes does."""
+    asked: list[str] = []
+    met = threading.Barrier(2)
+
+    def uid_of(config: Kubeconfig) -> str:
+        asked.append(config.server)
+        if len(asked) <= 2:
+            met.wait(60)
+        return config.server
+
+    monkeypatch.setattr(distinct, "kube_system_uid", uid_of)
+    registered(example(tmp_path))
+    assert sorted(asked) == [f"https://127.0.0.1:{port}" for port in (1, 2, 3)]
 
 
 def test_members_are_made_in_their_own_cluster_and_labelled_for_sidecars(tmp_path: Path) -> None:
