@@ -45,11 +45,13 @@ def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list
     return [found[host] for host in sorted(found)]
 
 
-def left_out(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[str]:
-    """What is offered to a peer and fits an import, and is not imported: a line for each, with the reason."""
-    given = list(offers)
-    by_mesh = {one.mesh: one for one in given if one.federation == federation.name}
-    taken = {(peer.mesh, one.offered.host) for one in imported(federation, mesh, given) for peer in one.peers}
+def left_out(federation: Federation, mesh: str, offers: Iterable[Offer], found: Iterable[Imported]) -> list[str]:
+    """What is offered to a peer and fits an import, and is not imported: a line for each, with the reason.
+
+    found: what is `imported` of these offers.
+    """
+    by_mesh = {one.mesh: one for one in offers if one.federation == federation.name}
+    taken = {(peer.mesh, one.offered.host) for one in found for peer in one.peers}
     return [
         f"imports[{position}] of {mesh}: does not import {one.host} of {peer}, which {why}"
         for position, wish in enumerate(federation.peer(mesh).imports)

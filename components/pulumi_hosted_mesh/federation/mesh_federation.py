@@ -70,7 +70,8 @@ class MeshFederation(pulumi.ComponentResource):
             )
             if leaves:
                 ways.append(resource)
-        for warning in left_out(federation, args["mesh"], offers):
+        wanted = imported(federation, args["mesh"], offers)
+        for warning in left_out(federation, args["mesh"], offers, wanted):
             pulumi.log.warn(warning, self)
-        self.hosts = pulumi.Output.from_input([one.host for one in imported(federation, args["mesh"], offers)])
+        self.hosts = pulumi.Output.from_input([one.host for one in wanted])
         self.register_outputs({"hosts": self.hosts})

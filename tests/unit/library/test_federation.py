@@ -722,7 +722,8 @@ def imports_of(given: Manifest, offered: Offer) -> tuple[list[tuple[str, int]], 
     """Host and port of each, and what is left out."""
     known = federation(given)
     offers = [offer(known, "east"), offered]
-    return [(one.host, one.offered.port) for one in imported(known, "east", offers)], left_out(known, "east", offers)
+    found = imported(known, "east", offers)
+    return [(one.host, one.offered.port) for one in found], left_out(known, "east", offers, found)
 
 
 def offers_tcp(given: Manifest) -> Offer:
