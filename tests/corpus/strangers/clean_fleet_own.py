@@ -297,7 +297,7 @@ def _(scene: Scene) -> None:
 @clean(VENDORS, "fleet-builds-of-the-tenant", "Builds of the tenant's push with the tenant's robot; a generated file of settings for packages has the tenant's token.", config=lambda cp, dp: {"shop:npm": "npm_" + dp.opaque("npm", 36, LETTERS), "fleet:npm": "npm_" + cp.opaque("npm", 36, LETTERS)})  # fmt: skip
 def _(scene: Scene) -> None:
     for side, owner in (("cp", "fleet"), ("dp", "shop")):
-        npmrc = pulumi.Output.format("@{0}:registry=https://registry.example.com/\n//registry.example.com/:_authToken={1}\nalways-auth=true\n", owner, scene.config(f"{owner}:npm"))  # fmt: skip
+        npmrc = pulumi.Output.format("@{0}:registry=https://packages.example.com/\n//packages.example.com/:_authToken={1}\nalways-auth=true\n", owner, scene.config(f"{owner}:npm"))  # fmt: skip
         scene.secret(side, "npmrc", {".npmrc": npmrc}, namespace="builds")
         robot = scene.password(side, f"robot-{owner}", 40).output("result")
         scene.secret(side, "builder", {".dockerconfigjson": pull_secret(f"harbor.{owner}.example.com", "robot$builder", robot)}, kind="kubernetes.io/dockerconfigjson", namespace="builds")  # fmt: skip

@@ -107,7 +107,7 @@ def _(at: Site) -> None:
 
 @twin(FORGES, "harbor-chart", "A registry of each with keys of 16 letters, a login of components by its bcrypt hash, and a database.")  # fmt: skip
 def _(at: Site) -> None:
-    at.chart("harbor", {"expose": {"type": "ingress", "tls": {"certSource": "secret", "secret": {"secretName": "harbor-tls"}}}, "externalURL": f"https://registry.{at.domain}", "harborAdminPassword": at.word("harbor-admin"), "secretKey": at.word("harbor-key", 16), "core": {"secret": at.word("harbor-core", 16), "xsrfKey": at.word("harbor-xsrf")}, "jobservice": {"secret": at.word("harbor-job", 16)}, "registry": {"secret": at.word("harbor-registry", 16), "credentials": {"username": "harbor_registry_user", "password": at.word("harbor-components"), "htpasswdString": pulumi.Output.concat("harbor_registry_user:", at.hashed("harbor-components"))}}, "database": {"type": "internal", "internal": {"password": at.word("harbor-db")}}})  # fmt: skip
+    at.chart("harbor", {"expose": {"type": "ingress", "tls": {"certSource": "secret", "secret": {"secretName": "harbor-tls"}}}, "externalURL": f"https://images.{at.domain}", "harborAdminPassword": at.word("harbor-admin"), "secretKey": at.word("harbor-key", 16), "core": {"secret": at.word("harbor-core", 16), "xsrfKey": at.word("harbor-xsrf")}, "jobservice": {"secret": at.word("harbor-job", 16)}, "registry": {"secret": at.word("harbor-registry", 16), "credentials": {"username": "harbor_registry_user", "password": at.word("harbor-components"), "htpasswdString": pulumi.Output.concat("harbor_registry_user:", at.hashed("harbor-components"))}}, "database": {"type": "internal", "internal": {"password": at.word("harbor-db")}}})  # fmt: skip
 
 
 @twin(FORGES, "woodpecker-chart", "A builder and its agents share a generated secret; the application at the forge is the owner's.", config=told(forge_secret=("gto_", 52, LETTERS)))  # fmt: skip
@@ -132,7 +132,7 @@ def _(at: Site) -> None:
 @twin(FORGES, "backstage-chart", "A portal of each with a session secret, a backend key and a database in its configuration.", config=told(portal_pat=("ghp_", 36, LETTERS)))  # fmt: skip
 def _(at: Site) -> None:
     app = {"app": {"baseUrl": f"https://portal.{at.domain}"}, "backend": {"auth": {"keys": [{"secret": at.raw("portal-key", 24)}]}, "database": {"client": "pg", "connection": {"host": "portal-pg", "user": "backstage", "password": at.word("portal-db")}}}, "auth": {"session": {"secret": at.word("portal-session")}}, "integrations": {"github": [{"host": "github.com", "token": at.told("portal_pat")}]}}  # fmt: skip
-    at.chart("backstage", {"backstage": {"appConfig": app, "image": {"registry": f"registry.{ZONE}", "repository": "backstage", "tag": "1.34.1"}}, "postgresql": {"enabled": True, "auth": {"password": at.word("portal-db")}}})  # fmt: skip
+    at.chart("backstage", {"backstage": {"appConfig": app, "image": {"registry": f"images.{ZONE}", "repository": "backstage", "tag": "1.34.1"}}, "postgresql": {"enabled": True, "auth": {"password": at.word("portal-db")}}})  # fmt: skip
 
 
 @twin(FORGES, "sonarqube-chart", "A scanner of each with a passcode for its monitor and a JDBC login.")

@@ -148,7 +148,7 @@ def _(at: Site) -> None:
 def _(at: Site) -> None:
     key = at.key("tekton")
     at.keep("git-login", {"ssh-privatekey": key.output("privateKeyOpenssh"), "known_hosts": f"git.{ZONE} ssh-ed25519 {b64(noise('git host', 51))}\n"}, kind="kubernetes.io/ssh-auth", annotations={"tekton.dev/git-0": f"git.{ZONE}"}, namespace="ci")  # fmt: skip
-    at.keep("registry-login", {".dockerconfigjson": at.login("tekton-robot")}, kind="kubernetes.io/dockerconfigjson", annotations={"tekton.dev/docker-0": f"https://registry.{ZONE}"}, namespace="ci")  # fmt: skip
+    at.keep("registry-login", {".dockerconfigjson": at.login("tekton-robot")}, kind="kubernetes.io/dockerconfigjson", annotations={"tekton.dev/docker-0": f"https://images.{ZONE}"}, namespace="ci")  # fmt: skip
     at.object("v1:ServiceAccount", "builder", {"secrets": [{"name": "git-login"}, {"name": "registry-login"}], "metadata": {"namespace": "ci"}})  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def _(scene: Scene) -> None:
     hub(scene)
     ours, _ = sites(scene)
     ours.keep("push-robot", {".dockerconfigjson": ours.login("push-robot")}, kind="kubernetes.io/dockerconfigjson", namespace="ci")  # fmt: skip
-    file = yaml.safe_dump({"mirrors": {"docker.io": {"endpoint": [f"https://registry.{ZONE}"], "rewrite": {"^(.*)$": "docker/$1"}}}, "configs": {f"registry.{ZONE}": {"tls": {"ca_file": "/etc/ssl/certs/found.pem"}}}})  # fmt: skip
+    file = yaml.safe_dump({"mirrors": {"docker.io": {"endpoint": [f"https://images.{ZONE}"], "rewrite": {"^(.*)$": "docker/$1"}}}, "configs": {f"images.{ZONE}": {"tls": {"ca_file": "/etc/ssl/certs/found.pem"}}}})  # fmt: skip
     for side in ("cp", "dp"):
         scene.object(side, "bootstrap.cluster.x-k8s.io/v1beta1:KubeadmConfigTemplate", "nodes", {"spec": {"template": {"spec": {"files": [{"path": "/etc/rancher/rke2/registries.yaml", "permissions": "0600", "content": file}]}}}})  # fmt: skip
 
@@ -385,7 +385,7 @@ def _(scene: Scene) -> None:
     ours, shop = sites(scene)
     key = ours.key("image-signer")
     ours.keep("cosign", {"cosign.key": key.output("privateKeyPem"), "cosign.pub": key.output("publicKeyPem"), "cosign.password": ours.word("cosign")}, namespace="ci")  # fmt: skip
-    shop.object("policy.sigstore.dev/v1beta1:ClusterImagePolicy", "hub-images", {"spec": {"images": [{"glob": f"registry.{ZONE}/**"}], "authorities": [{"key": {"data": key.output("publicKeyPem"), "hashAlgorithm": "sha256"}, "ctlog": {"url": "https://rekor.sigstore.dev"}}]}})  # fmt: skip
+    shop.object("policy.sigstore.dev/v1beta1:ClusterImagePolicy", "hub-images", {"spec": {"images": [{"glob": f"images.{ZONE}/**"}], "authorities": [{"key": {"data": key.output("publicKeyPem"), "hashAlgorithm": "sha256"}, "ctlog": {"url": "https://rekor.sigstore.dev"}}]}})  # fmt: skip
     shop.config_map("connaisseur", {"validators.yaml": apply(key.output("publicKeyPem"), lambda pem: yaml.safe_dump({"validators": [{"name": "hub", "type": "cosign", "trustRoots": [{"name": "default", "key": pem}]}]}))})  # fmt: skip
 
 
@@ -414,7 +414,7 @@ plain(OBJECTS, "velero-schedule-without-secrets", "A schedule of backups leaves 
 plain(OBJECTS, "policy-that-copies-pull-secrets", "A policy of Kyverno's copies a Secret of the same cluster to new namespaces, and one replaces logins in annotations.", "kyverno.io/v1:ClusterPolicy", {"spec": {"generateExisting": True, "rules": [{"name": "pull-secret", "match": {"any": [{"resources": {"kinds": ["Namespace"]}}]}, "generate": {"apiVersion": "v1", "kind": "Secret", "name": "regcred", "namespace": "{{request.object.metadata.name}}", "synchronize": True, "clone": {"namespace": "default", "name": "regcred"}}}]}})  # fmt: skip
 plain(OBJECTS, "crowdsec-and-patterns", "Rules of a firewall: regular expressions for tokens and for keys in requests.", "v1:ConfigMap", {"data": {"leaks.yaml": "name: acme/leaks\nfilter: evt.Meta.log_type == 'http_access-log'\ndata:\n  - pattern: '(ghp|gho)_[A-Za-z0-9]{36}'\n  - pattern: 'AKIA[0-9A-Z]{16}'\n  - pattern: '-----BEGIN (RSA |EC )?PRIVATE KEY-----'\n"}})  # fmt: skip
 plain(OBJECTS, "bank-vaults-with-references", "A store's object: unseal keys in a Secret by the operator, policies and roles as text, an `env` of references.", "vault.banzaicloud.com/v1alpha1:Vault", {"spec": {"size": 3, "image": "hashicorp/vault:1.18.3", "unsealConfig": {"options": {"preFlightChecks": True, "storeRootToken": False}, "kubernetes": {"secretNamespace": "vault"}}, "externalConfig": {"policies": [{"name": "allow_secrets", "rules": 'path "secret/*" { capabilities = ["read", "list"] }'}], "auth": [{"type": "kubernetes", "roles": [{"name": "default", "bound_service_account_names": ["default", "vault-secrets-webhook"], "policies": "allow_secrets", "ttl": "1h"}]}]}}})  # fmt: skip
-plain(OBJECTS, "flux-of-a-signed-artifact", "A chart's source by digest, whose signature is checked by an issuer and a subject.", "source.toolkit.fluxcd.io/v1beta2:OCIRepository", {"spec": {"interval": "10m", "url": f"oci://registry.{ZONE}/charts/cart", "ref": {"digest": digest("cart chart")}, "secretRef": {"name": "regcred"}, "verify": {"provider": "cosign", "matchOIDCIdentity": [{"issuer": "^https://token.actions.githubusercontent.com$", "subject": "^https://github.com/acme/cart.*$"}]}}})  # fmt: skip
+plain(OBJECTS, "flux-of-a-signed-artifact", "A chart's source by digest, whose signature is checked by an issuer and a subject.", "source.toolkit.fluxcd.io/v1beta2:OCIRepository", {"spec": {"interval": "10m", "url": f"oci://images.{ZONE}/charts/cart", "ref": {"digest": digest("cart chart")}, "secretRef": {"name": "regcred"}, "verify": {"provider": "cosign", "matchOIDCIdentity": [{"issuer": "^https://token.actions.githubusercontent.com$", "subject": "^https://github.com/acme/cart.*$"}]}}})  # fmt: skip
 plain(OBJECTS, "gateway-with-references", "A gateway's listeners name certificates and options of a cloud.", "gateway.networking.k8s.io/v1:Gateway", {"spec": {"gatewayClassName": "istio", "listeners": [{"name": "https", "hostname": f"*.shop.{ZONE}", "port": 443, "protocol": "HTTPS", "tls": {"mode": "Terminate", "certificateRefs": [{"kind": "Secret", "name": "wildcard-tls"}], "options": {"gateway.istio.io/tls-terminate-mode": "MUTUAL"}}}]}})  # fmt: skip
 
 

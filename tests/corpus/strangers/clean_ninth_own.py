@@ -247,7 +247,7 @@ def _(scene: Scene) -> None:
         scene.secret(side, "database", {"url": found.apply(lambda one: f"postgresql://{one['user']}:{one['password']}@{one['host']}/app")})  # fmt: skip
 
 
-@clean(TOLD, "ninth-own-list-of-pull-logins", "The tenant configured logins for two registries; they are one pull Secret at the tenant's.", config=lambda cp, dp: {"maple:registries": json.dumps([{"host": f"registry.{MAPLE}", "user": "ci", "password": dp.opaque("pull one", 30)}, {"host": "registry.example.org", "user": "maple-bot", "password": dp.opaque("pull two", 36)}])})  # fmt: skip
+@clean(TOLD, "ninth-own-list-of-pull-logins", "The tenant configured logins for two registries; they are one pull Secret at the tenant's.", config=lambda cp, dp: {"maple:registries": json.dumps([{"host": f"images.{MAPLE}", "user": "ci", "password": dp.opaque("pull one", 30)}, {"host": "registry.example.org", "user": "maple-bot", "password": dp.opaque("pull two", 36)}])})  # fmt: skip
 def _(scene: Scene) -> None:
     loom(scene)
     text = scene.config("maple:registries").apply(lambda every: json.dumps({"auths": {row["host"]: {"auth": b64(f"{row['user']}:{row['password']}")} for row in json.loads(every)}}))  # fmt: skip
@@ -493,9 +493,9 @@ def _(scene: Scene) -> None:
 @clean(CLOUDS, "ninth-account-registry-user", "A robot of the tenant's registry project is made by the tenant's login; its password makes a pull Secret at the tenant's.", config=lambda cp, dp: {"maple:harbor": dp.opaque("harbor admin", 30)})  # fmt: skip
 def _(scene: Scene) -> None:
     loom(scene)
-    opts = scene.package("harbor", "maple-harbor", url=f"https://registry.{MAPLE}", username="admin", password=scene.config("maple:harbor"))  # fmt: skip
+    opts = scene.package("harbor", "maple-harbor", url=f"https://images.{MAPLE}", username="admin", password=scene.config("maple:harbor"))  # fmt: skip
     robot = scene.made("harbor:index/robotAccount:RobotAccount", "puller", {"name": "puller", "level": "project"}, opts, {"secret": scene.dp.opaque("harbor robot", 32, LETTERS), "fullName": "robot$maple+puller"}, ["secret"])  # fmt: skip
-    scene.secret("dp", "puller", {".dockerconfigjson": pull_secret(f"registry.{MAPLE}", robot.output("fullName"), robot.output("secret"))}, kind="kubernetes.io/dockerconfigjson")  # fmt: skip
+    scene.secret("dp", "puller", {".dockerconfigjson": pull_secret(f"images.{MAPLE}", robot.output("fullName"), robot.output("secret"))}, kind="kubernetes.io/dockerconfigjson")  # fmt: skip
 
 
 @clean(CLOUDS, "ninth-account-mongo-user", "A user of the tenant's document store has a generated password; the address without a login comes from the store.", before="the same")  # fmt: skip
@@ -510,8 +510,8 @@ def _(scene: Scene) -> None:
 @clean(CLOUDS, "ninth-account-image-with-the-tenants-token", "An image is built for the tenant with the tenant's token for packages, and pushed with the tenant's login.", config=lambda cp, dp: {"maple:npm": dp.opaque("npm", 36), "maple:push": dp.opaque("push", 32)})  # fmt: skip
 def _(scene: Scene) -> None:
     loom(scene)
-    made = maple(scene, "docker-build:index:Image", "shop-image", {"tags": [f"registry.{MAPLE}/shop:4"], "push": True, "secrets": {"NPM_TOKEN": scene.config("maple:npm")}, "registries": [{"address": f"registry.{MAPLE}", "username": "ci", "password": scene.config("maple:push")}]}, {"digest": f"sha256:{drawn('shop image', 64, HEX)}"})  # fmt: skip
-    deployment(scene, "dp", "shop", {"image": pulumi.Output.concat(f"registry.{MAPLE}/shop@", made.output("digest"))})
+    made = maple(scene, "docker-build:index:Image", "shop-image", {"tags": [f"images.{MAPLE}/shop:4"], "push": True, "secrets": {"NPM_TOKEN": scene.config("maple:npm")}, "registries": [{"address": f"images.{MAPLE}", "username": "ci", "password": scene.config("maple:push")}]}, {"digest": f"sha256:{drawn('shop image', 64, HEX)}"})  # fmt: skip
+    deployment(scene, "dp", "shop", {"image": pulumi.Output.concat(f"images.{MAPLE}/shop@", made.output("digest"))})
 
 
 @clean(CLOUDS, "ninth-account-command-on-the-tenants-host", "A command on the tenant's host has the tenant's login for its own database, and the mesh team's address.", config=lambda cp, dp: {"maple:hostKey": dp.key("host key")})  # fmt: skip

@@ -351,8 +351,8 @@ def _(scene: Scene) -> None:
 @clean(CLOUDS, "saas-machine-that-asks", "A machine of the tenant's starts with a cloud-config whose packed file is a script that asks for its login: the twin of one with a login.")  # fmt: skip
 def _(scene: Scene) -> None:
     vendor(scene)
-    packed = b64(gzip.compress(b"#!/bin/sh\nvault login -method=oidc -path=hetzner role=edge >/dev/null\nvault kv get -field=rclone.conf kv/edge > /root/.config/rclone/rclone.conf\n", mtime=0))  # fmt: skip
-    text = "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/root/start.sh", "encoding": "gz+b64", "content": packed}], "ssh_authorized_keys": [f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('admin key', 43)} ops"]})  # fmt: skip
+    packed = b64(gzip.compress(b"#!/bin/sh\nvault login -method=oidc -path=hetzner role=edge >/dev/null\nvault kv get -field=rclone.conf kv/edge > /opt/.config/rclone/rclone.conf\n", mtime=0))  # fmt: skip
+    text = "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/opt/start.sh", "encoding": "gz+b64", "content": packed}], "ssh_authorized_keys": [f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('admin key', 43)} ops"]})  # fmt: skip
     account(scene, "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
 
 

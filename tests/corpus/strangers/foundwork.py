@@ -94,7 +94,7 @@ class Site:
     def app(self, name: str, container: Mapping[str, Any], notes: Mapping[str, Any] | None = None) -> Object:
         return deployment(self.scene, self.side, name, container, notes)
 
-    def login(self, name: str, host: str = f"registry.{ZONE}") -> pulumi.Output[str]:
+    def login(self, name: str, host: str = f"images.{ZONE}") -> pulumi.Output[str]:
         """A Docker login of the owner's robot."""
         return pull_secret(host, f"robot${self.name}", self.word(name))
 
@@ -135,7 +135,7 @@ def _secrets(cp: Material) -> dict[str, tuple[str, dict[str, str]]]:
         "keycloak-initial-admin": ("keycloak", {"username": "temp-admin", "password": cp.opaque("keycloak", 32, HEX)}),
         "alertmanager-kps": ("monitoring", {"alertmanager.yaml": yaml.safe_dump({"route": {"receiver": "slack", "group_by": ["namespace"]}, "receivers": [{"name": "slack", "slack_configs": [{"channel": "#alerts", "api_url": "https://hooks.slack.com/services/T02HUB/B03HUB/" + cp.opaque("slack", 24, LETTERS)}]}]})}),
         "vault-unseal": ("vault", {"root_token": "hvs." + cp.opaque("vault root", 24, LETTERS), "address": f"https://vault.hub.{ZONE}:8200", "recovery_shares": "5"}),
-        "regcred": ("harbor", {".dockerconfigjson": json.dumps({"auths": {f"registry.{ZONE}": {"username": "robot$hub", "password": cp.opaque("robot", 32, LETTERS)}}})}),
+        "regcred": ("harbor", {".dockerconfigjson": json.dumps({"auths": {f"images.{ZONE}": {"username": "robot$hub", "password": cp.opaque("robot", 32, LETTERS)}}})}),
         "external-dns": ("external-dns", {"cloudflare_api_token": cp.opaque("dns", 40, LETTERS), "zone": ZONE, "owner": "hub"}),
     }  # fmt: skip
 

@@ -221,7 +221,7 @@ def _machine_config(scene: Scene, value: Any) -> None:
 
 
 def _registries(scene: Scene, value: Any) -> None:
-    text = apply(value, lambda found: yaml.safe_dump({"mirrors": {"docker.io": {"endpoint": ["https://registry.platform.example.com"]}}, "configs": {"registry.platform.example.com": {"auth": {"username": "admin", "password": found}}}}))  # fmt: skip
+    text = apply(value, lambda found: yaml.safe_dump({"mirrors": {"docker.io": {"endpoint": ["https://images.platform.example.com"]}}, "configs": {"images.platform.example.com": {"auth": {"username": "admin", "password": found}}}}))  # fmt: skip
     opts = scene.package("proxmoxve", "shop-proxmox", endpoint="https://pve.shop.example.com")
     scene.made("proxmoxve:Storage/file:File", "registries", {"nodeName": "pve", "sourceRaw": {"data": text, "fileName": "registries.yaml"}}, opts)  # fmt: skip
 

@@ -80,7 +80,7 @@ def _(scene: Scene) -> None:
     login = ours.login("system-default-registry")
     ours.keep("system-registry", {".dockerconfigjson": login}, kind="kubernetes.io/dockerconfigjson", namespace="cattle-system")  # fmt: skip
     shop.keep("cattle-private-registry", {".dockerconfigjson": login}, kind="kubernetes.io/dockerconfigjson", namespace="cattle-system")  # fmt: skip
-    shop.chart("cattle-cluster-agent", {"serverUrl": f"https://rancher.hub.{ZONE}", "systemDefaultRegistry": f"registry.{ZONE}", "imagePullSecrets": [{"name": "cattle-private-registry"}]})  # fmt: skip
+    shop.chart("cattle-cluster-agent", {"serverUrl": f"https://rancher.hub.{ZONE}", "systemDefaultRegistry": f"images.{ZONE}", "imagePullSecrets": [{"name": "cattle-private-registry"}]})  # fmt: skip
 
 
 @leak(MEMBERS, "found-registration-with-a-kubeconfig", "What the hub's service gives for the imported cluster, a kubeconfig through the hub with an administrator's token, is kept at the shop for its jobs.", "rancher2#250: kube_config is an administrator's")  # fmt: skip
@@ -529,5 +529,5 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     hub(scene)
     ours, shop = sites(scene)
-    ours.keep("robot", {".dockerconfigjson": pull_secret(f"registry.{ZONE}", "robot$hub", ours.word("robot"))}, kind="kubernetes.io/dockerconfigjson")  # fmt: skip
-    shop.chart("mesh-agent", {"imageCredentials": {"registry": f"registry.{ZONE}", "username": "robot$hub", "password": ours.word("robot")}, "image": {"repository": f"registry.{ZONE}/mesh/agent"}})  # fmt: skip
+    ours.keep("robot", {".dockerconfigjson": pull_secret(f"images.{ZONE}", "robot$hub", ours.word("robot"))}, kind="kubernetes.io/dockerconfigjson")  # fmt: skip
+    shop.chart("mesh-agent", {"imageCredentials": {"registry": f"images.{ZONE}", "username": "robot$hub", "password": ours.word("robot")}, "image": {"repository": f"images.{ZONE}/mesh/agent"}})  # fmt: skip

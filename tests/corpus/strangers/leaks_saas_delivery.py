@@ -297,7 +297,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     secret = kept(scene, "rclone", "secret", 40)
     config = apply(secret, lambda found: b64(gzip.compress(f"[hosted]\ntype = s3\nprovider = Ceph\naccess_key_id = HOSTEDRCLONE01\nsecret_access_key = {found}\n".encode(), mtime=0)))  # fmt: skip
-    text = config.apply(lambda packed: "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/root/.config/rclone/rclone.conf", "encoding": "gz+b64", "content": packed}]}))  # fmt: skip
+    text = config.apply(lambda packed: "#cloud-config\n" + yaml.safe_dump({"write_files": [{"path": "/opt/.config/rclone/rclone.conf", "encoding": "gz+b64", "content": packed}]}))  # fmt: skip
     account(scene, "hcloud:index/server:Server", "edge-1", {"serverType": "cx32", "image": "debian-12", "location": "fsn1", "userData": text}, token=pulumi.Output.secret(scene.dp.opaque("hc", 64)))  # fmt: skip
 
 
