@@ -128,10 +128,26 @@ class Stack:
 
     def _told(self, *words: str) -> dict[str, Any]:
         """What `pulumi stack` says."""
-        done = self.project._call(["stack", *words, "--stack", self.name], self.project.directory)
-        assert done.code == 0, done.text
-        found: dict[str, Any] = json.loads(done.output)
+        found: dict[str, Any] = json.loads(self.manage("stack", *words).output)
         return found
+
+    def manage(self, *words: str) -> Run:
+        """A command about the stack or its state that takes no configuration."""
+        done = self.project._call([*words, "--stack", self.name], self.project.directory)
+        assert done.code == 0, done.text
+        return done
+
+    def begin(self) -> None:
+        """The stack is there again, and empty."""
+        self.manage("stack", "init", "--no-select")
+
+    def back_up(self, *options: str) -> Path:
+        file = self.project.directory / f"{self.name}.backup.json"
+        self.manage("stack", "export", "--file", str(file), *options)
+        return file
+
+    def restore(self, file: Path) -> None:
+        self.manage("stack", "import", "--file", str(file))
 
     def secrets(self) -> list[dict[str, Any]]:
         """What the engine keeps of each resource, in plain text: inputs and outputs together."""

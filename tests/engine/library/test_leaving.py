@@ -27,12 +27,6 @@ def stacks_of(project: Project, configs: Config) -> dict[str, Stack]:
     return {name: project.stack(name, {"stack": name, **one}) for name, one in configs.items()}
 
 
-def told(stack: Stack, *words: str) -> str:
-    done = stack.project._call([*words, "--stack", stack.name], stack.project.directory)
-    assert done.code == 0, done.text
-    return done.text
-
-
 @pytest.mark.usefixtures("clean")
 def test_removal_in_order(project: Project, mesh: Config, user: Api) -> None:
     """The shared root outlives the mesh, and goes on signing for others."""
@@ -90,7 +84,7 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
     urns = [one["urn"] for one in data_plane.resources() if "WebhookConfiguration" in one["type"]]
     assert len(urns) == 2, urns
     for urn in urns:
-        told(data_plane, "state", "delete", urn, "--yes")
+        data_plane.manage("state", "delete", urn, "--yes")
     unmanaged = {**configs["data-plane"]["dataPlane"], "webhooks": {"management": "unmanaged"}}
     references = configs["data-plane"]["references"]
     data_plane = project.stack("data-plane", {"stack": "data-plane", "dataPlane": unmanaged, "references": references})
@@ -99,18 +93,16 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
 
     kept = {}
     for name in ("data-plane", "control-plane", "access"):
-        file = project.directory / f"{name}.backup.json"
-        told(stacks[name], "stack", "export", "--file", str(file))
-        told(stacks[name], "stack", "rm", "--force", "--yes", "--preserve-config")
-        kept[name] = file
+        kept[name] = stacks[name].back_up()
+        stacks[name].manage("stack", "rm", "--force", "--yes", "--preserve-config")
     assert differences(before, versions(provider, user)) == {}
     ours = {f"hosted-mesh.io/{name}" for name in ("mesh", "role", "managed-by", "token-expires")}
     assert _marks(provider, user) == ours | {"pulumi.com/skipAwait"}
 
     # And back.
     for name, file in kept.items():
-        assert project._call(["stack", "init", name, "--no-select"], project.directory).code == 0
-        told(stacks[name], "stack", "import", "--file", str(file))
+        stacks[name].begin()
+        stacks[name].restore(file)
     assert control_plane.up().summary().keys() == {"unchanged"}
     kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
     assert user.kubectl("delete", kinds, "--selector=hosted-mesh.io/mesh=demo").code == 0

@@ -44,29 +44,12 @@ def stacks(project: Project, mesh: Config, clean: None) -> Iterator[dict[str, St
         stack.run("destroy", "--yes", "--skip-preview")
 
 
-def told(stack: Stack, *words: str) -> str:
-    """What a command says that is run beside the stack's file."""
-    done = stack.project._call([*words], stack.project.directory)
-    assert done.code == 0, done.text
-    return done.text
-
-
-def backed_up(stack: Stack, *options: str) -> str:
-    file = stack.project.directory / f"{stack.name}.backup.json"
-    told(stack, "stack", "export", "--stack", stack.name, "--file", str(file), *options)
-    return str(file)
-
-
 def lost(stack: Stack) -> None:
     """The state goes, from the backend and from nowhere else; a stack of this name is there again, and empty."""
     for file in (stack.project.directory / ".pulumi").rglob(f"{stack.name}*.json*"):
         file.unlink()
-    told(stack, "stack", "init", stack.name, "--no-select")
+    stack.begin()
     assert stack.outputs() == {}
-
-
-def restored(stack: Stack, file: str) -> None:
-    told(stack, "stack", "import", "--stack", stack.name, "--file", file)
 
 
 def with_passphrase(stack: Stack, passphrase: str) -> Stack:
@@ -82,10 +65,10 @@ def files(provider: Api) -> dict[str, bytes]:
 def test_states_are_restored(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
     before = versions(provider, user)
     for stack in stacks.values():
-        file = backed_up(stack)
-        assert "PRIVATE KEY" not in Path(file).read_text()
+        file = stack.back_up()
+        assert "PRIVATE KEY" not in file.read_text()
         lost(stack)
-        restored(stack, file)
+        stack.restore(file)
     for name, stack in stacks.items():
         assert stack.up().summary().keys() == {"unchanged"}, name
     assert differences(before, versions(provider, user)) == {}
@@ -94,16 +77,16 @@ def test_states_are_restored(stacks: dict[str, Stack], provider: Api, user: Api)
     trust = stacks["trust"]
     another = with_passphrase(trust, "another one")
     assert another.run("preview").code != 0
-    file = backed_up(trust, "--show-secrets")
-    assert "PRIVATE KEY" in Path(file).read_text()
+    file = trust.back_up("--show-secrets")
+    assert "PRIVATE KEY" in file.read_text()
     key = trust.outputs()["private_key"]
     (trust.project.directory / f"Pulumi.{trust.name}.yaml").unlink()
     lost(another)
-    content = json.loads(Path(file).read_text())
+    content = json.loads(file.read_text())
     # Of the new stack, or `import` asks for the old passphrase.
     content["deployment"]["secrets_providers"] = another.export()["deployment"]["secrets_providers"]
-    Path(file).write_text(json.dumps(content))
-    restored(another, file)
+    file.write_text(json.dumps(content))
+    another.restore(file)
     assert another.outputs()["private_key"] == key
     assert key.splitlines()[1].encode() not in another.state()
     # Public outputs are read without the other stack's passphrase.
@@ -150,14 +133,14 @@ def test_a_state_that_is_behind_the_clusters(
 ) -> None:
     """A backup of before the last `up`, and a state that was lost with no backup at all."""
     access = stacks["access"]
-    file = backed_up(access)
+    file = access.back_up()
     config = split_configs(mesh)["access"]
     config["dataPlane"]["access"] |= {"tokenGeneration": 2, "keepPreviousToken": True}
     later = project.stack("access", {"stack": "access", **config})
     later.up()
     before = versions(provider, user)
     lost(later)
-    restored(later, file)
+    later.restore(file)
     # What the newer update made is named, and is not touched.
     refused = later.run("up", "--yes", "--skip-preview")
     assert refused.code != 0

@@ -169,9 +169,8 @@ def with_one_authority_more(kubeconfig: Path, directory: Path) -> str:
 
 def identities(stack: Stack) -> dict[str, str]:
     """What the state calls the cluster of each role, as the schema tells a reader to look it up."""
-    exported = stack.project._call(["stack", "export", "--stack", stack.name], stack.project.directory)
-    resources = json.loads(exported.output)["deployment"]["resources"]
-    found = [item["inputs"]["clusterIdentifier"] for item in resources if item["type"] == "pulumi:providers:kubernetes"]
+    providers = [item for item in stack.resources() if item["type"] == "pulumi:providers:kubernetes"]
+    found = [item["inputs"]["clusterIdentifier"] for item in providers]
     roles = ("control-plane", "data-plane")
     return {role: one.removeprefix(f"{role}-") for role in roles for one in found if one.startswith(role)}
 
