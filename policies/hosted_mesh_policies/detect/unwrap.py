@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from .decoders import alphabets, compression, notation, numbers
 from .decoders.obscured import plain
-from .decoders.text import BETWEEN, SHORT, Decoder, TooMuchError, printable
+from .decoders.text import BETWEEN, SHORT, Decoder, TooMuchError, printable, values_with
 
 MOST_LAYERS: Final = 24
 MOST_WORK: Final = 96
@@ -114,5 +114,9 @@ def letters(data: bytes) -> Iterator[bytes]:
     if len(alone) == len(text):
         return
     yield alone
-    if (b"=" in text or b"<" in text) and (unnamed := _NO_PIECE.sub(b"", text)) != text:
+    if _names_something(text) and (unnamed := _NO_PIECE.sub(b"", values_with(text, _names_something))) != text:
         yield unnamed.translate(None, _NO_LETTER)
+
+
+def _names_something(text: bytes) -> bool:
+    return b"=" in text or b"<" in text

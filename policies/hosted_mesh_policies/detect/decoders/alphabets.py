@@ -17,8 +17,8 @@ LEAST_BASE64: Final = 11
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]{11,}")
 _PADDED_APART = re.compile(rb"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{2,}={1,2}){2,}[A-Za-z0-9+/]*")
 """Pieces of which each was encoded and padded by itself, end to end."""
-_UNDER_A_PATH = re.compile(rb"(?<![A-Za-z0-9+/])/{0,2}(?:[a-z0-9+]+/){1,8}(?=([A-Za-z0-9+/]{11,}))")
-"""What stands at a path's end: its slash is a letter of base64 as well."""
+_UNDER_A_PATH = re.compile(rb"/{0,2}(?:[a-z0-9+]+/){1,8}(?=([A-Za-z0-9+/]{11,}))")
+"""Where a run begins with a path, what stands at its end: a slash is a letter of base64 as well."""
 _URL_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _ENCODED_BETWEEN: Final = binascii.b2a_base64(BETWEEN, newline=False)
 _FILL: Final = (b"", b"", b"AA", b"A")
@@ -31,7 +31,9 @@ def from_base64(data: bytes) -> Iterator[bytes]:
     data = data.translate(_URL_ALPHABET)
     for padded in _PADDED_APART.findall(data) if b"=" in data else ():
         yield b"".join(_whole_quads(piece) for piece in padded.split(b"=") if piece)
-    runs = list(dict.fromkeys([*_BASE64.findall(data), *(_UNDER_A_PATH.findall(data) if b"/" in data else ())]))
+    found = dict.fromkeys(_BASE64.findall(data))
+    paths = [_UNDER_A_PATH.match(run) for run in found if b"/" in run]
+    runs = list(found | dict.fromkeys(path[1] for path in paths if path))
     for shift in range(4):
         runs = [run for run in runs if len(run) >= LEAST_BASE64 + shift]
         over = [(len(run) - shift) % 4 for run in runs]
