@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from hosted_mesh_policies.detect.decoders.layers import views
 from hosted_mesh_policies.detect.decoders.text import BETWEEN, TooMuchError
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.own_secrets import secret_leaves
-from hosted_mesh_policies.detect.unwrap import views
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.secrets.resource_secrets import secret_leaves
 from hosted_mesh_policies.scan.sources import from_state
 
 

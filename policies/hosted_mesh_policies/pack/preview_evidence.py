@@ -25,9 +25,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..detect.leaves import Level
-from ..detect.names import describes
-from ..detect.own_secrets import tells_facts
+from ..detect.leaf.level import Level
+from ..detect.leaf.names import describes
+from ..detect.secrets.resource_types import tells_facts
 from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show

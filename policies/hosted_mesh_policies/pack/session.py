@@ -11,9 +11,17 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..detect.flow import Flow
-from ..detect.index import Index
-from ..detect.known import Shown, add_account, add_provider, add_secrets_of, for_others, known_secrets, own_kubeconfigs
+from ..detect.flow.leaks import Flow
+from ..detect.search.index import Index
+from ..detect.value.control_plane_secrets import (
+    Shown,
+    add_account,
+    add_provider,
+    add_secrets_of,
+    for_others,
+    known_secrets,
+    own_kubeconfigs,
+)
 from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
@@ -127,5 +135,5 @@ class Session:
             stack = self._stack((), partial=True)
             clusters = Clusters(stack, self.settings.clusters)
             flow = Flow(stack, Owners(stack, clusters))
-            self._index = known_secrets(stack, clusters, flow, self.settings, self.ambient)
+            self._index = known_secrets(stack, clusters, flow, self.settings.control_plane_config_keys, self.ambient)
         return self._index

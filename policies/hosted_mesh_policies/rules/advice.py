@@ -11,8 +11,8 @@ from typing import Final
 from cryptography import x509
 
 from .. import vocabulary
-from ..detect.own_secrets import secret_leaves
-from ..detect.uses import CERTIFICATE_TYPES, CHART_TYPES
+from ..detect.secrets.resource_secrets import secret_leaves
+from ..detect.secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, show
 from .context import Context

@@ -8,19 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..detect.decoders.layers import views
 from ..detect.decoders.text import TooMuchError
-from ..detect.fingerprints import digests, fingerprints
-from ..detect.flow import Flow
-from ..detect.index import Index
-from ..detect.known import born_on_data_plane, known_secrets
-from ..detect.leaves import LEAST_SECRET, is_public
-from ..detect.own_secrets import secret_leaves
-from ..detect.places import Text, text_of
-from ..detect.screen import cleared
-from ..detect.sections import Sections
-from ..detect.shape import Kubeconfig
-from ..detect.unwrap import views
-from ..detect.value import Inspection, Match, inspect
+from ..detect.flow.leaks import Flow
+from ..detect.leaf.level import LEAST_SECRET
+from ..detect.leaf.public_structure import is_public
+from ..detect.search.index import Index
+from ..detect.search.tree_text import Text, text_of
+from ..detect.secrets.fingerprints import digests, fingerprints
+from ..detect.secrets.resource_secrets import secret_leaves
+from ..detect.shape.kubeconfigs import Kubeconfig
+from ..detect.value.cleared_texts import cleared
+from ..detect.value.config_sections import Sections
+from ..detect.value.control_plane_secrets import born_on_data_plane, known_secrets
+from ..detect.value.inspection import Inspection, Match, inspect
 from ..plan.clusters import Clusters
 from ..plan.evidence import Evidence
 from ..plan.model import Resource, Stack
@@ -82,7 +83,9 @@ class Context:
         """Fingerprints of the control plane's secrets."""
         if self.index is not None:
             return self.index
-        return known_secrets(self.stack, self.clusters, self.flow, self.settings, self.ambient)
+        return known_secrets(
+            self.stack, self.clusters, self.flow, self.settings.control_plane_config_keys, self.ambient
+        )
 
     @cached_property
     def _own_configuration(self) -> tuple[Index, frozenset[bytes]]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.names import is_own_login, names_clouds_credential
-from ..detect.shape import Shape, shapes, shapes_in_tree
-from ..detect.signatures import Kind
-from ..detect.spread import UNCLASSIFIED, Hop
-from ..detect.uses import CHART_TYPES
+from ..detect.flow.taint import UNCLASSIFIED, Hop
+from ..detect.leaf.names import is_own_login, names_clouds_credential
+from ..detect.secrets.resource_types import CHART_TYPES
+from ..detect.shape.credential_forms import Kind
+from ..detect.shape.shapes import Shape, shapes, shapes_in_tree
 from ..plan.model import IN_SECRET, Resource
 from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show

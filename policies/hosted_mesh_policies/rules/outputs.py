@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..detect.places import Text, as_bytes, text_of
-from ..detect.shape import Shape, shapes
-from ..detect.signatures import Kind
-from ..detect.value import inspect
+from ..detect.leaf.content import as_bytes
+from ..detect.search.tree_text import Text, text_of
+from ..detect.shape.credential_forms import Kind
+from ..detect.shape.shapes import Shape, shapes
+from ..detect.value.inspection import inspect
 from ..plan.clusters import KUBECONFIG_KEYS
 from ..plan.model import STACK_TYPE, Resource
 from ..plan.tree import UNKNOWN, Path, Secret, Tree, leaves, show

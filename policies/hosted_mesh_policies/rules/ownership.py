@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from .. import vocabulary
-from ..detect.der import is_certificate_authority, private_numbers, public_key_of
-from ..detect.places import held
+from ..detect.keys.der import is_certificate_authority, private_numbers, public_key_of
+from ..detect.leaf.content import held
 from ..plan.model import IN_SECRET, Resource
 from ..plan.tree import Leaf, at, leaves
 

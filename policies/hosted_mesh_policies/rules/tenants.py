@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .. import vocabulary
-from ..detect.index import Index
-from ..detect.known import add_secrets_of
-from ..detect.leaves import Level
-from ..detect.own_secrets import ALL_SECRET_TYPES, KEY_TYPE
-from ..detect.value import inspect
+from ..detect.leaf.level import Level
+from ..detect.search.index import Index
+from ..detect.secrets.resource_types import ALL_SECRET_TYPES, KEY_TYPE
+from ..detect.value.control_plane_secrets import add_secrets_of
+from ..detect.value.inspection import inspect
 from ..plan.model import Resource
 from ..plan.tree import at, show
 from .context import Context

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
-from ..detect.leaves import Level, is_bare_digest, is_public, level_of
-from ..detect.names import is_identifiers_name, is_own_login, names_digest_of_public
-from ..detect.places import as_bytes, held
+from ..detect.leaf.content import as_bytes, held
+from ..detect.leaf.level import Level, level_of
+from ..detect.leaf.names import is_identifiers_name, is_own_login, names_digest_of_public
+from ..detect.leaf.public_structure import is_bare_digest, is_public
 from ..plan.model import Resource
 from ..plan.tree import Leaf, is_covered, leaves, show
 from .context import Context

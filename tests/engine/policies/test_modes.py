@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.own_secrets import secret_leaves
-from hosted_mesh_policies.detect.unwrap import views
+from hosted_mesh_policies.detect.decoders.layers import views
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.secrets.resource_secrets import secret_leaves
 from hosted_mesh_policies.scan.sources import from_state
 
 from sandbox.clusters import Sandbox

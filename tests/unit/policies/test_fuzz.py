@@ -15,12 +15,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.detect.decoders.layers import views
 from hosted_mesh_policies.detect.decoders.text import TooMuchError
-from hosted_mesh_policies.detect.der import is_keystore, is_public_der, private_numbers, public_key_of
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.leaves import is_public, level_of
-from hosted_mesh_policies.detect.shape import shapes
-from hosted_mesh_policies.detect.unwrap import views
+from hosted_mesh_policies.detect.keys.der import is_keystore, is_public_der, private_numbers, public_key_of
+from hosted_mesh_policies.detect.leaf.level import level_of
+from hosted_mesh_policies.detect.leaf.public_structure import is_public
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.shape.shapes import shapes
 from hosted_mesh_policies.pack.server import Analyzer
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import cluster_of

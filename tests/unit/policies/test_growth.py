@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect import screen
 from hosted_mesh_policies.detect.decoders import alphabets, compression
+from hosted_mesh_policies.detect.value import cleared_texts
 from hosted_mesh_policies.plan.model import Stack
 from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.rule import judge
@@ -71,7 +71,7 @@ def too_fast(counts: list[Counter[str]]) -> Iterator[str]:
 @pytest.mark.parametrize("mode", ["preview", "update"])
 @pytest.mark.parametrize("growth", growing.GROWTHS)
 def test_work_grows_with_the_stack(growth: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "TOGETHER", 1)  # one text more in a full batch is a batch more
+    monkeypatch.setattr(cleared_texts, "TOGETHER", 1)  # one text more in a full batch is a batch more
     growing.judged(growing.GROWTHS[growth](2), preview=False)  # what is made once is no growth
     counts = []
     for size in SIZES:

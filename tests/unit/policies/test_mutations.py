@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hosted_mesh_policies.detect import unwrap
+from hosted_mesh_policies.detect.decoders import layers
 from hosted_mesh_policies.rules.catalogue import RULES
 
 from tests.corpus.cases import CASES
@@ -24,12 +24,12 @@ def _caught(case, rules) -> bool:
     return bool({finding.rule for finding in said} & case.rules)
 
 
-DECODERS = sorted({name for name, _ in (*unwrap.TEXT_DECODERS, *unwrap.BINARY_DECODERS)})
+DECODERS = sorted({name for name, _ in (*layers.TEXT_DECODERS, *layers.BINARY_DECODERS)})
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_without_a_decoder_a_wrapping_hides_a_secret(decoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for table in ("TEXT_DECODERS", "BINARY_DECODERS"):
-        monkeypatch.setattr(unwrap, table, tuple(row for row in getattr(unwrap, table) if row[0] != decoder))
+        monkeypatch.setattr(layers, table, tuple(row for row in getattr(layers, table) if row[0] != decoder))
     wrapped = [case for case in CASES.values() if case.family == "wrapped value"]
     assert any(not simulate(case).preview for case in wrapped), f"no wrapping needs {decoder}"

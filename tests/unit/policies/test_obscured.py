@@ -9,9 +9,9 @@ import pytest
 from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hosted_mesh_policies.detect.decoders.obscured import plain
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.value.inspection import inspect
 
 SECRET = b"ghjT6543dfghUYTR876kjhgK"
 KEY, OTHER = (base64.urlsafe_b64encode(bytes(range(first, first + 32))).decode() for first in (0, 7))

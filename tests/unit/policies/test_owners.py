@@ -7,8 +7,8 @@ import hashlib
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.leaves import Level, level_of
+from hosted_mesh_policies.detect.leaf.level import Level, level_of
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
 from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
 from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
 from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners

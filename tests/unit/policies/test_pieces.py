@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.value import Match, inspect
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.value.inspection import Match, inspect
 
 SECRET = "ghjT6543dfghUYTR876kjhgKw2Qx"
 WITH_SIGNS = "aB3$dE9f%Gh1jK2'lMn0pQ,rSt9vW"

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.leaves import Level, is_bare_digest, is_public, level_of
-from hosted_mesh_policies.detect.named import holds_named
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.detect.leaf.level import Level, level_of
+from hosted_mesh_policies.detect.leaf.public_structure import is_bare_digest, is_public
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.secrets.named_credentials import holds_named
+from hosted_mesh_policies.detect.value.inspection import inspect
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack

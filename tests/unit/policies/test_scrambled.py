@@ -6,7 +6,8 @@ import random
 import string
 
 import pytest
-from hosted_mesh_policies.detect.leaves import is_public, is_random
+from hosted_mesh_policies.detect.leaf.public_structure import is_public
+from hosted_mesh_policies.detect.leaf.randomness import is_random
 
 # The default alphabet of random.RandomPassword.
 ALPHABET = string.ascii_letters + string.digits + "!@#$%&*()-_=+[]{}<>:?"

@@ -13,12 +13,12 @@ import string
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.shape import shapes
-from hosted_mesh_policies.detect.signatures import Kind
-from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.shape.credential_forms import Kind
+from hosted_mesh_policies.detect.shape.shapes import shapes
+from hosted_mesh_policies.detect.value.inspection import inspect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,1 +1,1 @@
-"""From a text to what stands in it in another notation. Each takes bytes and gives pieces; `unwrap` layers them."""
+"""From a text to what stands in it in another notation. Each takes bytes and gives pieces; `layers` nests them."""

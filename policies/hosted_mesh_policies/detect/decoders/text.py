@@ -8,7 +8,7 @@ from typing import Final
 
 Decoder = Callable[[bytes], Iterator[bytes]]
 GAP: Final = b"\0\2\0"
-"""Stands between the values of one text (`places`); in no encoding's alphabet."""
+"""Stands between the values of one text (`search.tree_text`); in no encoding's alphabet."""
 BETWEEN: Final = b"\1\0\3\0\4\0"
 """Stands between pieces that were decoded apart. It does not end as it begins: after a piece that ends like its
 beginning it would be found too early."""
@@ -19,7 +19,7 @@ HEX_DIGITS: Final = b"0123456789abcdefABCDEF"
 
 
 class TooMuchError(Exception):
-    """The value unpacks to more than `compression.MOST_UNPACKED` or `unwrap.MOST_WORK` allow."""
+    """The value unpacks to more than `compression.MOST_UNPACKED` or `layers.MOST_WORK` allow."""
 
 
 def runs(members: bytes, shape: bytes) -> Callable[[bytes], bool]:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.spread import Spread
+from hosted_mesh_policies.detect.flow.taint import Spread
 from hosted_mesh_policies.plan.model import STACK_TYPE, Resource
 from hosted_mesh_policies.plan.owners import Owners
 from hosted_mesh_policies.plan.tree import leaves

@@ -14,11 +14,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from ..plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
-from .decoders.text import GAP
-from .keystores import opened
+from ...plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
+from ..decoders.text import GAP
+from ..keys.keystores import opened
+from ..leaf.content import as_bytes, from_base64
 
 LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""
@@ -50,17 +51,6 @@ class Text:
         return [
             (path, self.buffer[start : end - len(GAP)]) for (start, path), end in zip(self.pieces, ends, strict=True)
         ]
-
-
-def as_bytes(value: Any) -> bytes:
-    """A leaf's own text. Empty for what cannot carry a secret: booleans, small numbers, nothing."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**7:
-        return str(value).encode()
-    return b""
 
 
 def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
@@ -117,20 +107,6 @@ def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
     beside = [data for _, data in chunks if 4 <= len(data) <= LONGEST_PIECE]
     passwords = dict.fromkeys([*beside, *map(from_base64, beside)])
     return [(path, key) for path, data in closed for key in opened(data, passwords)]
-
-
-def from_base64(data: bytes) -> bytes:
-    """A Secret's `data` decoded; as it is when it is not base64."""
-    try:
-        return base64.b64decode(data, validate=True)
-    except ValueError:
-        return data
-
-
-def held(leaf: Leaf) -> bytes:
-    """What a value of a Secret is to its readers: `data` is in base64."""
-    data = as_bytes(leaf.value)
-    return from_base64(data) if leaf.path[:1] == ("data",) else data
 
 
 def _decoded_apart(pieces: list[bytes]) -> bytes:

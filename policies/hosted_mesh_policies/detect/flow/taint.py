@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from ..plan.clusters import Role
-from ..plan.model import Resource, Stack
-from ..plan.owners import CONTROL_PLANE, Owners
-from .expected import is_private_half
-from .leaves import Level
-from .own_secrets import KEY_TYPE, is_minted
-from .uses import CERTIFICATE_TYPES, Uses
+from ...plan.clusters import Role
+from ...plan.model import Resource, Stack
+from ...plan.owners import CONTROL_PLANE, Owners
+from ..leaf.level import Level
+from ..secrets.resource_secrets import is_minted
+from ..secrets.resource_types import CERTIFICATE_TYPES, KEY_TYPE
+from .expected_contents import is_private_half
+from .property_levels import Uses
 
 UNCLASSIFIED: Final = "a cluster that nobody classified"
 """The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""

@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from .fingerprints import Whole
-from .leaves import is_public, is_random, is_scrambled
-from .logins import opened_by
+from ..decoders.layers import letters
+from ..leaf.public_structure import is_public
+from ..leaf.randomness import is_random, is_scrambled
+from ..secrets.fingerprints import Whole
+from .password_hashes import opened_by
 
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
@@ -168,6 +170,12 @@ class Index:
             start, end = kept[start], kept[end - 1] + 1
         piece = fingerprint[start:end]
         return len(_ALPHANUMERIC.sub(b"", piece)) >= LEAST_SIGNS and is_public(piece)
+
+
+def in_letters(data: bytes, index: Index) -> Iterator[Hit]:
+    """What is found in a view's letters and digits alone."""
+    for alone in letters(data) if len(index) else ():
+        yield from index.search(alone)
 
 
 def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:

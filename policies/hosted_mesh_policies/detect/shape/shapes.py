@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-import yaml
+from ...plan.tree import Path, Tree
+from ..decoders.layers import views
+from ..decoders.text import BETWEEN, printable
+from ..keys.der import OPENSSH, openssh_numbers, private_numbers
+from ..keys.keystores import has_key
+from ..leaf.jwt_claims import claims_in
+from ..leaf.placeholders import is_example
+from ..secrets.named_credentials import holds_named, named_in_tree
+from .credential_forms import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
+from .kubeconfigs import Kubeconfig, kubeconfig_in, kubeconfig_in_text, may_hold_kubeconfig
 
-from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from ..plan.tree import Path, Tree, at
-from .decoders.text import BETWEEN, printable
-from .der import OPENSSH, openssh_numbers, private_numbers
-from .examples import is_example
-from .keystores import has_key
-from .named import holds_named, named_in_tree
-from .signatures import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
-from .unwrap import views
-
-_CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
 _OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")
-MOST_DOCUMENTS: Final = 6
-"""How many documents inside documents are opened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
-    """Where a kubeconfig goes, and by which credentials. Never printed."""
-
-    servers: tuple[str, ...] = ("",)
-    authorities: tuple[str, ...] = ()
-    credentials: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +53,7 @@ def may_hold_shape(data: bytes) -> bool:
     lower = data.lower()
     return (
         (b"PRIVATE" in data and bool(PEM.search(data)))
-        or (b"users" in data and b"clusters" in data and any(key.encode() in data for key in _CREDENTIALS))
+        or may_hold_kubeconfig(data)
         or b"client-key-data" in data
         or (b"eyJ" in data and bool(JWT.search(data)))
         or b'"kty"' in data
@@ -82,7 +67,7 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
         yield Kind.PRIVATE_KEY, None
     if _has_keystore(data):
         yield Kind.KEYSTORE, None
-    if b"users" in data and b"clusters" in data and (opens := _kubeconfig(data)) is not None:
+    if b"users" in data and b"clusters" in data and (opens := kubeconfig_in_text(data)) is not None:
         yield Kind.KUBECONFIG, opens
     elif CLIENT_KEY.search(data):
         yield Kind.CLIENT_KEY, None
@@ -118,59 +103,8 @@ def _has_der_key(data: bytes) -> bool:
 
 
 def _token_kind(payload: bytes) -> Kind:
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(payload + b"=" * (-len(payload) % 4)))
-    except (ValueError, RecursionError):
-        return Kind.BEARER_TOKEN
-    if isinstance(claims, dict) and any(str(key).startswith("kubernetes.io") for key in claims):
-        return Kind.SERVICE_ACCOUNT_TOKEN
-    return Kind.BEARER_TOKEN
-
-
-def _kubeconfig(data: bytes, depth: int = 0) -> Kubeconfig | None:
-    """What a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
-    a text inside another document."""
-    try:
-        if nests_too_deeply(data):
-            raise ValueError
-        tree: Any = yaml.load(data, Loader=YAML_LOADER)  # noqa: S506 a safe loader
-    except UNPARSABLE:
-        return Kubeconfig() if CLIENT_KEY.search(data) else None
-    todo, seen = [tree], set[int]()
-    while todo:
-        node = todo.pop()
-        if isinstance(node, dict | list):  # an alias may repeat a node without end
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-        if isinstance(node, list):
-            todo.extend(node)
-        elif isinstance(node, str) and depth < MOST_DOCUMENTS and "users" in node and "clusters" in node:
-            if node.encode() != data and (inner := _kubeconfig(node.encode(), depth + 1)) is not None:
-                return inner
-        elif isinstance(node, dict):
-            if (found := kubeconfig_in(node)) is not None:
-                return found
-            todo.extend(node.values())
-    return None
-
-
-def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:
-    """What a mapping opens when it is a kubeconfig with a credential."""
-    users, clusters = node.get("users"), node.get("clusters")
-    if not isinstance(users, list) or not isinstance(clusters, list):
-        return None
-    entries = [entry for user in users if isinstance(user, dict) and isinstance(entry := user.get("user"), dict)]
-    entries += [inner for entry in entries if isinstance(inner := at(entry, "auth-provider", "config"), dict)]
-    credentials = tuple(str(entry[key]) for entry in entries for key in _CREDENTIALS if entry.get(key))
-    if not credentials:
-        return None
-    named = [entry for one in clusters if isinstance(one, dict) and isinstance(entry := one.get("cluster"), dict)]
-    return Kubeconfig(
-        tuple(str(entry.get("server", "")) for entry in named) or ("",),
-        tuple(str(entry.get("certificate-authority-data", "")) for entry in named),
-        credentials,
-    )
+    of_cluster = any(key.startswith("kubernetes.io") for key in claims_in(payload))
+    return Kind.SERVICE_ACCOUNT_TOKEN if of_cluster else Kind.BEARER_TOKEN
 
 
 def shapes_in_tree(tree: Tree) -> Iterator[tuple[Path, Shape]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..plan.model import Resource
-from ..plan.tree import Leaf, Path, at
-from .leaves import is_bare_digest
-from .names import names_credential, names_digest_of_public, names_key, names_public_half
-from .places import as_bytes
+from ...plan.model import Resource
+from ...plan.tree import Leaf, Path, at
+from ..leaf.content import as_bytes
+from ..leaf.names import names_credential, names_digest_of_public, names_key, names_public_half
+from ..leaf.public_structure import is_bare_digest
 
 _CHECKS_SIGNATURES: Final = re.compile(r"(?:Image|Signature)\w*Policy$|^TrustRoot$")
 """Kinds of objects that have nothing of a key but its public half."""

@@ -11,20 +11,19 @@ import base64
 import binascii
 import hashlib
 import itertools
-import json
 import re
 from collections.abc import Callable, Collection, Generator, Iterator
 from typing import Any, Final
 
-import yaml
-
-from ..plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from .decoders.compression import COMPRESSED, compressed
-from .decoders.text import TooMuchError
-from .der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
-from .examples import after_reference, default_in, is_example, is_reference
-from .leaves import LEAST_SECRET, Level, is_binary, is_public, is_random, level_of, unfolded, without_public
-from .names import is_identifiers_name, names_credential
+from ..decoders.compression import COMPRESSED, compressed
+from ..decoders.text import TooMuchError
+from ..keys.der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
+from ..leaf.document import as_document
+from ..leaf.level import LEAST_SECRET, Level, level_of
+from ..leaf.names import is_identifiers_name, names_credential
+from ..leaf.placeholders import after_reference, default_in, is_example, is_reference
+from ..leaf.public_structure import is_binary, is_public, unfolded, without_public
+from ..leaf.randomness import is_random
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
@@ -97,7 +96,7 @@ def fingerprints(
     if value.startswith(COMPRESSED) and (unpacked := _unpacked(value)):
         yield from fingerprints(unpacked, name=name, names=names, depth=depth + 1)
         return
-    if value[:1] in b"{[" and (tree := structure(value)) is not None:
+    if value[:1] in b"{[" and (tree := as_document(value)) is not None:
         yield from _of_structure(tree, names, depth)
         return
     for found in _PEM.finditer(value):
@@ -116,7 +115,7 @@ def fingerprints(
     rest = rest.strip()
     if len(rest) < LEAST_SECRET:
         return
-    if (tree := structure(rest)) is not None:
+    if (tree := as_document(rest)) is not None:
         yield from _of_structure(tree, names, depth)
         return
     if (decoded := _decoded(rest)) is not None:
@@ -250,7 +249,7 @@ def _of_coded_json(text: bytes, names: Collection[str], depth: int) -> Generator
     Returns the text without it. A JWT is another thing."""
     for found in _CODED_JSON.findall(text):
         decoded = _decoded(found) or b""
-        tree = structure(decoded) if decoded[:1] == b"{" else None
+        tree = as_document(decoded) if decoded[:1] == b"{" else None
         if isinstance(tree, dict):
             yield from _of_structure(tree, names, depth)
             text = text.replace(found, b"")
@@ -288,21 +287,6 @@ def _unpacked(value: bytes) -> bytes:
     except TooMuchError:
         return b""
     return b"" if is_binary(found) else found
-
-
-def structure(value: bytes) -> Any:
-    """The value as JSON or YAML, when it is a mapping or a list. Else None."""
-    if nests_too_deeply(value):
-        return None
-    try:
-        if value[:1] in b"{[":
-            return json.loads(value)
-        if b": " in value or b":\n" in value:
-            loaded = yaml.load(value, Loader=YAML_LOADER)  # noqa: S506 a safe loader, in C where there is one
-            return loaded if isinstance(loaded, dict | list) else None
-    except (*UNPARSABLE, OverflowError):
-        pass
-    return None
 
 
 PUBLIC_IN_JWK: Final = frozenset({"kty", "crv", "n", "e", "x", "y", "kid", "alg", "use", "x5c", "x5t", "x5t#S256"})

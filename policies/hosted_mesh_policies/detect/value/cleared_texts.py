@@ -1,9 +1,9 @@
 """One look at many texts: which of them certainly hold no known secret and nothing of a credential's shape?
 
 Most of a look's cost is per look, not per byte, and nearly all resources are clean. So texts are laid end to end and
-looked at together; where anything is found, or cannot be unpacked, each of them is inspected by itself (`value`), and
-only that decides. A look at many finds all that a look at one would: decoders work on runs of letters or on whole
-values, and what lies between two texts belongs to no run.
+looked at together; where anything is found, or cannot be unpacked, each of them is inspected by itself
+(`inspection`), and only that decides. A look at many finds all that a look at one would: decoders work on runs of
+letters or on whole values, and what lies between two texts belongs to no run.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from .decoders.text import BETWEEN, TooMuchError, printable
-from .index import Index
-from .shape import may_hold_shape
-from .unwrap import views
-from .value import in_letters
+from ..decoders.layers import views
+from ..decoders.text import BETWEEN, TooMuchError, printable
+from ..search.index import Index, in_letters
+from ..shape.shapes import may_hold_shape
 
 TOGETHER: Final = 16 * 1024
 """Bytes that are looked at together; more of them are hardly faster, and one find costs a look at each of them."""

@@ -8,13 +8,13 @@ import string
 import zlib
 
 import pytest
+from hosted_mesh_policies.detect.decoders.layers import views
 from hosted_mesh_policies.detect.decoders.text import BETWEEN
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.screen import cleared
-from hosted_mesh_policies.detect.unwrap import views
-from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.value.cleared_texts import cleared
+from hosted_mesh_policies.detect.value.inspection import inspect
 
 from tests.corpus import literals
 from tests.corpus.wrappings import ALONE, WRAPPINGS, wrap

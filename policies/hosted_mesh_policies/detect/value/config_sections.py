@@ -18,17 +18,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from ..plan.clusters import Role
-from ..plan.model import Resource, Stack
-from ..plan.owners import CONTROL_PLANE, Owners
-from ..plan.tree import Path, at, leaves
-from .fingerprints import fingerprints, structure
-from .index import Index
-from .leaves import Level, level_of
-from .places import Text, as_bytes, held
-from .shape import shapes
-from .signatures import Kind
-from .unwrap import views
+from ...plan.clusters import Role
+from ...plan.model import Resource, Stack
+from ...plan.owners import CONTROL_PLANE, Owners
+from ...plan.tree import Path, at, leaves
+from ..decoders.layers import views
+from ..leaf.content import as_bytes, held
+from ..leaf.document import as_document
+from ..leaf.level import Level, level_of
+from ..search.index import Index
+from ..search.tree_text import Text
+from ..secrets.fingerprints import fingerprints
+from ..shape.credential_forms import Kind
+from ..shape.shapes import shapes
 
 HARMLESS: Final = frozenset({Kind.KEY_ID, Kind.NAMED, Kind.ARGUMENT})
 """What may be left of a text without its secrets: an id, and a name with what its grammar has after it."""
@@ -146,7 +148,7 @@ def _name_of(resource: Resource) -> str:
 def _entries_of(key: str, value: str) -> Iterator[tuple[Entry, bytes]]:
     """A key's secret; of an object of objects, or a list of them, those of each member."""
     section, _, name = key.rpartition(":")
-    tree = structure(value.encode())
+    tree = as_document(value.encode())
     inner = dict(enumerate(tree)) if isinstance(tree, list) else tree if isinstance(tree, dict) else {}
     if not inner or not all(isinstance(one, dict) for one in inner.values()):
         yield Entry(section, name), value.encode()

@@ -9,8 +9,8 @@ import re
 from enum import Enum
 from typing import Final, NamedTuple
 
-from .examples import is_blanked, is_example
-from .leaves import is_public
+from ..leaf.placeholders import is_blanked, is_example
+from ..leaf.public_structure import is_public
 
 
 class Kind(Enum):

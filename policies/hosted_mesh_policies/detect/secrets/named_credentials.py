@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from ..plan.tree import Path, Tree, at, leaves
-from .examples import is_example
-from .leaves import SEGMENTS, is_random, is_scrambled, without_public
-from .names import names_credential, names_credentials
+from ...plan.tree import Path, Tree, at, leaves
+from ..leaf.names import names_credential, names_credentials
+from ..leaf.placeholders import is_example
+from ..leaf.public_structure import without_public
+from ..leaf.randomness import SEGMENTS, is_random, is_scrambled
 
 LEAST, MOST = 8, 256
 """What is longer is ciphertext or a document: of RSA with 2048 bits, 344 letters."""

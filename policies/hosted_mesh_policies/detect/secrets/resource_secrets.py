@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..plan.model import SECRET_DATA, Resource
-from ..plan.owners import CLOUDS
-from ..plan.tree import Path, Tree, at, leaves
-from .leaves import is_public, is_random
-from .named import named_in_text, named_in_tree
-from .names import is_secrets_name
-from .places import as_bytes, held
+from ...plan.model import SECRET_DATA, Resource
+from ...plan.tree import Path, Tree, at, leaves
+from ..leaf.content import as_bytes, held
+from ..leaf.names import is_secrets_name
+from ..leaf.public_structure import is_public
+from ..leaf.randomness import is_random
+from .named_credentials import named_in_text, named_in_tree
+from .resource_types import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, keeps_status
 
-ALL_SECRET_TYPES: Final = frozenset(
-    f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
-)
-"""Sources with no public output: a dependency on one is a dependency on the secret, marked or not."""
-KEY_TYPE: Final = "tls:index/privateKey:PrivateKey"
-
-
-_SECRETS_BY_NAME: Final = re.compile(
-    r"password(?!policy)|secret(?!_?backend|s?mount|iam|policy|rotation)|token(?!iam)|credential|(?<!public)keys?$|signed_?url",
-    re.IGNORECASE,
-)
-"""Not who may read a secret, nor Vault's engines, which are called secret backends: what they make is marked."""
 LEAST_CALLED: Final = 16
 """Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
-
-
-_KEYS_KEPT_INSIDE: Final = re.compile(r":(?:kms|keyvault)[/:].*:(?!data)\w*key$|:ssh_?key$", re.IGNORECASE)
-"""A service's keys that nobody gets out of it, and SSH keys, of which a cloud is given the public half."""
-
-
-def is_clouds_secret(resource: Resource) -> bool:
-    """True for a type of a cloud whose main output is a secret."""
-    package, _, rest = resource.type.partition(":")
-    return (
-        package in CLOUDS
-        and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
-        and not _KEYS_KEPT_INSIDE.search(resource.type)
-    )
 
 
 def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
@@ -85,21 +59,6 @@ def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, byte
         data = leaf.value.encode()
         found = [data] if leaf.path in called else [one.encode() for one in named_in_text(data, data.lower())]
         yield from ((leaf.path, one) for one in found if len(one) >= LEAST_CALLED)
-
-
-_KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")
-"""API groups whose objects keep no secret in their status."""
-
-
-def keeps_status(resource: Resource) -> bool:
-    """True for a custom resource of a group that nobody here knows: its operator may write a secret into its status."""
-    return resource.is_kubernetes and not _KNOWN_GROUPS.search(resource.group)
-
-
-def tells_facts(resource: Resource) -> bool:
-    """True for an object of Kubernetes' own that has no secret but what it was given: a Service with its address."""
-    plain = resource.is_kubernetes and not resource.read_only and resource.kind not in {"Secret", "TokenRequest"}
-    return plain and not keeps_status(resource) and resource.group != "helm.sh"
 
 
 def _is_secret_status(path: Path, value: object) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.logins import MOST_TRIED, logins
-from hosted_mesh_policies.detect.places import text_of
-from hosted_mesh_policies.detect.value import inspect
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.search.password_hashes import MOST_TRIED, logins
+from hosted_mesh_policies.detect.search.tree_text import text_of
+from hosted_mesh_policies.detect.value.inspection import inspect
 
 SECRET = "ghjT6543dfghUYTR876kjhgK"
 

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from .decoders import alphabets, compression, notation, numbers
-from .decoders.obscured import plain
-from .decoders.text import BETWEEN, SHORT, Decoder, TooMuchError, printable, values_with
+from . import alphabets, compression, notation, numbers
+from .obscured import plain
+from .text import BETWEEN, SHORT, Decoder, TooMuchError, printable, values_with
 
 MOST_LAYERS: Final = 24
 MOST_WORK: Final = 96

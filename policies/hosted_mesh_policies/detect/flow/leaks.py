@@ -1,7 +1,7 @@
 """The flow detector: which secrets are the control plane's, and by which resources do they reach somebody else?
 
 It needs no values, only who depends on whom and which values are marked secret, so it works at the first preview. Every
-property is at a level of public, maybe or secret (`leaves.Level`): as high as any of its values, and a value is as high
+property is at a level of public, maybe or secret (`leaf.level`): as high as any of its values, and a value is as high
 as what it is made from, unless the value itself is known and public by its structure.
 
 - A *source* is a resource with secrets: a generated key or password, a Secret, a cloud's access key, another stack.
@@ -21,17 +21,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ..plan.clusters import Role
-from ..plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, Resource, Stack
-from ..plan.owners import CLOUDS, CONTROL_PLANE, Owners
-from ..plan.tree import Leaf, Path, at, leaves
-from .fingerprints import digests
-from .leaves import Level, is_public
-from .names import describes, is_own_login, names_credential
-from .own_secrets import KEY_TYPE, keeps_status, secret_leaves
-from .places import as_bytes, held
-from .spread import UNCLASSIFIED, Hop, Spread
-from .uses import CERTIFICATE_TYPES, CHART_TYPES, Uses
+from ...plan.clusters import Role
+from ...plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, Resource, Stack
+from ...plan.owners import CLOUDS, CONTROL_PLANE, Owners
+from ...plan.tree import Leaf, Path, at, leaves
+from ..leaf.content import as_bytes, held
+from ..leaf.level import Level
+from ..leaf.names import describes, is_own_login, names_credential
+from ..leaf.public_structure import is_public
+from ..secrets.fingerprints import digests
+from ..secrets.resource_secrets import secret_leaves
+from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, keeps_status
+from .property_levels import Uses
+from .taint import UNCLASSIFIED, Hop, Spread
 
 _SIGNED: Final = re.compile(rb"(eyJ[\w-]+\.[\w-]+)\.([\w-]{43,86})")
 _HMACS: Final = {43: "sha256", 64: "sha384", 86: "sha512"}

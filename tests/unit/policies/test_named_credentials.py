@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.named import is_concrete, named_in_tree
-from hosted_mesh_policies.detect.names import names_credential
-from hosted_mesh_policies.detect.shape import may_hold_shape, shapes
-from hosted_mesh_policies.detect.signatures import Kind
+from hosted_mesh_policies.detect.leaf.names import names_credential
+from hosted_mesh_policies.detect.secrets.named_credentials import is_concrete, named_in_tree
+from hosted_mesh_policies.detect.shape.credential_forms import Kind
+from hosted_mesh_policies.detect.shape.shapes import may_hold_shape, shapes
 
 V = "tR8vQ2mZx7LkW4nB9pYc"
 """Made up here, and nobody's."""

@@ -7,35 +7,32 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..plan.clusters import KUBECONFIG_KEYS, Role
-from ..plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
-from ..plan.owners import BUILDERS, CLOUDS, Owners
-from ..plan.tree import UNKNOWN, Leaf, Path, at, leaves
-from .decoders.text import TooMuchError
-from .expected import called, expects_public_half, expects_secret, is_pin
-from .fingerprints import fingerprints
-from .index import Index
-from .leaves import LEAST_SECRET, Level, is_public
-from .names import describes, is_secrets_name, names_credential
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, keeps_status, secret_leaves
-from .places import as_bytes, from_base64
-from .unwrap import views
-from .value import in_letters
-
-CERTIFICATE_TYPES: Final = frozenset(
-    f"tls:index/{name}"
-    for name in ("selfSignedCert:SelfSignedCert", "locallySignedCert:LocallySignedCert", "certRequest:CertRequest")
+from ...plan.clusters import KUBECONFIG_KEYS, Role
+from ...plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
+from ...plan.owners import BUILDERS, CLOUDS, Owners
+from ...plan.tree import UNKNOWN, Leaf, Path, at, leaves
+from ..decoders.layers import views
+from ..decoders.text import TooMuchError
+from ..leaf.content import as_bytes, from_base64
+from ..leaf.level import LEAST_SECRET, Level
+from ..leaf.names import describes, is_secrets_name, names_credential
+from ..leaf.public_structure import is_public
+from ..search.index import Index, in_letters
+from ..secrets.fingerprints import fingerprints
+from ..secrets.resource_secrets import secret_leaves
+from ..secrets.resource_types import (
+    ALL_SECRET_TYPES,
+    CERTIFICATE_TYPES,
+    CHART_TYPES,
+    KEY_TYPE,
+    PUBLIC_TOO,
+    RANDOM_TEXTS,
+    is_clouds_secret,
+    keeps_status,
 )
-"""Each repeats a private key among its outputs, marked secret (FACTS: `private_key_pem`)."""
-PUBLIC_TOO: Final = CERTIFICATE_TYPES | {REFERENCE_TYPE}
-"""Sources that are mostly used for their public outputs: before a value of theirs is known, nothing is said."""
-CHART_TYPES: Final = frozenset(
-    {"kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart"}
-)
-"""Their values are kept in a Secret."""
-RANDOM_TEXTS: Final = frozenset({"random:index/randomString:RandomString", "random:index/randomUuid:RandomUuid"})
+from .expected_contents import called, expects_public_half, expects_secret, is_pin
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ..plan.tree import Path
-from .index import Hit, Index
-from .places import Text
-from .shape import may_hold_shape
-from .unwrap import letters, views
+from ...plan.tree import Path
+from ..decoders.layers import views
+from ..search.index import Index, in_letters
+from ..search.tree_text import Text
+from ..shape.shapes import may_hold_shape
 
 
 class Match(NamedTuple):
@@ -27,14 +27,14 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What one pass over a text found. `shapely` says that `shape.shapes` is worth asking about its parts."""
+    """What one pass over a text found. `shapely` says that `shapes` is worth asking about its parts."""
 
     matches: tuple[Match, ...] = ()
     shapely: bool = False
 
 
 def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspection:
-    """Every property that holds a known secret or a fragment of one. Raises TooMuchError (see `unwrap`)."""
+    """Every property that holds a known secret or a fragment of one. Raises TooMuchError (see `layers`)."""
     found: dict[tuple[Path, int], Match] = {}
     inner: set[int] = set()
     shapely = False
@@ -56,12 +56,6 @@ def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspec
 
 SEPARATORS: Final = "separators"
 """How a secret is called of which only the letters and digits are there in one piece."""
-
-
-def in_letters(data: bytes, index: Index) -> Iterator[Hit]:
-    """What is found in a view's letters and digits alone."""
-    for alone in letters(data) if len(index) else ():
-        yield from index.search(alone)
 
 
 def _most_exact(found: Collection[Match]) -> Iterator[Match]:

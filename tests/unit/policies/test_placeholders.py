@@ -6,9 +6,9 @@ import base64
 import json
 
 import pytest
-from hosted_mesh_policies.detect.fingerprints import fingerprints
-from hosted_mesh_policies.detect.index import Index
-from hosted_mesh_policies.detect.shape import shapes
+from hosted_mesh_policies.detect.search.index import Index
+from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
+from hosted_mesh_policies.detect.shape.shapes import shapes
 
 from tests.corpus import literals
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role
-from ..plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
-from ..plan.tree import at, leaves, show
-from ..rules.settings import Settings
-from .fingerprints import fingerprints
-from .flow import Flow
-from .index import Index
-from .names import CREDENTIALS, is_secrets_name
-from .own_secrets import ALL_SECRET_TYPES, KEY_TYPE, secret_leaves
-from .places import as_bytes, held
-from .uses import CERTIFICATE_TYPES
+from ...plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role
+from ...plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
+from ...plan.tree import at, leaves, show
+from ..flow.leaks import Flow
+from ..leaf.content import as_bytes, held
+from ..leaf.names import CREDENTIALS, is_secrets_name
+from ..search.index import Index
+from ..secrets.fingerprints import fingerprints
+from ..secrets.resource_secrets import secret_leaves
+from ..secrets.resource_types import ALL_SECRET_TYPES, CERTIFICATE_TYPES, KEY_TYPE, PUBLIC_RANDOM
 
 PROVIDER_NAMESPACES: Final = (
     "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
@@ -28,22 +26,23 @@ PROVIDER_NAMESPACES: Final = (
 """Configuration of the deployer's own providers: whatever is secret there is the control plane's."""
 
 
-PUBLIC_RANDOM: Final = re.compile(r"^random:index/random(Id|Pet|Uuid|Integer|Shuffle)")
-"""Random, and made to be shown."""
-
-
 def known_secrets(
-    stack: Stack, clusters: Clusters, flow: Flow, settings: Settings, ambient: Mapping[str, str]
+    stack: Stack, clusters: Clusters, flow: Flow, config_keys: Iterable[str], ambient: Mapping[str, str]
 ) -> Index:
     """The index for a stack. Values born on a data plane (a token that its API server made) are the data plane's,
-    wherever they are kept; but not what the control plane's server is shown too."""
+    wherever they are kept; but not what the control plane's server is shown too.
+
+    config_keys: patterns of keys of secret configuration that is the control plane's, besides its providers'.
+    ambient: the deployer's environment variables.
+    """
     data_planes = frozenset(born_on_data_plane(stack, clusters, clusters.providers.values()))
     index = Index()
     for name in CREDENTIALS:
         value = ambient.get(name, "").encode()
         add(index, data_planes, value, f"the deployer's environment variable {name}", certain=True)
+    control_planes = (*PROVIDER_NAMESPACES, *config_keys)
     for key in sorted(stack.secret_config_keys):
-        if any(fnmatch.fnmatchcase(key, p) for p in (*PROVIDER_NAMESPACES, *settings.control_plane_config_keys)):
+        if any(fnmatch.fnmatchcase(key, p) for p in control_planes):
             add(index, data_planes, stack.config.get(key, "").encode(), f"the secret configuration {key}", certain=True)
     shown = Shown()
     for provider in clusters.providers.values():

@@ -1,0 +1,1 @@
+"""Private keys, certificates and keystores, read from their bytes."""

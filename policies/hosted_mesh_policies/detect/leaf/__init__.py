@@ -1,0 +1,1 @@
+"""What one value is, by itself and by its name."""

@@ -1,0 +1,76 @@
+"""Bytes that a text has one by one: as numbers, in hex, escaped, as letters apart, as bits, in lines of uuencode."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Final
+
+_DIGEST_BYTES: Final = frozenset({16, 20, 28, 32, 48, 64})
+_SPELLED: Final[tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bool]], ...]] = (
+    (
+        re.compile(rb"(?<![\w.])\d{1,4}([\s,;.+-]{1,2})(?:\d{1,4}\1){10,}\d{1,4}(?![\w.])"),
+        lambda found: _are_bytes(_pieces(found)),
+    ),
+    (
+        re.compile(
+            rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
+        ),
+        lambda found: len(_pieces(found)) not in _DIGEST_BYTES or found[1] != b":",
+    ),
+    (
+        re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
+        lambda found: not _is_foreign_text(found.group()),
+    ),
+    (
+        re.compile(rb"(?:&#(?:[0-9]{1,3}|[xX][0-9A-Fa-f]{1,4});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){8,}"),
+        lambda found: _read(found.group()).isascii(),
+    ),
+    (
+        re.compile(rb"(?<!\w)[A-Za-z0-9]([^A-Za-z0-9.]{1,4})(?:[A-Za-z0-9]\1){10,}[A-Za-z0-9](?!\w)"),
+        lambda found: _are_drawn(_pieces(found)),
+    ),
+    (re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"), bool),
+    (re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"), lambda found: _is_uuencoded(found)),
+)
+"""Bytes one by one, as numbers, in hex, escaped (in a URL, a mail, a language or HTML), as letters apart, as bits, or
+in lines of uuencode: each piece is a number or a word, and all of them may be anything. With each pattern what tells
+such bytes from what only looks like them."""
+
+
+def is_spelled(value: bytes) -> bool:
+    """True where a value has bytes written one by one. A fingerprint in hex with colons is none, nor are numbers in
+    order, letters that a URL cannot have, nor flags."""
+    return any(are_bytes(found) for pattern, are_bytes in _SPELLED for found in pattern.finditer(value))
+
+
+def _pieces(found: re.Match[bytes]) -> list[bytes]:
+    """What stands between the separators, the pattern's first group."""
+    return found.group().split(found[1])
+
+
+def _are_bytes(numbers: list[bytes]) -> bool:
+    values = [int(one) for one in numbers]
+    octal = all(one[:1] == b"0" for one in numbers)
+    return values != sorted(values) and all(value <= (377 if octal else 255) for value in values)
+
+
+def _read(entities: bytes) -> str:
+    return html.unescape(entities.decode("unicode_escape"))
+
+
+def _are_drawn(letters: list[bytes]) -> bool:
+    return letters != sorted(letters) and len(set(letters)) > 5 and not b"".join(letters).isdigit()
+
+
+def _is_foreign_text(escaped: bytes) -> bool:
+    try:
+        text = bytes.fromhex(re.sub(rb"[%=\n]", b"", escaped).decode()).decode()
+    except ValueError:
+        return False
+    return not text.isascii()
+
+
+def _is_uuencoded(line: re.Match[bytes]) -> bool:
+    return len(line[2]) == -(-(line[1][0] - 32) // 3) * 4
