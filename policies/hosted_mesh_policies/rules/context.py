@@ -22,7 +22,7 @@ from ..detect.value.cleared_texts import cleared
 from ..detect.value.config_sections import Sections
 from ..detect.value.control_plane_secrets import born_on_data_plane, known_secrets
 from ..detect.value.inspection import Inspection, Match, inspect
-from ..plan.clusters import Clusters
+from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Resource, Stack
 from ..plan.owners import Owners
@@ -179,14 +179,22 @@ class Context:
 
     def matches(self, resource: Resource) -> Iterable[Match]:
         """The known secrets that a resource is given. A kubeconfig is more than its cluster is shown: what it has for
-        users of other contexts stays with the provider."""
+        users of other contexts stays with the provider. What a data plane is logged in to by is its own, also where the
+        control plane keeps it, unless the control plane's provider logs in by it."""
         found = self.inspection(resource).matches
         cluster = self.clusters.clusters.get(resource.urn)
-        if not found or cluster is None or not cluster.others:
+        if not found or cluster is None:
             return found
-        others = re.compile("|".join(re.escape(value) for _, value in cluster.others))
-        rest = {key: others.sub("", value) if isinstance(value, str) else value for key, value in resource.body.items()}
-        return inspect(text_of(rest), self.known, look_for_shapes=False).matches
+        is_data_planes = self.clusters.role_of_provider(resource.as_provider) is Role.DATA_PLANE
+        hidden = [value for _, value in (*cluster.others, *(cluster.shown if is_data_planes else ()))]
+        if not hidden:
+            return found
+        pattern = re.compile("|".join(map(re.escape, hidden)))
+        body = resource.body.items()
+        rest = {key: pattern.sub("", value) if isinstance(value, str) else value for key, value in body}
+        logins = [match for match in found if match.origin.partition(" ")[0] in self.clusters.providers]
+        left = inspect(text_of(rest), self.known, look_for_shapes=False).matches
+        return [*left, *(match for match in logins if is_data_planes and match not in left)]
 
     def show(self, path: Path) -> str:
         """A path for a message, without keys that are secrets themselves."""

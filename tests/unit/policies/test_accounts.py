@@ -230,3 +230,29 @@ def test_a_data_planes_provider_may_log_in_by_what_is_only_read(kind: str) -> No
     login = _logs_in("user-account", read, "password", Secret(VALUE_OF_WORD))
     assert _judged(login, _kept(UNKNOWN, "ours")) == []
     assert _judged(login, _kept(Secret(VALUE_OF_WORD), "ours"))
+
+
+def _client_told(**outputs: Any) -> list[str]:
+    """What is said of a page that gets a client's id, which a Secret of the control plane's has beside the secret."""
+    client_id, secret = literals.opaque("client id", 32), literals.opaque("client secret", 64)
+    told = {name: value(client_id) for name, value in outputs.items()} | {"clientSecret": Secret(secret)}
+    client = _made("auth0:index/client:Client", "console", {"name": "console"}, None, outputs=told)
+    through = _through("kubernetes", "ours")
+    body = {"metadata": {"name": "login"}, "stringData": {"AUTH0_CLIENT": client_id, "AUTH0_SECRET": secret}}
+    kept = _made("kubernetes:core/v1:Secret", "login", body, through, dependencies={"stringData": (client.urn,)})
+    page = {"metadata": {"name": "page"}, "data": {"client": client_id}}
+    given = _made("kubernetes:core/v1:ConfigMap", "page", page, _through("kubernetes", "users"))
+    return _judged(client, kept, given)
+
+
+def test_an_id_that_an_account_tells_in_plain_is_no_secret_beside_one() -> None:
+    assert _client_told(clientId=str) == []
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [{"clientId": Secret}, {"id": str}, {"client": str}, {"endpoint": "redis://:{}@cache:6379".format}],
+    ids=["marked", "a resource's own", "of no such name", "with a password in it"],
+)
+def test_what_tells_no_id_in_plain_excuses_nothing(outputs: dict[str, Any]) -> None:
+    assert any("holds a control-plane secret" in one for one in _client_told(**outputs))

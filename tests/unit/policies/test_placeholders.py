@@ -127,3 +127,36 @@ def test_the_id_before_a_key_is_not_the_key(form: str) -> None:
 )
 def test_documentations_examples_are_no_credentials(text: str, said: bool) -> None:
     assert bool(list(shapes(text.encode()))) is said
+
+
+PAGE = '{"apiKey": "%s", "authDomain": "shop.firebaseapp.com", "projectId": "shop"}'
+GOOGLE = "AIzaSy" + literals.opaque("google", 33)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SUPABASE_ANON_KEY: " + _token('{"iss":"supabase","ref":"shop","role":"anon"}'), False),
+        ("SUPABASE_SERVICE_KEY: " + _token('{"iss":"supabase","ref":"shop","role":"service_role"}'), True),
+        ("own: " + _token('{"iss":"https://id.example.com","role":"anon"}'), True),
+        (PAGE % GOOGLE, False),
+        (PAGE.replace('"', "'").replace("'apiKey'", "apiKey") % GOOGLE, False),
+        (PAGE % GOOGLE + f"\nmaps: {GOOGLE}", True),
+        (f"maps: {GOOGLE}", True),
+        ("NATS USER JWT " + _token('{"sub":"UABC","nats":{"type":"user","version":2}}'), False),
+        ("NATS USER JWT " + _token('{"sub":"UABC","nats":{"type":"user","bearer_token":true}}'), True),
+    ],
+    ids=[
+        "of each visitor",
+        "of the server",
+        "of another issuer",
+        "settings of a page",
+        "settings in JavaScript",
+        "settings of a page, and a key",
+        "key",
+        "name in NATS",
+        "login in NATS",
+    ],
+)
+def test_what_all_visitors_have_and_what_wants_a_seed_besides_open_nothing(text: str, said: bool) -> None:
+    assert bool(list(shapes(text.encode()))) is said

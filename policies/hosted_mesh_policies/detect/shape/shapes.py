@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ...plan.tree import Path, Tree
 from ..decoders.layers import views
 from ..decoders.text import BETWEEN, printable
 from ..keys.der import OPENSSH, openssh_numbers, private_numbers
 from ..keys.keystores import has_key
-from ..leaf.jwt_claims import claims_in
+from ..leaf.jwt_claims import claims_in, opens_nothing
 from ..leaf.placeholders import is_example
 from ..secrets.named_credentials import holds_named, named_in_tree
 from .credential_forms import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .kubeconfigs import Kubeconfig, kubeconfig_in, kubeconfig_in_text, may_hold_kubeconfig
 
+_PAGES_KEY: Final = re.compile(rb"AIza[\w-]{35}(?=[\"',\s]{0,12}authDomain)")
+"""Firebase's key in the settings of a page, which all visitors have: it names a project and opens nothing."""
 _OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")
 
 
@@ -34,8 +36,9 @@ def shapes(data: bytes) -> Iterator[Shape]:
     """Every credential in a value, at every layer; each kind once. Raises TooMuchError."""
     seen: set[tuple[Kind, Kubeconfig | None]] = set()
     for view in views(data):
-        named = "folding" not in view.layers and holds_named(view.data, view.data.lower())
-        for kind, opens in (*_in_view(view.data), *([(Kind.NAMED, None)] if named else [])):
+        text = _PAGES_KEY.sub(b"", view.data) if b"authDomain" in view.data else view.data
+        named = "folding" not in view.layers and holds_named(text, text.lower())
+        for kind, opens in (*_in_view(text), *([(Kind.NAMED, None)] if named else [])):
             if kind is Kind.KUBECONFIG and "folding" in view.layers:
                 continue  # without its line breaks it cannot be read; the view before had them
             if kind is Kind.PASSWORD_IN_URL and view.layers[-1:] == ("folding",):
@@ -72,8 +75,8 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     elif CLIENT_KEY.search(data):
         yield Kind.CLIENT_KEY, None
     for found in JWT.finditer(data):
-        if not is_example(found[0]):
-            yield _token_kind(found.group(1)), None
+        if not is_example(found[0]) and not opens_nothing(claims := claims_in(found[1])):
+            yield _token_kind(claims), None
     if b'"kty"' in data and _OF_PRIVATE_JWK.search(data):
         yield Kind.PRIVATE_KEY, None
     lower = data.lower()
@@ -102,8 +105,8 @@ def _has_der_key(data: bytes) -> bool:
     return start >= 0 and bool(openssh_numbers(data[start:]))
 
 
-def _token_kind(payload: bytes) -> Kind:
-    of_cluster = any(key.startswith("kubernetes.io") for key in claims_in(payload))
+def _token_kind(claims: Mapping[str, Any]) -> Kind:
+    of_cluster = any(key.startswith("kubernetes.io") for key in claims)
     return Kind.SERVICE_ACCOUNT_TOKEN if of_cluster else Kind.BEARER_TOKEN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from ...plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
 from ...plan.tree import at, leaves, show
 from ..flow.leaks import Flow
 from ..leaf.content import as_bytes, held
-from ..leaf.names import CREDENTIALS, is_secrets_name
+from ..leaf.names import CREDENTIALS, is_identifiers_name, is_secrets_name
 from ..search.index import Index
 from ..secrets.fingerprints import fingerprints
 from ..secrets.resource_secrets import secret_leaves
@@ -24,6 +25,9 @@ PROVIDER_NAMESPACES: Final = (
     "linode:*", "openstack:*", "ovh:*", "vault:*", "ns1:*", "powerdns:*",
 )  # fmt: skip
 """Configuration of the deployer's own providers: whatever is secret there is the control plane's."""
+
+
+_ID: Final = re.compile(rb"[\w.-]+")
 
 
 def known_secrets(
@@ -170,7 +174,7 @@ def add_secrets_of(
 
 def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Provider]) -> Iterator[bytes]:
     """Fingerprints of what data planes made themselves, of the credentials in `providers` that open only those
-    clusters, and of ids that are random and public."""
+    clusters, and of ids: random ones that are public, and those that an account tells in plain."""
     for provider in providers:
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             yield from own_kubeconfigs(provider, clusters.clusters.get(provider.urn, Cluster()))
@@ -178,10 +182,21 @@ def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Pro
         if PUBLIC_RANDOM.search(resource.type):
             for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
                 yield from fingerprints(as_bytes(leaf.value), certain=True)
+        elif not resource.is_kubernetes:
+            yield from _ids_told(resource)
         if resource.kind == "Secret" and clusters.on_data_plane(resource):
             asked = set(_data_fingerprints(resource.inputs)) if resource.inputs is not None else None
             if asked is not None or resource.read_only:
                 yield from (one for one in _data_fingerprints(resource.outputs) if one not in (asked or ()))
+
+
+def _ids_told(resource: Resource) -> Iterator[bytes]:
+    """Of what an account made, its ids under names that say so (`clientId`) and without a mark. A resource's own `id`
+    may be anything: a random string's is the string."""
+    for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
+        named = len(leaf.path) == 1 and leaf.path != ("id",) and is_identifiers_name(str(leaf.path[0]))
+        if named and not leaf.secret and _ID.fullmatch(value := as_bytes(leaf.value)):
+            yield from fingerprints(value, certain=True)
 
 
 def _data_fingerprints(tree: Any) -> Iterator[bytes]:
