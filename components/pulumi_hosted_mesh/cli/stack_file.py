@@ -37,6 +37,12 @@ def checked(content: object, file: Path) -> Iterator[str]:
                 yield f"{PREFIX}{key} {_document(key, one, file)}"
 
 
+def is_one(content: object) -> bool:
+    """Whether something has a stack's settings of this program, such as they are."""
+    config = content.get("config") if isinstance(content, Mapping) else None
+    return isinstance(config, Mapping) and f"{PREFIX}stack" in config
+
+
 def _document(key: str, value: Any, file: Path) -> str:
     """Where a document is that can be used. Raises: InvalidInputError."""
     if isinstance(value, str):

@@ -76,8 +76,8 @@ def validate(
 
 
 def _kinds_of(content: object) -> list[str]:
-    """The kinds of document that something is one of, without a problem."""
-    fitting = []
+    """The kinds of document that something is one of, without a problem; a stack's file by its keys alone."""
+    fitting = [Kind.STACK.value] if stack_file.is_one(content) else []
     for kind, model in DOCUMENTS.items():
         with contextlib.suppress(InvalidInputError):
             read(model, content)

@@ -27,6 +27,8 @@ Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 class EndpointDocument(Model):
     """What one data plane is told of one revision of its control plane. All of it is public."""
 
+    handed_over = True
+
     version: Literal[1] = 1
     """Version of this form."""
     mesh: MeshName

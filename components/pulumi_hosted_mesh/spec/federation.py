@@ -439,6 +439,8 @@ class OfferedService(Model):
 class Offer(Model):
     """What one peer exports, by name: the file that is handed to its peers. All of it is public."""
 
+    handed_over = True
+
     federation: DnsLabel
     """The federation's name."""
     mesh: MeshName

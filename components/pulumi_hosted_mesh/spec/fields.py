@@ -7,7 +7,7 @@ import re
 import ssl
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -39,6 +39,9 @@ class Model(BaseModel):
 
     A field is described by the docstring below it.
     """
+
+    handed_over: ClassVar[bool] = False
+    """Whether this program writes the document, on another side than the one that reads it: maybe of another version."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, use_attribute_docstrings=True
@@ -175,7 +178,9 @@ def api_server(value: str) -> str:
         port_fits = url.port is None or 0 < url.port < 65536
     except ValueError:
         url, port_fits = urlsplit(""), False
-    if url.scheme != "https" or not url.hostname or not port_fits or "@" in url.netloc or url.path not in ("", "/"):
+    if url.scheme != "https":
+        raise RuleBrokenError("must be https://HOST or https://HOST:PORT", "Begin it with https://")
+    if not url.hostname or not port_fits or "@" in url.netloc or url.path not in ("", "/"):
         raise RuleBrokenError("must be https://HOST or https://HOST:PORT and nothing more", "Leave out the rest")
     if url.query or url.fragment:
         raise RuleBrokenError("must be https://HOST or https://HOST:PORT and nothing more", "Leave out the rest")

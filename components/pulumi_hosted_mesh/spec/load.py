@@ -35,6 +35,7 @@ TYPES = {
     "model_type": "must be a mapping of fields to values",
     "model_attributes_type": "must be a mapping of fields to values",
 }
+OTHER_VERSION = "If a newer hosted-mesh made the file, install that one here; else have it made anew"
 OUTPUT = (
     "is an Output, but names of objects, rules and what a preview shows depend on it",
     "Give the value itself, from configuration for one; docs/components/hosted-mesh.md lists what may be an Output",
@@ -161,12 +162,13 @@ def whole(value: Any) -> Any:
 def _validated(model: type[M], document: object, source: str, *, by_name: bool) -> M:
     if not isinstance(document, Mapping):
         rule = f"must be a mapping of fields to values{', and is empty' if document is None else ''}"
-        raise InvalidInputError([Problem("(document)", rule, "`hosted-mesh schema` says which")], source)
+        raise InvalidInputError([Problem("(document)", rule, "`hosted-mesh schema --kind KIND` says which")], source)
     try:
         return model.model_validate(document, by_alias=True, by_name=by_name)
     except ValidationError as error:
         problems = [
-            _problem(model, one["type"], one["loc"], one.get("ctx", {}), one["input"]) for one in error.errors()
+            _problem(model, one["type"], one["loc"], one.get("ctx", {}), one["input"], is_file=not by_name)
+            for one in error.errors()
         ]
         raise InvalidInputError(problems, source) from None
 
@@ -190,9 +192,10 @@ def _walk(model: type[BaseModel], location: Location) -> tuple[list[str | int], 
 
 
 def _problem(
-    model: type[BaseModel], kind: str, location: Location, context: Mapping[str, object], value: object
+    model: type[Model], kind: str, location: Location, context: Mapping[str, object], value: object, *, is_file: bool
 ) -> Problem:
     """The problem without the value, which may be a secret."""
+    another = model.handed_over and is_file
     if location and location[-1] == "[key]":  # pydantic's mark for the name of an entry, not its value
         location = location[:-1]
     field = path_of(_walk(model, location)[0])
@@ -202,7 +205,9 @@ def _problem(
     if kind == "missing":
         return Problem(field, "is required", "Add it")
     if kind == "extra_forbidden":
-        return _unknown_field(model, location)
+        return Problem(field, "is not a field of the document", OTHER_VERSION if another else _known(model, location))
+    if kind == "literal_error":
+        return Problem(field, f"must be {context.get('expected')}", OTHER_VERSION if another else "Change its value")
     if kind == "string_type" and isinstance(value, bool | int | float | date):
         return Problem(field, TYPES[kind], _in_quotes(model, location, value))
     if kind in TYPES:
@@ -232,9 +237,8 @@ def _in_quotes(model: type[BaseModel], location: Location, value: object) -> str
     return f'Put it in quotes, like {name}: "{shown}"' if known else "Put it in quotes"
 
 
-def _unknown_field(model: type[BaseModel], location: Location) -> Problem:
-    fix = nearest(str(location[-1]), fields_at(model, location[:-1]), "The fields here are")
-    return Problem(path_of(_walk(model, location)[0]), "is not a field of the document", fix)
+def _known(model: type[BaseModel], location: Location) -> str:
+    return nearest(str(location[-1]), fields_at(model, location[:-1]), "The fields here are")
 
 
 def nearest(name: str, known: Iterable[str], these: str) -> str:

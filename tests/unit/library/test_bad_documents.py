@@ -111,7 +111,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "API server without TLS",
         {f"{ACCESS}.apiServer": "http://h:1"},
         f"{ACCESS}.apiServer",
-        "https://HOST",
+        "https://HOST or https://HOST:PORT. Begin it with https://.",
     ),
     (
         "API server with a user",

@@ -237,6 +237,8 @@ def test_a_document_of_another_kind_is_told(tmp_path: Path) -> None:
     assert said.startswith(f"{file} fits another kind of document: --kind data-plane\n{file} cannot be used:\n")
     file.write_text("mesh: demo\nmesh2: x\n")
     assert "fits another kind" not in run("validate", str(file))[1]
+    file.write_text("config: {'hosted-mesh:stack': access}\n")
+    assert run("validate", str(file))[1].startswith(f"{file} fits another kind of document: --kind stack\n")
 
 
 @pytest.mark.parametrize("command", ["leftovers", "token"])

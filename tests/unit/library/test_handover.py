@@ -10,7 +10,9 @@ from pulumi_hosted_mesh.boundary.handover import require_match
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.federation import Offer
+from pulumi_hosted_mesh.spec.fields import Model
+from pulumi_hosted_mesh.spec.load import read, read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import CERTIFICATE, document
@@ -33,6 +35,31 @@ def data_plane(**fields: Any) -> DataPlane:
 )
 def test_both_sides_give_the_cluster_one_name(names: dict[str, str]) -> None:
     require_match(data_plane(**names), [told(**names)])
+
+
+@pytest.mark.parametrize(
+    ("model", "file"),
+    [
+        (EndpointDocument, told().model_dump(mode="json", by_alias=True, exclude_none=True)),
+        (Offer, {"federation": "shops", "mesh": "west"}),
+    ],
+    ids=["endpoint", "offer"],
+)
+@pytest.mark.parametrize("newer", [{"networkView": "x"}, {"version": 2}], ids=str)
+def test_a_file_of_a_newer_version_is_told(model: type[Model], file: dict[str, Any], newer: dict[str, Any]) -> None:
+    """And no field is guessed that its name resembles."""
+    read(model, file)
+    with pytest.raises(InvalidInputError) as refused:
+        read(model, file | newer)
+    (problem,) = refused.value.problems
+    (field,) = newer
+    assert problem.field == field
+    assert problem.fix == "If a newer hosted-mesh made the file, install that one here; else have it made anew"
+
+
+def test_arguments_are_this_versions_own() -> None:
+    with pytest.raises(InvalidInputError, match="Did you mean host?"):
+        read_arguments(EndpointDocument, {**told().model_dump(mode="json", exclude_none=True), "hots": "x"})
 
 
 @pytest.mark.parametrize(
