@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +24,9 @@ def checked(content: object, file: Path) -> Iterator[str]:
     if not isinstance(config, Mapping):
         fix = "Name a file Pulumi.<stack>.yaml, whose keys are under config"
         raise InvalidInputError([Problem("config", "is no mapping of keys", fix)], str(file))
-    given = {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
+    given = {str(key).removeprefix(PREFIX): value for key, value in config.items() if _is_ours(str(key))}
     settings = {key: value for key, value in given.items() if key not in DOCUMENTS and not _is_secret(value)}
-    kind = read(StackSettings, settings, str(file)).stack
+    kind = _settings(settings, str(file)).stack
     if missing := [key for key in REQUIRED[kind] if key not in given]:
         fix = "Give the document, or the name of a file beside this one"
         problems = [Problem(f"{PREFIX}{key}", f"is required by a stack {kind.value}", fix) for key in missing]
@@ -37,10 +38,24 @@ def checked(content: object, file: Path) -> Iterator[str]:
                 yield f"{PREFIX}{key} {_document(key, one, file)}"
 
 
+def _is_ours(key: str) -> bool:
+    """Whether a key is this program's: for Pulumi one without a project's name is of the project that it runs."""
+    return key.startswith(PREFIX) or ":" not in key
+
+
+def _settings(given: Mapping[str, Any], file: str) -> StackSettings:
+    """The settings among a stack's keys. Raises: InvalidInputError, in which they are called as in the file."""
+    try:
+        return read(StackSettings, given, file)
+    except InvalidInputError as error:
+        problems = [dataclasses.replace(one, field=f"{PREFIX}{one.field}") for one in error.problems]
+        raise InvalidInputError(problems, file) from None
+
+
 def is_one(content: object) -> bool:
     """Whether something has a stack's settings of this program, such as they are."""
     config = content.get("config") if isinstance(content, Mapping) else None
-    return isinstance(config, Mapping) and f"{PREFIX}stack" in config
+    return isinstance(config, Mapping) and any(str(key) in ("stack", f"{PREFIX}stack") for key in config)
 
 
 def _document(key: str, value: Any, file: Path) -> str:

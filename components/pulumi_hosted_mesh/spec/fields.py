@@ -41,7 +41,7 @@ class Model(BaseModel):
     """
 
     handed_over: ClassVar[bool] = False
-    """Whether this program writes the document, on another side than the one that reads it: maybe of another version."""
+    """Whether this program writes it, on another side than the one that reads it, maybe in another version."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, use_attribute_docstrings=True

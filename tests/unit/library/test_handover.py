@@ -58,7 +58,7 @@ def test_a_file_of_a_newer_version_is_told(model: type[Model], file: dict[str, A
 
 
 def test_arguments_are_this_versions_own() -> None:
-    with pytest.raises(InvalidInputError, match="Did you mean host?"):
+    with pytest.raises(InvalidInputError, match=r"Did you mean host\?"):
         read_arguments(EndpointDocument, {**told().model_dump(mode="json", exclude_none=True), "hots": "x"})
 
 

@@ -60,6 +60,16 @@ def test_a_mistake_is_one_message(keys: dict[str, Any], words: str) -> None:
     assert (code, words in text) == (1, True), text
 
 
+def test_a_key_without_the_projects_name_is_the_projects() -> None:
+    """As Pulumi has it; and a missing one is called by its whole name."""
+    keys = {"stack": "control-plane", "mesh": document({"revisions.0.hots": "x"})}
+    assert "revisions[0].hots: is not a field" in validated("-", yaml.safe_dump({"config": keys}))[1]
+    assert validated("-", yaml.safe_dump({"config": keys | {"mesh": document()}}))[0] == 0
+    assert (
+        "hosted-mesh:stack: is required. Add it." in validated("-", yaml.safe_dump({"config": {"aws:stack": "x"}}))[1]
+    )
+
+
 def test_what_is_not_this_programs_is_left_to_pulumi() -> None:
     written = yaml.safe_load(config(stack="control-plane", mesh=document(), certificate={"secure": "v1:x"}))
     written["config"] |= {"aws:region": "eu-central-1", "hosted-mesh:cacerts": {"ca-key.pem": {"secure": "v1:y"}}}
