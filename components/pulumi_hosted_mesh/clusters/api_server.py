@@ -34,6 +34,10 @@ class UnreachableError(Exception):
     """The API server did not answer, or not to this credential. The message holds no secret."""
 
 
+class UnverifiedError(UnreachableError):
+    """What answered showed a certificate that the kubeconfig's authority does not verify; nothing was sent."""
+
+
 class RefusedError(UnreachableError):
     """The API server answered that this credential may not."""
 
@@ -196,7 +200,7 @@ class ApiServer:
                 raise UnreachableError(self._is_another)
             return Answer(answer.status, content, answer.getheader("Date"))
         except ssl.SSLCertVerificationError as error:
-            raise UnreachableError(
+            raise UnverifiedError(
                 f"the API server's certificate is refused: {error.verify_message.rstrip('.')} ({self._where})"
             ) from None
         except (OSError, ValueError, http.client.HTTPException) as error:

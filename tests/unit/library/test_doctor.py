@@ -272,6 +272,7 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
                 "missing-kubeconfig",
                 "unreadable-kubeconfig",
                 "token-refused",
+                "another-authority",
                 "missing-rights",
                 "unreachable",
             )

@@ -284,7 +284,14 @@ def test_a_token_that_is_refused_is_told(server: Server) -> None:
 
 def test_no_token_goes_to_a_server_that_istiods_authority_does_not_verify(server: Server) -> None:
     found = asked(server, secret_of(server.address, new_authority("other").certificate))
-    assert (found.cause, server.tokens) == ("unreachable", [])
+    assert (found.cause, server.tokens) == ("another-authority", [])
+    assert found.seen.count("certificate is refused") == 1
+
+
+def test_the_authority_is_no_cause_where_nothing_answers() -> None:
+    away = for_account("east", "https://127.0.0.1:1", COMPANY.certificate.decode(), TOKEN)
+    secret = {"data": {"config": base64.b64encode(away.encode()).decode()}}
+    assert access(secret, from_content(away, Asked()), "east", Features()).cause == "unreachable"
 
 
 @pytest.mark.parametrize("data", [{}, {"config": ""}, {"config": "%%%"}, {"config": base64.b64encode(b"[]").decode()}])

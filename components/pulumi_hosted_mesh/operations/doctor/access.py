@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError, UnverifiedError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -50,7 +50,7 @@ def access(
         own = kubeconfig.from_content(text, kubeconfig.Asked(source="istiod's Secret"))
     except (InvalidInputError, binascii.Error, UnicodeDecodeError):
         return Access("unreadable-kubeconfig", f"its {key} cannot be read as a kubeconfig")
-    silent = []
+    silent, cause = [], "unreachable"
     for config in (_at(own, data_plane), own):
         try:
             review = ApiServer(config).post(REVIEW, {"spec": {"namespace": namespace_of(mesh)}})
@@ -58,11 +58,12 @@ def access(
             return Access("token-refused", str(refusal), own.server)
         except UnreachableError as error:
             silent.append(str(error))
+            cause = "another-authority" if isinstance(error, UnverifiedError) else cause
             continue
         if lacking := list(_lacking(mesh, features, (review or {}).get("status") or {})):
             return Access("missing-rights", f"it may not {', '.join(lacking)}", own.server)
         return Access(None, own.server, own.server)
-    return Access("unreachable", "; ".join(silent), own.server)
+    return Access(cause, "; ".join(dict.fromkeys(silent)), own.server)
 
 
 def _at(own: Kubeconfig, data_plane: Kubeconfig) -> Kubeconfig:

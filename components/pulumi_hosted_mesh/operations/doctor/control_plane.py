@@ -70,7 +70,10 @@ FIXES = {
     "missing-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
     "unreadable-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
     "token-refused": "Its token has ended, or its account is gone: `hosted-mesh rotate`, or a new `hosted-mesh token` "
-    "where tokens are bounded",
+    "where tokens are bounded; where the cluster was made anew, see docs/recovery.md",
+    "another-authority": "The authority in its kubeconfig is not the API server's: `pulumi up` of the stacks access "
+    "and control-plane of {mesh}, in this order; with `--refresh --run-program` if the cluster was made anew, see "
+    "docs/recovery.md. Or give access.certificateAuthority",
     "missing-rights": AGAIN.format(stack="access", mesh="{mesh}") + ", on the data plane's side",
     "unreachable": "It does not answer this machine, and perhaps not istiod either: `kubectl logs -l app=istiod -n "
     "{namespace}` says. See access.apiServer of the data plane's document, and firewalls on the way",
