@@ -43,7 +43,7 @@ def check_webhooks(
     Rights: list webhook configurations and CRDs; create Pods and Gateways in one namespace, by default the mesh's own.
 
     Exit code 3 if a check fails, 1 if the API server cannot be asked.
-    With --json each check has: check, ok, cause (a word, `time-out`), seen, fix.
+    With --json each check has: check, ok, notice, cause (a word, `time-out`), seen, fix.
     """
     with plain_errors():
         told = document_of(EndpointDocument, endpoint)

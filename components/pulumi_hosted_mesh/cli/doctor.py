@@ -53,7 +53,7 @@ def doctor(
     hosted-mesh endpoint | hosted-mesh doctor --mesh demo --endpoint -
 
     Exit code 3 if a check fails, 1 if an API server cannot be asked.
-    With --json each check has: check, ok, cause (a word, `wrong-address`), seen, fix.
+    With --json each check has: check, ok, notice, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
         _require_name(mesh)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pulumi_hosted_mesh.federation.exports import with_declared
+from pulumi_hosted_mesh.federation.imports import left_out
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Offer
+from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.load import read, read_file
 from pulumi_hosted_mesh.spec.schema import DOCUMENTS, LISTS, PROJECT
 from pulumi_hosted_mesh.spec.stack import REQUIRED, StackSettings
@@ -15,10 +19,11 @@ from pulumi_hosted_mesh.spec.stack import REQUIRED, StackSettings
 PREFIX: Final = f"{PROJECT}:"
 
 
-def checked(content: object, file: Path) -> Iterator[str]:
-    """What can be said of a stack's file. Keys of other projects, and what is encrypted, are left to Pulumi.
+def checked(content: object, file: Path) -> tuple[list[str], list[Problem]]:
+    """What can be said of a stack's file, and what it may not be meant to do, as `pulumi up` would warn of it.
 
-    file: its path, beside which the documents are that it names. Raises: InvalidInputError.
+    Keys of other projects, and what is encrypted, are left to Pulumi. file: its path, beside which the documents are
+    that it names. Raises: InvalidInputError.
     """
     config = content.get("config") if isinstance(content, Mapping) else None
     if not isinstance(config, Mapping):
@@ -31,11 +36,14 @@ def checked(content: object, file: Path) -> Iterator[str]:
         fix = "Give the document, or the name of a file beside this one"
         problems = [Problem(f"{PREFIX}{key}", f"is required by a stack {kind.value}", fix) for key in missing]
         raise InvalidInputError(problems, str(file))
-    yield f"stack {kind.value}"
+    said, documents = [f"stack {kind.value}"], list[Model]()
     for key, value in given.items():
         if key in DOCUMENTS:
             for one in value if key in LISTS and isinstance(value, list) else [value]:
-                yield f"{PREFIX}{key} {_document(key, one, file)}"
+                document, where = _document(key, one, file)
+                said.append(f"{PREFIX}{key} {where}")
+                documents.append(document)
+    return said, list(_warnings(documents))
 
 
 def _is_ours(key: str) -> bool:
@@ -58,13 +66,21 @@ def is_one(content: object) -> bool:
     return isinstance(config, Mapping) and any(str(key) in ("stack", f"{PREFIX}stack") for key in config)
 
 
-def _document(key: str, value: Any, file: Path) -> str:
-    """Where a document is that can be used. Raises: InvalidInputError."""
+def _document(key: str, value: Any, file: Path) -> tuple[Model, str]:
+    """A document that can be used, and where it is. Raises: InvalidInputError."""
     if isinstance(value, str):
-        read_file(DOCUMENTS[key], file.parent / value)
-        return f"in {value}"
-    read(DOCUMENTS[key], value, f"the document under {PREFIX}{key} of {file}")
-    return "can be used"
+        return read_file(DOCUMENTS[key], file.parent / value), f"in {value}"
+    return read(DOCUMENTS[key], value, f"the document under {PREFIX}{key} of {file}"), "can be used"
+
+
+def _warnings(documents: Sequence[Model]) -> Iterator[Problem]:
+    """Of the stack `federation`: what its mesh does not import. documents: all of the file's."""
+    federations = [one for one in documents if isinstance(one, Federation)]
+    members = [one for one in documents if isinstance(one, FederationMember)]
+    offers = [one for one in documents if isinstance(one, Offer)]
+    for federation, member in zip(federations, members, strict=False):
+        if member.mesh in {one.mesh for one in federation.peers}:
+            yield from left_out(federation, member.mesh, with_declared(federation, offers))
 
 
 def _is_secret(value: object) -> bool:

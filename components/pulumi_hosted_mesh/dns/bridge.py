@@ -79,7 +79,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         texts = _kubeconfigs(edges, args)
         super().__init__(TYPE_EXTERNAL_DNS_BRIDGE, name, {}, opts)
         for warning in warnings(bridge):
-            pulumi.log.warn(warning, self)
+            pulumi.log.warn(str(warning), self)
         cluster = ControlPlaneCluster.of(args["cluster"], name=name, parent=self)
         labels = managed_labels(cluster.role)
 

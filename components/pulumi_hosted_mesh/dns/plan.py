@@ -83,16 +83,20 @@ def own_pairs(bridge: DnsBridge) -> list[Pair]:
     ]
 
 
-def warnings(bridge: DnsBridge) -> list[str]:
+def warnings(bridge: DnsBridge) -> list[Problem]:
     """What can be used and is probably not meant: a provider whose selector matches no edge, an edge with none."""
     found = []
     publishing = [edge for edge in bridge.edges if edge.publishes]
     for position, provider in enumerate(bridge.providers):
         if provider.zones and not any(selects(provider.selector, edge.labels) for edge in publishing):
-            found.append(f"providers[{position}].selector: matches no edge, so {provider.id} publishes nothing")
+            rule = f"matches no edge, so {provider.id} publishes nothing"
+            found.append(Problem(f"providers[{position}].selector", rule, "Correct it, or give an edge its labels"))
     for position, edge in enumerate(bridge.edges):
         if edge.publishes and not any(selects(one.selector, edge.labels) for one in bridge.providers):
-            found.append(f"edges[{position}].labels: no provider selects {edge.name}, so its names are not published")
+            rule = f"no provider selects {edge.name}, so its names are not published"
+            found.append(
+                Problem(f"edges[{position}].labels", rule, "Give it those that a provider's selector asks for")
+            )
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pulumi_hosted_mesh.federation.exports import host_is_agreed, is_declared, refused
+from pulumi_hosted_mesh.problems import Problem
 from pulumi_hosted_mesh.spec.federation import Federation, Import, Offer, OfferedService, Peer, Protocol, Retry
 from pulumi_hosted_mesh.spec.fields import is_address
 
@@ -45,20 +46,25 @@ def imported(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list
     return [found[host] for host in sorted(found)]
 
 
-def left_out(federation: Federation, mesh: str, offers: Iterable[Offer], found: Iterable[Imported]) -> list[str]:
-    """What is offered to a peer and fits an import, and is not imported: a line for each, with the reason.
+def left_out(federation: Federation, mesh: str, offers: Iterable[Offer]) -> list[Problem]:
+    """What is offered to a peer and fits an import, and is not imported: each with the reason, and how to import it.
 
-    found: what is `imported` of these offers.
+    Of a peer whose offer is missing nothing is said.
     """
     by_mesh = {one.mesh: one for one in offers if one.federation == federation.name}
-    taken = {(peer.mesh, one.offered.host) for one in found for peer in one.peers}
-    return [
-        f"imports[{position}] of {mesh}: does not import {one.host} of {peer}, which {why}"
+    fitting = [
+        (f"imports[{position}] of {mesh}", peer, one, _unnamed(federation, peer, wish, one))
         for position, wish in enumerate(federation.peer(mesh).imports)
         for peer in wish.meshes
+        if peer in by_mesh
         for one in by_mesh[peer].services
-        if (peer, one.host) not in taken and one.is_for(mesh) and _fits(wish, one)
-        if (why := _unnamed(federation, peer, wish, one))
+        if one.is_for(mesh) and _fits(wish, one)
+    ]
+    taken = {(peer, one.host) for _, peer, one, why in fitting if why is None}
+    return [
+        Problem(field, f"does not import {one.host} of {peer}, which {why}", _name_it(peer, one))
+        for field, peer, one, why in fitting
+        if why is not None and (peer, one.host) not in taken
     ]
 
 
@@ -77,10 +83,10 @@ def _wished(
             if not host_is_agreed(federation, peer, one):
                 rule = f"would take host {one.host} from {peer}, which the document does not let it serve"
                 raise refused(field, rule, f"Have {peer} correct its offer, or declare host in its exports")
-        named = [one for one in fitting if not _unnamed(federation, peer, wish, one)]
+        named = [one for one in fitting if _unnamed(federation, peer, wish, one) is None]
         if not named:
             rule = f"would take {fitting[0].host} from {peer}, which {_unnamed(federation, peer, wish, fitting[0])}"
-            raise refused(field, rule, "Do so, or leave the import out")
+            raise refused(field, rule, f"{_name_it(peer, fitting[0])}; or leave the import out")
         for one in named:
             served.setdefault(one.host, []).append((federation.peer(peer), one))
     if wish.host is not None and len(served) > 1:
@@ -109,8 +115,8 @@ def _fits(wish: Import, offered: OfferedService) -> bool:
     )
 
 
-def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedService) -> str:
-    """Why what fits an import is not taken by it; nothing if it is.
+def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedService) -> str | None:
+    """Why what fits an import is not taken by it; None if it is.
 
     By its offer alone a peer may not choose a port of which it gets all TCP of the importing mesh: an import has no
     address of its own. And a host outside of the federation's domain may be anybody's.
@@ -118,7 +124,14 @@ def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedSe
     if offered.protocol is Protocol.TCP:
         port = wish.port is not None or is_declared(federation, peer, offered)
         if wish.service is None or not port:
-            return f"is TCP, of which all to port {offered.port} would go there: name service and port in the import"
+            return f"is TCP, of which all to port {offered.port} would go there"
     if wish.service is None and not offered.host.endswith(f".{federation.domain}"):
-        return "lies outside of the federation's domain: name its service in the import"
-    return ""
+        return "lies outside of the federation's domain"
+    return None
+
+
+def _name_it(peer: str, offered: OfferedService) -> str:
+    """What to do to import what is offered: the import that names it."""
+    port = f", port: {offered.port}" if offered.protocol is Protocol.TCP else ""
+    named = f"{{meshes: [{peer}], namespace: {offered.namespace}, service: {offered.service}{port}}}"
+    return f"To have it, name it in an import, `{named}`"

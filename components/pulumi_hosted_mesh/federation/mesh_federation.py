@@ -71,7 +71,7 @@ class MeshFederation(pulumi.ComponentResource):
             if leaves:
                 ways.append(resource)
         wanted = imported(federation, args["mesh"], offers)
-        for warning in left_out(federation, args["mesh"], offers, wanted):
-            pulumi.log.warn(warning, self)
+        for warning in left_out(federation, args["mesh"], offers):
+            pulumi.log.warn(str(warning), self)
         self.hosts = pulumi.Output.from_input([one.host for one in wanted])
         self.register_outputs({"hosts": self.hosts})

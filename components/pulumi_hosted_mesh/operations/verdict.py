@@ -14,24 +14,26 @@ class Verdict:
     """One line of a report.
 
     check: what was looked at. cause: a word for what is wrong, `time-out`, which programs may rely on; None if all is
-    well. seen: what was observed, without a secret. fix: what to do; empty if all is well.
+    well. seen: what was observed, without a secret. fix: what to do; empty if all is well. notice: nothing is broken,
+    and somebody may want to know.
     """
 
     check: str
     cause: str | None
     seen: str
     fix: str = ""
+    notice: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether it is as it should be."""
-        return self.cause is None
+        """Whether it is as it should be, or does no harm."""
+        return self.cause is None or self.notice
 
     def __str__(self) -> str:
         check, seen = visible(self.check), visible(self.seen)
-        if self.ok:
+        if self.cause is None:
             return f"ok      {check}: {seen}"
-        return f"FAILED  {check}: {self.cause}: {seen}\n        {visible(self.fix)}"
+        return f"{'notice' if self.notice else 'FAILED'}  {check}: {self.cause}: {seen}\n        {visible(self.fix)}"
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
@@ -40,6 +42,6 @@ def few(names: Sequence[str], most: int = 3) -> str:
 
 
 def report(verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """The same for machines: `{"ok": bool, "checks": [{"check", "ok", "cause", "seen", "fix"}]}`."""
+    """The same for machines: `{"ok": bool, "checks": [{"check", "ok", "notice", "cause", "seen", "fix"}]}`."""
     found = list(verdicts)
     return {"ok": all(one.ok for one in found), "checks": [{**asdict(one), "ok": one.ok} for one in found]}

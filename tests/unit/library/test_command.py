@@ -146,7 +146,7 @@ def test_one_word_means_one_thing_in_every_command() -> None:
         name: {option for one in found.params if not getattr(one, "hidden", False) for option in one.opts}
         for name, found in commands.items()
     }
-    reporting = {"check-webhooks", "discover", "doctor", "prove", "scan"}
+    reporting = {"check-webhooks", "discover", "doctor", "prove", "scan", "validate"}
     assert {name for name, options in shown.items() if "--json" in options} == reporting
     assert {name for name, options in shown.items() if "--output" in options} == {"prove", "scan"}
     assert not any("--format" in options for options in shown.values())

@@ -23,6 +23,7 @@ from pulumi_hosted_mesh.operations.doctor.configuration import Configured
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy
+from pulumi_hosted_mesh.operations.verdict import Verdict, report
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -113,6 +114,27 @@ def judged(observed: Observed, what: Manifest | None = None) -> list[tuple[str, 
 
 def test_what_is_well_is_said_to_be() -> None:
     assert judged(well()) == []
+
+
+def noticed(observed: Observed, what: Manifest | None = None) -> list[Verdict]:
+    """What is told although nothing is wrong; each says what to do."""
+    known = federation(what or given())
+    found = [one for one in verdicts(known, "east", with_declared(known, []), observed) if one.notice]
+    assert all(one.ok and one.cause and one.fix and str(one).startswith("notice  ") for one in found)
+    return found
+
+
+def test_what_imports_leave_out_is_told_and_is_no_failure() -> None:
+    what = given()
+    what["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    what["peers"][1]["exports"].append({**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"})
+    (one,) = noticed(well(what), what)
+    assert (one.check, one.cause) == ("imports[0] of east", "left-out")
+    assert "does not import db.books.shops.example.com of west, which is TCP" in one.seen
+    assert "`{meshes: [west], namespace: books, service: db, port: 5432}`" in one.fix
+    assert report([one]) == {"ok": True, "checks": [{**dataclasses.asdict(one), "ok": True}]}
+    assert judged(well(what), what) == []
+    assert noticed(well()) == []
 
 
 def alone(observed: Observed) -> list[tuple[str, str]]:

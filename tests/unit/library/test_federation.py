@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from pulumi_hosted_mesh.federation.exports import needs_reading, offer, protocol_of
 from pulumi_hosted_mesh.federation.imports import imported, left_out
 from pulumi_hosted_mesh.federation.manifests import objects
@@ -723,7 +724,7 @@ def imports_of(given: Manifest, offered: Offer) -> tuple[list[tuple[str, int]], 
     known = federation(given)
     offers = [offer(known, "east"), offered]
     found = imported(known, "east", offers)
-    return [(one.host, one.offered.port) for one in found], left_out(known, "east", offers, found)
+    return [(one.host, one.offered.port) for one in found], [str(one) for one in left_out(known, "east", offers)]
 
 
 def offers_tcp(given: Manifest) -> Offer:
@@ -737,9 +738,16 @@ def offers_tcp(given: Manifest) -> Offer:
 def test_a_peer_cannot_take_all_tcp_to_a_port_by_its_offer_alone(wish: Manifest) -> None:
     given = labelled([AUDIENCE])
     given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}]
-    rule = f"would take {HOST} from west, which is TCP, of which all to port 5432 would go there: name service and port"
-    with pytest.raises(InvalidInputError, match=re.escape(rule)):
+    rule = f"would take {HOST} from west, which is TCP, of which all to port 5432 would go there. To have it, name it"
+    with pytest.raises(InvalidInputError, match=re.escape(rule)) as refused:
         imports_of(given, offers_tcp(given))
+    given["peers"][0]["imports"] = [told(str(refused.value))]
+    assert imports_of(given, offers_tcp(given)) == ([(HOST, 5432)], [])
+
+
+def told(message: str) -> Any:
+    """The import that a message says to write."""
+    return yaml.safe_load(message.split("`")[1])
 
 
 def test_tcp_is_imported_where_the_importer_names_its_port() -> None:
@@ -766,15 +774,15 @@ def test_an_import_of_all_takes_what_is_named_by_nobody_but_no_tcp_and_no_foreig
     given["peers"][1]["exports"].append({**REVIEWS, "service": "login", "host": "login.bank.example"})
     given["peers"][1]["exports"].append({**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"})
     offered = offer(federation(given), "west", [SERVICE])
-    database = "db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there: name {}"
-    bank = "login.bank.example of west, which lies outside of the federation's domain: name its service in the import"
+    database = "db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there"
+    bank = "login.bank.example of west, which lies outside of the federation's domain"
     hosts, without = imports_of(given, offered)
     assert hosts == [(HOST, 9080)]
-    assert without == [
-        f"imports[0] of east: does not import {database.format('service and port in the import')}",
+    assert [one.partition(". To have it")[0] for one in without] == [
+        f"imports[0] of east: does not import {database}",
         f"imports[0] of east: does not import {bank}",
     ]
-    given["peers"][0]["imports"] += [{**WISH, "service": "login"}, {**WISH, "service": "db"}]
+    given["peers"][0]["imports"] += map(told, without)
     assert imports_of(given, offered) == (
         [("db.books.shops.example.com", 5432), ("login.bank.example", 9080), (HOST, 9080)],
         [],

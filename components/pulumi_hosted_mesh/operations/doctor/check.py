@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from pulumi_hosted_mesh.federation.imports import left_out
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, roots
 from pulumi_hosted_mesh.operations.doctor.clocks import clocks
@@ -39,11 +40,13 @@ def verdicts(
     soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
     """
     peer = federation.peer(mesh) if federation else None
+    given = list(offers)
     found: list[Verdict] = []
     closed: set[tuple[str, str]] = set()
     if federation and peer:
         own_gateway, *others = gateways(federation, peer, observed)
-        found = [*_objects(mesh, objects(federation, mesh, offers), observed.objects), own_gateway, *others]
+        found = [*_objects(mesh, objects(federation, mesh, given), observed.objects), own_gateway, *others]
+        found += [Verdict(one.field, "left-out", one.rule, one.fix, True) for one in left_out(federation, mesh, given)]
         if own_gateway.cause == "network-policy":
             closed.add((peer.gateway_namespace, peer.gateway.name))
     found += [

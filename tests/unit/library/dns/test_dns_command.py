@@ -39,7 +39,8 @@ def test_it_says_who_publishes_where(tmp_path: Path) -> None:
     assert sorted(lines) == [
         "north by inner in north.example.com",
         "south by inner in south.example.com",
-        "warning: providers[1].selector: matches no edge, so outer publishes nothing",
+        "warning: providers[1].selector: matches no edge, so outer publishes nothing. Correct it, or give an edge its "
+        "labels.",
     ]
 
 

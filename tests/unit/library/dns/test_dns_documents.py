@@ -99,7 +99,7 @@ def test_names_are_unique() -> None:
 def test_a_selector_that_matches_nothing_is_a_warning() -> None:
     bridge = read(DnsBridge, document(provider(selector={"region": "west"})))
     assert plan.pairs(bridge) == []
-    assert plan.warnings(bridge) == [
+    assert [f"{one.field}: {one.rule}" for one in plan.warnings(bridge)] == [
         "providers[0].selector: matches no edge, so inner publishes nothing",
         "edges[0].labels: no provider selects north, so its names are not published",
         "edges[1].labels: no provider selects south, so its names are not published",
