@@ -5,75 +5,32 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from . import options
+from .request import Request, Sources
+
 
 def prove(
-    program: Annotated[
-        Path, typer.Argument(help="Folder of a Pulumi project: in Python, or in any language with --preview.")
-    ] = Path(),
-    stack: Annotated[str, typer.Option("--stack", help="Stack whose Pulumi.<stack>.yaml is read.")] = "dev",
-    config_file: Annotated[
-        Path | None, typer.Option("--config-file", help="Configuration file to read instead.")
-    ] = None,
-    control_plane: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--control-plane",
-            help="The control plane's: an API server's address, or a Pulumi provider's name or URN; * matches all.",
-        ),
-    ] = None,
-    data_plane: Annotated[
-        list[str] | None, typer.Option("--data-plane", help="What is a data plane's, in the same way.")
-    ] = None,
-    policy_config: Annotated[
-        Path | None, typer.Option("--policy-config", help="Take both from the policy pack's configuration, JSON.")
-    ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option("--secret", help="Configuration key that is secret although it is written plain."),
-    ] = None,
-    stack_outputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--stack-outputs",
-            help="STACK=FILE: what `pulumi stack output --json` prints of a stack that is referred to.",
-        ),
-    ] = None,
-    data_plane_owned: Annotated[
-        list[str] | None,
-        typer.Option("--data-plane-owned", help="Name of a secret, as the table has it, that is a data plane's own."),
-    ] = None,
-    preview: Annotated[
-        bool,
-        typer.Option("--preview", help="Use the engine's previews: for any language, and with provider plug-ins."),
-    ] = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            help="What has no secret in it: a function that is called, a component of another package, a dynamic "
-            "resource. With --preview also what stays as it is: a variable or configuration key that a plug-in logs in "
-            "with, a file, a resource that is read. What depends on it is not seen.",
-        ),
-    ] = None,
-    state: Annotated[
-        bool,
-        typer.Option(
-            "--state", help="With --preview: start from what the stack has, as `pulumi stack export` tells it."
-        ),
-    ] = False,
-    state_file: Annotated[
-        Path | None,
-        typer.Option("--state-file", help="Start from what `pulumi stack export --show-secrets` has written."),
-    ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, max=64, help="How many sets of fresh secrets.")] = 3,
-    python: Annotated[str | None, typer.Option("--python", help="The program's Python.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
+    program: options.Program = Path(),
+    stack: options.Stack = "dev",
+    config_file: options.ConfigFile = None,
+    control_plane: options.ControlPlane = None,
+    data_plane: options.DataPlane = None,
+    policy_config: options.PolicyConfig = None,
+    secret: options.SecretKeys = None,
+    stack_outputs: options.StackOutputs = None,
+    data_plane_owned: options.DataPlaneOwned = None,
+    preview: options.Preview = False,
+    keep: options.Keep = None,
+    state: options.State = False,
+    state_file: options.StateFile = None,
+    rounds: options.Rounds = 3,
+    python: options.Python = None,
+    as_json: options.AsJson = False,
+    as_sarif: options.AsSarif = False,
+    output: options.Output = None,
 ) -> None:
     """Prove that what data planes are sent does not depend on the control plane's secrets.
 
@@ -109,11 +66,6 @@ def prove(
 
     Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.
     """
-    # gRPC would log on standard error that its peer has ended. It reads this when it is imported.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    # Here, so that the other commands need not wait for gRPC.
-    from .session import Request, Sources, perform  # noqa: PLC0415
-
     request = Request(
         folder=program,
         stack=stack,
@@ -124,26 +76,27 @@ def prove(
         policy_config=policy_config,
         rounds=rounds,
         python=python,
-        form="json" if as_json else "sarif" if as_sarif else "table",
+        as_json=as_json,
+        as_sarif=as_sarif,
         output=output,
         preview=preview,
         keep=tuple(keep or ()),
         state=state,
         state_file=state_file,
     )
-    if as_json and as_sarif:
-        print("--json and --sarif exclude each other. Give one of them", file=sys.stderr)
-        raise typer.Exit(2)
-    if state and state_file:
-        print("--state and --state-file exclude each other. Give one of them", file=sys.stderr)
-        raise typer.Exit(2)
-    if (state or state_file) and not preview:
-        print("--state: is of use with --preview alone. Add --preview, or leave it out", file=sys.stderr)
-        raise typer.Exit(2)
-    if preview and python:
-        print("--python: is of no use with --preview: the engine chooses. Leave it out", file=sys.stderr)
-        raise typer.Exit(2)
-    raise typer.Exit(perform(request))
+    raise typer.Exit(_exit_code(request))
+
+
+def _exit_code(request: Request) -> int:
+    if contradiction := request.contradiction:
+        print(contradiction, file=sys.stderr)
+        return 2
+    # gRPC would log on standard error that its peer has ended. It reads this when it is imported.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    # Here, so that the other commands need not wait for gRPC.
+    from .session import perform  # noqa: PLC0415
+
+    return perform(request)
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,9 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO
+from typing import Any, Final, TextIO
 
 from rich.console import Console
 
@@ -24,40 +23,11 @@ from .program import network
 from .program.monitor import Surroundings
 from .program.process import Runner
 from .project import UnusableProjectError
+from .request import Request
 from .secrets.vault import Vault
 from .verdict import Verdict, verdict
 
 INTERRUPTED: Final = 130
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What the command was told of secrets: configuration keys, STACK=FILE of other stacks, who else's they are."""
-
-    keys: Sequence[str] = ()
-    stack_outputs: Sequence[str] = ()
-    users: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Request:
-    """The command's arguments."""
-
-    folder: Path
-    stack: str
-    config_file: Path | None
-    sources: Sources
-    control_plane: Sequence[str]
-    data_plane: Sequence[str]
-    policy_config: Path | None
-    rounds: int
-    python: str | None
-    form: Literal["table", "json", "sarif"]
-    output: Path | None
-    preview: bool = False
-    keep: Sequence[str] = ()
-    state: bool = False
-    state_file: Path | None = None
 
 
 def perform(request: Request) -> int:
