@@ -47,6 +47,13 @@ def from_base64(data: bytes) -> Iterator[bytes]:
             yield BETWEEN.join(_whole_quads(run[shift:]) for run in runs)
 
 
+def whole_base64(text: bytes) -> bytes:
+    """What a text holds that is base64 as a whole, in either alphabet, with or without padding. ValueError for a length
+    that is none."""
+    standard = text.rstrip(b"=").translate(_URL_ALPHABET)
+    return base64.b64decode(standard + b"=" * (-len(standard) % 4))
+
+
 def _whole_quads(run: bytes) -> bytes:
     run = run[: len(run) - (len(run) % 4 == 1)]
     return binascii.a2b_base64(run + b"=" * (-len(run) % 4))

@@ -5,7 +5,6 @@ rclone's `pass = ...`, WebSphere's `{xor}...`, and Fernet with its key in the sa
 
 from __future__ import annotations
 
-import base64
 import itertools
 import re
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from .alphabets import whole_base64
 
 _RCLONE: Final = re.compile(
     rb"pass(?:word2?)?[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9_-]{22,})(?![\w=-])", re.IGNORECASE
@@ -54,8 +55,7 @@ def _of_rclone(data: bytes) -> Iterator[bytes]:
 
 
 def _decoded(text: bytes) -> bytes:
-    standard = text.replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
     try:
-        return base64.b64decode(standard + b"=" * (-len(standard) % 4))
+        return whole_base64(text)
     except ValueError:
         return b""

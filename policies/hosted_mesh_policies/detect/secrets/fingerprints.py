@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterator
 from typing import Any, Final
 
+from ..decoders.alphabets import whole_base64
 from ..decoders.compression import COMPRESSED, compressed
 from ..decoders.text import TooMuchError
 from ..keys.der import begins_as_certificates_do, is_keystore, is_public_der, openssh_numbers, private_numbers
@@ -319,8 +320,7 @@ def _decoded(value: bytes) -> bytes | None:
             return binascii.unhexlify(value)
         whole = len(value) >= 16 and _BASE64.fullmatch(value) and len(value.rstrip(b"=")) % 4 != 1
         if whole and not _is_of_one_case(value):
-            standard = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-            return base64.b64decode(standard + b"=" * (-len(standard) % 4))
+            return whole_base64(value)
     except ValueError:
         pass
     return None
