@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .fieldwork import release
+from .objects import release
 from .scene import Scene
 from .stranger import Play, clean
 
@@ -23,7 +23,7 @@ class Harmless:
     def plain(self, theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
         """A program that writes one object."""
 
-        @clean(theme, f"{self.prefix}-{name}", self.why.format(where="cluster", what=what), **more)
+        @clean(theme, f"{self.prefix}-{name}", self.why.format(where="cluster", what=what), beside=self.beside, **more)
         def _(scene: Scene) -> None:
             self.beside(scene)
             scene.object("dp", kind, name, body)
@@ -31,7 +31,7 @@ class Harmless:
     def files(self, theme: str, name: str, what: str, data: Mapping[str, str], **more: Any) -> None:
         """A program that writes files into a map."""
 
-        @clean(theme, f"{self.prefix}-file-{name}", self.why.format(where="map", what=what), **more)
+        @clean(theme, f"{self.prefix}-file-{name}", self.why.format(where="map", what=what), beside=self.beside, **more)
         def _(scene: Scene) -> None:
             self.beside(scene)
             scene.config_map("dp", name, data)
@@ -39,7 +39,9 @@ class Harmless:
     def chart(self, theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
         """A program that installs one chart."""
 
-        @clean(theme, f"{self.prefix}-chart-{name}", self.why.format(where="chart", what=what), **more)
+        @clean(
+            theme, f"{self.prefix}-chart-{name}", self.why.format(where="chart", what=what), beside=self.beside, **more
+        )
         def _(scene: Scene) -> None:
             self.beside(scene)
             release(scene, "dp", name, values)

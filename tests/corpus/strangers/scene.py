@@ -16,6 +16,8 @@ from tests.corpus.world import KEY_OUTPUTS, Object, World
 from .material import Material
 
 SERVERS = {"cp": "https://cp.example.com:6443", "dp": "https://dp.example.com:6443"}
+USERS_STACK = "organization/shop/data-plane"
+"""A stack of the data plane's, by its name."""
 
 
 @dataclass

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .judge import Outcome, play
-from .stranger import CLEAN, LEAKS, Stranger
+from .programs import CLEAN, LEAKS
+from .stranger import Stranger
 from .told import told
 
 STAGES = ("preview", "before write", "end", "never")
 KNOWN = Path(__file__).with_name("known.json")
-
-for _module in sorted(Path(__file__).parent.glob("*_*.py")):
-    if _module.stem.startswith(("leaks_", "clean_")):
-        importlib.import_module(f"{__package__}.{_module.stem}")
-
-SETS = (
-    "daily practice",
-    "field",
-    "platform",
-    "fleet",
-    "saas",
-    "found",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-)
-"""The sets after the first, as the documentation calls them. From the third on a program's name begins with its set's."""
-_OF_PRACTICE = (
-    "leaks_practice",
-    "leaks_plumbing",
-    "leaks_shapes",
-    "leaks_ways",
-    "clean_practice",
-    "clean_twins",
-    "clean_facts",
-)
-_PRACTICE = frozenset(
-    one.theme for one in (*LEAKS.values(), *CLEAN.values()) if one.play.__module__.rpartition(".")[2] in _OF_PRACTICE
-)
-
-
-def set_of(stranger: Stranger) -> str:
-    """Which of the sets a program is of."""
-    prefix = stranger.name.partition("-")[0]
-    if prefix in SETS:
-        return prefix
-    return SETS[0] if stranger.theme in _PRACTICE else "first"
 
 
 def verdict(stranger: Stranger) -> str:

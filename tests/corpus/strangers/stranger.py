@@ -22,6 +22,8 @@ class Stranger:
     values, "either" leaves it open; both have to be stopped before the write. `recover` gets the secret back out of
     what was sent: the proof that it is a leak.
 
+    `set` is the set of programs that it is of, as the documentation calls it: the folder of `sets` in which it is.
+
     `before` is what an earlier update ran, `unseen` a run without a preview, `config` secret configuration by key,
     `pack` the pack's settings. `rightly` says why a harmless program's objects differ when the provider's secrets do.
     """
@@ -31,6 +33,7 @@ class Stranger:
     why: str
     play: Play
     leak: bool
+    set: str
     source: str = ""
     at: Moment = "preview"
     recover: Recover = as_written
@@ -51,23 +54,29 @@ def _keep(kept: dict[str, Stranger], stranger: Stranger) -> None:
     kept[stranger.name] = stranger
 
 
+def _set_of(function: Callable[..., Any]) -> str:
+    _, _, inside = function.__module__.partition(".sets.")
+    assert inside, f"{function.__module__} is in no folder of a set"
+    return inside.partition(".")[0].replace("_", " ")
+
+
 def leak(theme: str, name: str, why: str, source: str, **more: Any) -> Callable[[Play], Play]:
     """Keeps the function below as a program that leaks."""
 
     def keep(play: Play) -> Play:
         before = play if more.get("before") == "the same" else more.get("before")
-        _keep(LEAKS, Stranger(name, theme, why, play, True, source, **{**more, "before": before}))
+        _keep(LEAKS, Stranger(name, theme, why, play, True, _set_of(play), source, **{**more, "before": before}))
         return play
 
     return keep
 
 
-def clean(theme: str, name: str, why: str, **more: Any) -> Callable[[Play], Play]:
-    """Keeps the function below as a harmless program."""
+def clean(theme: str, name: str, why: str, *, beside: Play | None = None, **more: Any) -> Callable[[Play], Play]:
+    """Keeps the function below as a harmless program. beside: a function of its set's, if the one below is of none."""
 
     def keep(play: Play) -> Play:
         before = play if more.get("before") == "the same" else more.get("before")
-        _keep(CLEAN, Stranger(name, theme, why, play, False, **{**more, "before": before}))
+        _keep(CLEAN, Stranger(name, theme, why, play, False, _set_of(beside or play), **{**more, "before": before}))
         return play
 
     return keep

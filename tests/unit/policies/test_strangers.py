@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.strangers.judge import play
-from tests.corpus.strangers.score import CLEAN, LEAKS, SETS, known, set_of, table, verdict
+from tests.corpus.strangers.programs import CLEAN, LEAKS, SETS
+from tests.corpus.strangers.score import known, table, verdict
 
 KNOWN = known()
 EVERY = {**LEAKS, **CLEAN}
@@ -58,6 +59,13 @@ def test_there_are_as_many_as_were_asked_for() -> None:
     assert KNOWN.keys() <= EVERY.keys()
 
 
+def test_a_program_is_in_the_folder_of_the_set_that_its_name_says() -> None:
+    """From the third set on a program's name begins with its set's."""
+    without = {"first", "daily practice"}
+    assert [name for name, one in EVERY.items() if one.set not in without and not name.startswith(f"{one.set}-")] == []
+    assert [name for name, one in EVERY.items() if one.set in without and name.partition("-")[0] in SETS] == []
+
+
 def test_the_score_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     some = list(LEAKS.values())[:2]
     print(table({stranger.name: play(stranger)[0] for stranger in some}, some))
@@ -66,14 +74,14 @@ def test_the_score_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def _row(which: str) -> list[str]:
     """The score of a set, as the documentation has it."""
-    leaks, clean = ([name for name, one in kept.items() if set_of(one) == which] for kept in (LEAKS, CLEAN))
+    leaks, clean = ([name for name, one in kept.items() if one.set == which] for kept in (LEAKS, CLEAN))
     late = Counter(KNOWN.get(name, "right") for name in leaks)
     refused = sum(name in KNOWN for name in clean)
     stages = [late[stage] for stage in ("right", "before write", "end", "never")]
     return [str(number) for number in (len(leaks), *stages, len(clean), refused)]
 
 
-@pytest.mark.parametrize("which", ["first", *SETS])
+@pytest.mark.parametrize("which", SETS)
 def test_the_documentation_has_the_score(which: str) -> None:
     text = (Path(__file__).parents[3] / "docs/policies/score.md").read_text()
     now = text.partition("<!-- strangers -->")[2].partition("<!-- end -->")[0]

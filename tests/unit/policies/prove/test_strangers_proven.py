@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.corpus.strangers.oracle import agrees, proven
-from tests.corpus.strangers.score import CLEAN, LEAKS, set_of
+from tests.corpus.strangers.programs import CLEAN, LEAKS
 from tests.corpus.strangers.stranger import Stranger
 
-LATER = {name: one for name, one in {**LEAKS, **CLEAN}.items() if set_of(one) != "first"}
+LATER = {name: one for name, one in {**LEAKS, **CLEAN}.items() if one.set != "first"}
 NOT_RUN = frozenset(
     {
         "clusters-credentials-listed",
