@@ -38,7 +38,10 @@ class Reference:
     def _there(self, value: Any, of: type, wanted: str) -> Any:
         if not isinstance(value, of):
             rule = f"names the stack {self.name}, which has no {wanted}{'' if value is None else ' of the right form'}"
-            fix = f"Run `pulumi up` of that stack first; it must be of kind {' or '.join(self.kinds)}"
+            kinds = " or ".join(self.kinds)
+            fix = (
+                f"Run `pulumi up` of that stack first, with this hosted-mesh or a newer one; it must be of kind {kinds}"
+            )
             raise InvalidInputError([Problem(self.field, rule, fix)], SOURCE)
         return value
 

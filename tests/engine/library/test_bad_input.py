@@ -115,7 +115,9 @@ def test_a_stack_that_has_not_run_yet_is_named(project: Project, mesh: Config) -
         done = stacks[name].run("preview")
         assert done.code != 0
         assert any(missing.format(one, one) in done.text for one in ("root", "trust", "access")), done.text
-        assert "Run `pulumi up` of that stack first; it must be of kind" in done.text
+        assert (
+            "Run `pulumi up` of that stack first, with this hosted-mesh or a newer one; it must be of kind" in done.text
+        )
         assert "Traceback" not in done.text
 
     stacks["trust"].up()

@@ -57,6 +57,16 @@ def test_a_file_of_a_newer_version_is_told(model: type[Model], file: dict[str, A
     assert problem.fix == "If a newer hosted-mesh made the file, install that one here; else have it made anew"
 
 
+def test_a_file_of_an_older_version_is_as_it_was() -> None:
+    """One that was made before fields that came later."""
+    later = {"crossNetwork", "injects"}
+    file = told().model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert later < file.keys()
+    older = read(EndpointDocument, {name: value for name, value in file.items() if name not in later})
+    require_match(data_plane(), [older])
+    assert older.injection_url.endswith("/inject/cluster/demo/net/demo")
+
+
 def test_arguments_are_this_versions_own() -> None:
     with pytest.raises(InvalidInputError, match=r"Did you mean host\?"):
         read_arguments(EndpointDocument, {**told().model_dump(mode="json", exclude_none=True), "hots": "x"})

@@ -199,8 +199,8 @@ def test_the_stack_publishes_what_others_know(tmp_path: Path, monkeypatch: pytes
         run(program)
     assert str(refused.value) == (
         "the stack's configuration cannot be used, references.controlPlanes.east: names the stack east, which has no "
-        "public output 'addresses'. Run `pulumi up` of that stack first; it must be of kind control-plane or "
-        "all-in-one."
+        "public output 'addresses'. Run `pulumi up` of that stack first, with this hosted-mesh or a newer one; it must "
+        "be of kind control-plane or all-in-one."
     )
     others["east"] |= {"addresses": others["east"].pop("gateway_addresses")}
     with pytest.raises(InvalidInputError, match=r"dataPlanes\.east: .* data-plane or all-in-one\."):
