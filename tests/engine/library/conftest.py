@@ -7,12 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-import yaml
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project
+from tests.engine.library.engine import Api, Project, without_nodes
 from tests.support.waiting import eventually
 
 
@@ -48,13 +46,4 @@ def clean(provider: Api, user: Api) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def mesh(engine_sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
-    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
-    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
-    document: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
-    (revision,), (membership,) = document["revisions"], document["memberships"]
-    for part in (document["controlPlane"], membership):
-        part["cluster"]["kubeconfig"] = str(engine_sandbox.kubeconfig)
-    revision["istiod"]["waitUntilReady"] = False
-    revision["charts"] = {"path": str(tools.charts)}
-    membership["crds"] = {"install": False}
-    return document
+    return without_nodes(engine_sandbox, tools)

@@ -199,6 +199,19 @@ def example_document(tools: Tools) -> dict[str, Any]:
     return document
 
 
+def without_nodes(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
+    """The committed all-in-one document for clusters without nodes, where no Pod gets ready, and without the CRDs."""
+    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())
+    document: dict[str, Any] = committed["config"]["hosted-mesh:mesh"]
+    (revision,), (membership,) = document["revisions"], document["memberships"]
+    for part in (document["controlPlane"], membership):
+        part["cluster"]["kubeconfig"] = str(sandbox.kubeconfig)
+    revision["istiod"]["waitUntilReady"] = False
+    revision["charts"] = {"path": str(tools.charts)}
+    membership["crds"] = {"install": False}
+    return document
+
+
 def versions(*apis: Api) -> dict[str, tuple[str, str]]:
     """Uid and content, but for the status, of everything."""
     return {
