@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import copy
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, differences, name_of, versions
@@ -16,6 +20,8 @@ from tests.support.split import HERE, split_configs
 
 Config = dict[str, Any]
 NAMESPACE = "mesh-demo"
+PAGE = (CHECKOUT / "docs/leaving.md").read_text()
+AUTHORITY, WEBHOOKS, STATES = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -65,11 +71,17 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
         stack.up()
     before = versions(provider, user)
 
+    as_written(project, AUTHORITY, provider)
+    files = yaml.safe_load((project.directory / "Pulumi.control-plane.yaml").read_text())["config"][
+        "hosted-mesh:cacerts"
+    ]
+    assert all(file.keys() == {"secure"} for file in files.values())
     data = provider.get("secret", "cacerts", "-n", NAMESPACE)["data"]
-    files = {name: base64.b64decode(value).decode() for name, value in data.items()}
+    assert files.keys() == data.keys()
     brought = {**configs["control-plane"]["mesh"], "trust": {"management": "brought"}}
     settings = {"stack": "control-plane", "mesh": brought, "cacerts": files, "references": {"access": f"{HERE}/access"}}
-    given = {"stack": "control-plane", "rootCertificate": files["root-cert.pem"], "references": settings["references"]}
+    root = base64.b64decode(data["root-cert.pem"]).decode()
+    given = {"stack": "control-plane", "rootCertificate": root, "references": settings["references"]}
     unmanaged = {**given, "mesh": {**brought, "trust": {"management": "unmanaged"}}}
     deleted = [step["urn"] for step in project.stack("control-plane", unmanaged).preview() if step["op"] == "delete"]
     assert "demo-cacerts" in map(name_of, deleted), "not a way to leave"
@@ -81,20 +93,21 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
     assert control_plane.up().summary().keys() == {"unchanged"}
 
     data_plane = stacks["data-plane"]
-    urns = [one["urn"] for one in data_plane.resources() if "WebhookConfiguration" in one["type"]]
-    assert len(urns) == 2, urns
-    for urn in urns:
-        data_plane.manage("state", "delete", urn, "--yes")
+    assert len(webhooks_of(data_plane)) == 2
+    as_written(project, WEBHOOKS, user)
+    assert webhooks_of(data_plane) == []
     unmanaged = {**configs["data-plane"]["dataPlane"], "webhooks": {"management": "unmanaged"}}
     references = configs["data-plane"]["references"]
     data_plane = project.stack("data-plane", {"stack": "data-plane", "dataPlane": unmanaged, "references": references})
     data_plane.up()
     assert differences(before, versions(provider, user)) == {}
 
-    kept = {}
-    for name in ("data-plane", "control-plane", "access"):
-        kept[name] = stacks[name].back_up()
-        stacks[name].manage("stack", "rm", "--force", "--yes", "--preserve-config")
+    kept = {name: stacks[name].back_up() for name in ("data-plane", "control-plane", "access")}
+    as_written(project, STATES, user)
+    assert {file.stem for file in (project.directory / ".pulumi/stacks/hosted-mesh").glob("*.json")} == {
+        "root",
+        "trust",
+    }
     assert differences(before, versions(provider, user)) == {}
     ours = {f"hosted-mesh.io/{name}" for name in ("mesh", "role", "managed-by", "token-expires")}
     assert _marks(provider, user) == ours | {"pulumi.com/skipAwait"}
@@ -108,6 +121,18 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
     assert user.kubectl("delete", kinds, "--selector=hosted-mesh.io/mesh=demo").code == 0
     for stack in (data_plane, control_plane, stacks["access"]):
         stack.destroy()
+
+
+def webhooks_of(stack: Stack) -> list[str]:
+    return [one["urn"] for one in stack.resources() if "WebhookConfiguration" in one["type"]]
+
+
+def as_written(project: Project, block: str, api: Api) -> None:
+    """Runs a block of the page in a shell, with this cluster's credential."""
+    shell = ["bash", "-euo", "pipefail", "-c", block]
+    environment = {**project.environment, "KUBECONFIG": str(api.cluster.kubeconfig)}
+    done = subprocess.run(shell, cwd=project.directory, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _marks(*apis: Api) -> set[str]:
