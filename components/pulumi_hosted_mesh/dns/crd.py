@@ -5,6 +5,7 @@ Those are what external-dns is moving to; a TTL has bounds here, so that a user 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 NAME = "dnsendpoints.externaldns.k8s.io"
@@ -13,58 +14,33 @@ LONGEST_TTL = 604800
 _TEXT = {"type": "string"}
 _TIME = {"type": "string", "format": "date-time"}
 _NUMBER = {"type": "integer", "format": "int64"}
+_ENDPOINT = {
+    "dnsName": {**_TEXT, "description": "The hostname of the DNS record"},
+    "labels": {"type": "object", "additionalProperties": _TEXT},
+    "providerSpecific": {"type": "array", "items": {"type": "object", "properties": {"name": _TEXT, "value": _TEXT}}},
+    "recordTTL": {**_NUMBER, "minimum": 0, "maximum": LONGEST_TTL, "description": "Seconds"},
+    "recordType": {**_TEXT, "description": "A, AAAA, CNAME, TXT, SRV, ..."},
+    "setIdentifier": {**_TEXT, "description": "Tells records of one name and type apart"},
+    "targets": {"type": "array", "items": _TEXT, "description": "What the record points to"},
+}
+_CONDITION = {
+    "type": _TEXT,
+    "status": {**_TEXT, "enum": ["True", "False", "Unknown"]},
+    "reason": _TEXT,
+    "message": _TEXT,
+    "observedGeneration": _NUMBER,
+    "lastTransitionTime": _TIME,
+}
+
+
+def metadata(labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`metadata` of the CustomResourceDefinition. Of a protected group, so it says where the kind was approved."""
+    marks = {"labels": dict(labels)} if labels else {}
+    return {"name": NAME, "annotations": {"api-approved.kubernetes.io": APPROVED}, **marks}
 
 
 def spec() -> dict[str, Any]:
     """`spec` of the CustomResourceDefinition."""
-    property_of_provider = {"type": "object", "properties": {"name": _TEXT, "value": _TEXT}}
-    endpoint = {
-        "dnsName": {**_TEXT, "description": "The hostname of the DNS record"},
-        "labels": {"type": "object", "additionalProperties": _TEXT},
-        "providerSpecific": {"type": "array", "items": property_of_provider},
-        "recordTTL": {**_NUMBER, "minimum": 0, "maximum": LONGEST_TTL, "description": "Seconds"},
-        "recordType": {**_TEXT, "description": "A, AAAA, CNAME, TXT, SRV, ..."},
-        "setIdentifier": {**_TEXT, "description": "Tells records of one name and type apart"},
-        "targets": {"type": "array", "items": _TEXT, "description": "What the record points to"},
-    }
-    condition = {
-        "type": _TEXT,
-        "status": {**_TEXT, "enum": ["True", "False", "Unknown"]},
-        "reason": _TEXT,
-        "message": _TEXT,
-        "observedGeneration": _NUMBER,
-        "lastTransitionTime": _TIME,
-    }
-    conditions = {
-        "type": "array",
-        "items": {"type": "object", "properties": condition, "required": ["type", "status", "reason"]},
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-    }
-    items = {"type": "array", "items": {"type": "object", "properties": endpoint}}
-    schema = {
-        "type": "object",
-        "description": "Records of the DNS, published from the control plane",
-        "properties": {
-            "apiVersion": _TEXT,
-            "kind": _TEXT,
-            "metadata": {"type": "object"},
-            "spec": {"type": "object", "properties": {"endpoints": items}},
-            "status": {"type": "object", "properties": {"observedGeneration": _NUMBER, "conditions": conditions}},
-        },
-    }
-    version = {
-        "name": "v1alpha1",
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": schema},
-        "additionalPrinterColumns": [
-            _column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
-            _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
-            _column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
-        ],
-    }
     return {
         "group": "externaldns.k8s.io",
         "names": {
@@ -74,7 +50,42 @@ def spec() -> dict[str, Any]:
             "singular": "dnsendpoint",
         },
         "scope": "Namespaced",
-        "versions": [version],
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": schema()},
+                "additionalPrinterColumns": [
+                    _column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+                    _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+                    _column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+                ],
+            }
+        ],
+    }
+
+
+def schema() -> dict[str, Any]:
+    """Of a DNSEndpoint: records as users write them, and the conditions that they get."""
+    endpoints = {"type": "array", "items": {"type": "object", "properties": _ENDPOINT}}
+    conditions = {
+        "type": "array",
+        "items": {"type": "object", "properties": _CONDITION, "required": ["type", "status", "reason"]},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+    }
+    return {
+        "type": "object",
+        "description": "Records of the DNS, published from the control plane",
+        "properties": {
+            "apiVersion": _TEXT,
+            "kind": _TEXT,
+            "metadata": {"type": "object"},
+            "spec": {"type": "object", "properties": {"endpoints": endpoints}},
+            "status": {"type": "object", "properties": {"observedGeneration": _NUMBER, "conditions": conditions}},
+        },
     }
 
 
