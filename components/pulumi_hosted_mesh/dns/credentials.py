@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -74,6 +74,16 @@ def problems(provider: DnsProvider, keys: Collection[str] | None) -> list[Proble
             rule, fix = f"is no credential of {provider.type}", f"The keys are {', '.join(sorted(known))}"
             found.append(Problem(f"{where}.{key}", rule, fix))
     return found
+
+
+def all_problems(providers: Iterable[DnsProvider], given: Mapping[str, Collection[str]]) -> list[Problem]:
+    """What is wrong with the credentials of all providers. given: their keys, by id of the provider."""
+    known = {provider.id: provider for provider in providers}
+    found = [problem for provider in known.values() for problem in problems(provider, given.get(provider.id))]
+    return found + [
+        Problem(f"credentials.{unknown}", "is of no provider", "Remove it, or correct the provider's id")
+        for unknown in sorted(given.keys() - known.keys())
+    ]
 
 
 def environment(provider: DnsProvider, secret: str, keys: Collection[str]) -> list[dict[str, Any]]:

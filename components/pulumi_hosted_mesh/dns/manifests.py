@@ -24,14 +24,22 @@ from pulumi_hosted_mesh.dns.arguments import (
 )
 from pulumi_hosted_mesh.dns.credentials import environment, file_keys
 from pulumi_hosted_mesh.dns.plan import Pair
-from pulumi_hosted_mesh.spec.dns import DnsBridge, Edge
-from pulumi_hosted_mesh.vocabulary import DNS_NAMESPACE
+from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, Edge
+from pulumi_hosted_mesh.vocabulary import (
+    DNS_EDGE_LABEL,
+    DNS_NAMESPACE,
+    DNS_PROVIDER_LABEL,
+    LOCATION_LABEL,
+    PROJECT_LABEL,
+)
 
 Spec = dict[str, Any]
 WRITER: Final = Path(__file__).parent / "edge_writer"
 PROGRAM_FOLDER: Final = "/opt/hosted-mesh"
 CONFIG_FOLDER: Final = "/etc/hosted-mesh/writer"
 CONFIG: Final = "config.json"
+PROGRAM: Final = "dns-edge-writer"
+"""The ConfigMap with our own programs."""
 ACCOUNT: Final = "dns-bridge"
 """Of Pods whose provider asks for no identity of their own; also the Role by which all renew their Leases."""
 RECORDS_ACCOUNT: Final = "dns-records"
@@ -59,6 +67,34 @@ def kubeconfig_secret(edge: str, holder: str) -> str:
     return f"dns-edge-{edge}-{holder}"
 
 
+def edge_labels(edge: str) -> dict[str, str]:
+    """Of what is there for one edge. edge: its name."""
+    return {DNS_EDGE_LABEL: edge}
+
+
+def provider_labels(provider: DnsProvider) -> dict[str, str]:
+    """Of what is one provider's; also whose it is and where, if the document says."""
+    own = {DNS_PROVIDER_LABEL: provider.id, PROJECT_LABEL: provider.project, LOCATION_LABEL: provider.location}
+    return {label: value for label, value in own.items() if value}
+
+
+def pair_labels(pair: Pair) -> dict[str, str]:
+    """Of what publishes by one pair."""
+    return {**provider_labels(pair.provider), **edge_labels(pair.edge.name)}
+
+
+def provider_account(provider: DnsProvider) -> str:
+    """Name of the ServiceAccount by which a cloud knows a provider's Pods, with `workload-identity`."""
+    return f"dns-provider-{provider.id}"
+
+
+def account_of(pair: Pair) -> str:
+    """Name of the ServiceAccount of a pair's Pods."""
+    if pair.provider.authentication is Authentication.WORKLOAD_IDENTITY:
+        return provider_account(pair.provider)
+    return RECORDS_ACCOUNT if pair.own else ACCOUNT
+
+
 def program_files() -> dict[str, str]:
     """`data` of the ConfigMap with the writer's program."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(WRITER.glob("*.py"))}
@@ -72,6 +108,11 @@ def publisher_name(pair: Pair) -> str:
 def reader_name(edge: str) -> str:
     """Of an edge's reader's Deployment, and of its Lease."""
     return f"dns-reader-{edge}"
+
+
+def writer_config_map(edge: str) -> str:
+    """Name of the ConfigMap with what the writer of an edge is told."""
+    return f"dns-edge-{edge}-writer"
 
 
 def writer_config(bridge: DnsBridge, pairs: Sequence[Pair]) -> dict[str, str]:
@@ -111,10 +152,8 @@ def _conditions(bridge: DnsBridge, pairs: Sequence[Pair]) -> Spec:
     return {"zones": zones, "nameservers": list(bridge.nameservers)}
 
 
-def publisher_pod(
-    bridge: DnsBridge, pair: Pair, keys: Collection[str], account: str, *, keeps_conditions: bool = False
-) -> Spec:
-    """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials. account: ServiceAccount.
+def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], *, keeps_conditions: bool = False) -> Spec:
+    """`spec` of the Pod that publishes by one pair. keys: of the provider's credentials.
 
     keeps_conditions: its gate also keeps those of the program's own records.
     """
@@ -142,7 +181,8 @@ def publisher_pod(
     if keeps_conditions:
         program["volumeMounts"].append({"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True})
         volumes.append({"name": "config", "configMap": {"name": RECORDS_ACCOUNT}})
-    return _pod(publisher_name(pair), [plans, writes, program], volumes, account, [] if pair.own else [_pipe(bridge)])
+    first = [] if pair.own else [_pipe(bridge)]
+    return _pod(publisher_name(pair), [plans, writes, program], volumes, account_of(pair), first)
 
 
 def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
@@ -156,7 +196,7 @@ def reader_pod(bridge: DnsBridge, edge: Edge) -> Spec:
     ]
     volumes = [
         *_edge_volumes(kubeconfig_secret(edge.name, "reader")),
-        {"name": "config", "configMap": {"name": f"dns-edge-{edge.name}-writer"}},
+        {"name": "config", "configMap": {"name": writer_config_map(edge.name)}},
     ]
     return _pod(reader_name(edge.name), [finds, writer], volumes, ACCOUNT, [_pipe(bridge)])
 
@@ -273,7 +313,7 @@ def _pod(name: str, containers: list[Spec], volumes: list[Spec], account: str, f
         },
         **({"initContainers": first} if first else {}),
         "containers": containers,
-        "volumes": [*volumes, {"name": "program", "configMap": {"name": "dns-edge-writer"}}, _account_volume()],
+        "volumes": [*volumes, {"name": "program", "configMap": {"name": PROGRAM}}, _account_volume()],
     }
 
 

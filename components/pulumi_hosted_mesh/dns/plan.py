@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider, Edge
@@ -41,6 +42,41 @@ class Pair:
     def admits(self, name: str) -> bool:
         """Whether a name lies in the edge's domains."""
         return _in(name, self.include) and not _in(name, self.exclude)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the bridge runs.
+
+    pairs: of edges. own: those of the control plane, by which the program publishes records of its own.
+    """
+
+    pairs: tuple[Pair, ...]
+    own: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, bridge: DnsBridge) -> Self:
+        """The plan of a document. Raises: InvalidInputError, as `pairs` does."""
+        return cls(tuple(pairs(bridge)), tuple(own_pairs(bridge)))
+
+    @property
+    def edges(self) -> dict[str, Edge]:
+        """Those that publish by some provider, by name."""
+        return {pair.edge.name: pair.edge for pair in self.pairs}
+
+    @property
+    def providers(self) -> dict[str, DnsProvider]:
+        """Those by which something is published, by id."""
+        return {pair.provider.id: pair.provider for pair in (*self.pairs, *self.own)}
+
+    @property
+    def zones(self) -> dict[str, list[str]]:
+        """Domains in which each edge may publish, by its name."""
+        return {edge: sorted({zone for pair in self.pairs_of(edge) for zone in pair.include}) for edge in self.edges}
+
+    def pairs_of(self, edge: str) -> list[Pair]:
+        """An edge's. edge: its name."""
+        return [pair for pair in self.pairs if pair.edge.name == edge]
 
 
 def pairs(bridge: DnsBridge) -> list[Pair]:

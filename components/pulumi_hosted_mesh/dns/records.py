@@ -1,22 +1,18 @@
-"""Records that the program itself knows: istiod's host, east-west gateways. It writes them as DNSEndpoints.
+"""Records that the program itself knows: istiod's host, east-west gateways. What is wrong with them, and what becomes
+of them as DNSEndpoints. Pure, but for targets that are Outputs.
 
-They are in the control plane's cluster, where no user's cluster can change them.
+They are in the control plane's cluster, where no user's cluster can change them (`own_records` makes them there).
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final
 
 import pulumi
-from pulumi_kubernetes import apiextensions, core, meta, rbac
 
-from pulumi_hosted_mesh.dns import crd, manifests
-from pulumi_hosted_mesh.dns.election import Metadata
 from pulumi_hosted_mesh.dns.plan import Pair
-from pulumi_hosted_mesh.dns.rights import DNS_GROUP, OWN_PUBLISHER
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.fields import host_name
 
@@ -68,61 +64,6 @@ def endpoints(host: str, targets: Sequence[str]) -> list[dict[str, Any]]:
     for one in targets:
         by_type.setdefault(_type(one), []).append(one)
     return [{"dnsName": host, "recordType": kind, "targets": sorted(set(of))} for kind, of in sorted(by_type.items())]
-
-
-def make(
-    prefix: str,
-    records: Records,
-    accounts: Sequence[str],
-    metadata: Metadata,
-    install_crd: bool,
-    opts: Callable[[list[pulumi.Resource]], pulumi.ResourceOptions],
-) -> list[pulumi.Resource]:
-    """Makes the records' objects, and the right to read them. Returns what their publishers wait for.
-
-    accounts: of the Pods that publish them. opts: makes the resources' options, given what they depend on.
-    """
-    needed: list[pulumi.Resource] = []
-    if install_crd:
-        needed.append(
-            apiextensions.v1.CustomResourceDefinition(
-                f"{prefix}-dnsendpoints",
-                metadata=meta.v1.ObjectMetaArgs(
-                    name=crd.NAME, annotations={"api-approved.kubernetes.io": crd.APPROVED}
-                ),
-                spec=crd.spec(),
-                opts=opts([]),
-            )
-        )
-    name = manifests.RECORDS_ACCOUNT
-    rules = [
-        rbac.v1.PolicyRuleArgs(api_groups=[rule.group], resources=list(rule.resources), verbs=list(rule.verbs))
-        for rule in OWN_PUBLISHER
-    ]
-    role = rbac.v1.Role(f"{prefix}-records", metadata=metadata(name, None), rules=rules, opts=opts([]))
-    account = core.v1.ServiceAccount(
-        f"{prefix}-records", metadata=metadata(name, None), automount_service_account_token=False, opts=opts([])
-    )
-    subjects = [
-        rbac.v1.SubjectArgs(kind="ServiceAccount", name=one, namespace=role.metadata.namespace) for one in accounts
-    ]
-    binding = rbac.v1.RoleBinding(
-        f"{prefix}-records",
-        metadata=metadata(name, None),
-        role_ref=rbac.v1.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind="Role", name=name),
-        subjects=subjects,
-        opts=opts([role]),
-    )
-    for host, targets in records.items():
-        apiextensions.CustomResource(
-            f"{prefix}-record-{host}",
-            api_version=f"{DNS_GROUP}/v1alpha1",
-            kind="DNSEndpoint",
-            metadata=metadata(host, None),
-            spec={"endpoints": pulumi.Output.from_input(targets).apply(partial(endpoints, host))},
-            opts=opts(needed),
-        )
-    return [*needed, account, binding]
 
 
 def _wrong_targets(host: str, targets: Sequence[str], where: str) -> list[Problem]:
