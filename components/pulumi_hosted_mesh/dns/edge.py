@@ -3,6 +3,7 @@
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -63,19 +64,9 @@ class DnsEdge(pulumi.ComponentResource):
         args = typed_arguments(DnsEdgeArgs, args, called)
         refuse_providers(opts, called)
         edge = read_arguments(Edge, args["edge"], "the edge")
-        given: dict[str, Any] = {**args}
-        reached_at = {
-            key: checked(given[key], rule, key, called) for key, rule in OUTPUTS.items() if given.get(key) is not None
-        }
-        zones = [
-            checked(zone, domain, f"admission_zones[{position}]", called)
-            for position, zone in enumerate(args.get("admission_zones", []))
-        ]
-        generation = int(args.get("token_generation", 1))
-        if generation < 1:
-            problem = Problem("token_generation", "must be at least 1", "Leave it out for the first tokens")
-            raise InvalidInputError([problem], called)
+        reached_at, zones, generation = _reached_at(args, called), _zones(args, called), _generation(args, called)
         super().__init__(TYPE_DNS_EDGE, name, {}, opts)
+
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         labels = managed_labels(cluster.role)
         namespace = core.v1.Namespace(
@@ -83,56 +74,86 @@ class DnsEdge(pulumi.ComponentResource):
             metadata=meta.v1.ObjectMetaArgs(name=DNS_NAMESPACE, labels=labels),
             opts=cluster.options(self),
         )
-        if args.get("install_crd", True) is not False:
+        if args.get("install_crd", True):
+            kept = pulumi.ResourceOptions(retain_on_delete=args.get("keep_crd", True))
             apiextensions.v1.CustomResourceDefinition(
                 f"{name}-dnsendpoints",
-                metadata=meta.v1.ObjectMetaArgs(
-                    name=crd.NAME, labels=labels, annotations={"api-approved.kubernetes.io": crd.APPROVED}
-                ),
+                metadata=crd.metadata(labels),
                 spec=crd.spec(),
-                opts=pulumi.ResourceOptions.merge(
-                    cluster.options(self),
-                    pulumi.ResourceOptions(retain_on_delete=args.get("keep_crd", True) is not False),
-                ),
+                opts=pulumi.ResourceOptions.merge(cluster.options(self), kept),
             )
         if zones:
-            metadata = meta.v1.ObjectMetaArgs(name=zones_admission.NAME, labels=labels)
-            policy = admission.ValidatingAdmissionPolicy(
-                f"{name}-zones", metadata=metadata, spec=zones_admission.policy_spec(zones), opts=cluster.options(self)
-            )
-            admission.ValidatingAdmissionPolicyBinding(
-                f"{name}-zones",
-                metadata=metadata,
-                spec=zones_admission.binding_spec(DNS_NAMESPACE),
-                opts=cluster.options(self, depends_on=[policy]),
-            )
-        grants = {
-            PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
-            READER_ACCOUNT: [
-                Grant("reads", "hosted-mesh-dns-reader", reader_rules(edge.sources), everywhere=True),
-                Grant("writes", READER_ACCOUNT, WRITER),
-            ],
-        }
-        kubeconfigs = {}
-        for account, granted in grants.items():
-            one = Account(
-                prefix=f"{name}-{account}",
-                name=account,
-                namespace=DNS_NAMESPACE,
-                labels=labels,
-                grants=granted,
-                generations=range(generation, generation + 1),
-                holder="the bridge",
-            )
-            token = one.token(cluster, one.make(cluster, namespace, parent=self), parent=self)
-            kubeconfigs[account] = one.kubeconfig(
+            self._admit(name, zones, cluster)
+
+        accounts = _accounts(name, edge, labels, generation)
+        kubeconfigs = {
+            account.name: account.kubeconfig(
                 edge.name,
-                token,
+                account.token(cluster, account.make(cluster, namespace, parent=self), parent=self),
                 reached_at.get("api_server") or edge.api_server or cluster.server,
                 reached_at.get("certificate_authority") or cluster.certificate_authority,
             )
+            for account in accounts
+        }
         self.publisher_kubeconfig = kubeconfigs[PUBLISHER_ACCOUNT]
         self.reader_kubeconfig = kubeconfigs[READER_ACCOUNT]
         self.register_outputs(
             {"publisher_kubeconfig": self.publisher_kubeconfig, "reader_kubeconfig": self.reader_kubeconfig}
         )
+
+    def _admit(self, name: str, zones: Sequence[str], cluster: DataPlaneCluster) -> None:
+        """The policy by which the edge's API server refuses names outside of zones, and its binding."""
+        metadata = meta.v1.ObjectMetaArgs(name=zones_admission.NAME, labels=managed_labels(cluster.role))
+        policy = admission.ValidatingAdmissionPolicy(
+            f"{name}-zones", metadata=metadata, spec=zones_admission.policy_spec(zones), opts=cluster.options(self)
+        )
+        admission.ValidatingAdmissionPolicyBinding(
+            f"{name}-zones",
+            metadata=metadata,
+            spec=zones_admission.binding_spec(DNS_NAMESPACE),
+            opts=cluster.options(self, depends_on=[policy]),
+        )
+
+
+def _reached_at(args: DnsEdgeArgs, called: str) -> dict[str, Any]:
+    """Address and authority that the program gives beside the document, checked when they are known."""
+    given: dict[str, Any] = {**args}
+    return {key: checked(given[key], rule, key, called) for key, rule in OUTPUTS.items() if key in given}
+
+
+def _zones(args: DnsEdgeArgs, called: str) -> list[str]:
+    return [
+        checked(zone, domain, f"admission_zones[{position}]", called)
+        for position, zone in enumerate(args.get("admission_zones", []))
+    ]
+
+
+def _generation(args: DnsEdgeArgs, called: str) -> int:
+    generation = int(args.get("token_generation", 1))
+    if generation < 1:
+        problem = Problem("token_generation", "must be at least 1", "Leave it out for the first tokens")
+        raise InvalidInputError([problem], called)
+    return generation
+
+
+def _accounts(name: str, edge: Edge, labels: Mapping[str, str], generation: int) -> list[Account]:
+    """The publisher's and the reader's; see `rights` for what each is granted and why."""
+    grants = {
+        PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
+        READER_ACCOUNT: [
+            Grant("reads", "hosted-mesh-dns-reader", reader_rules(edge.sources), everywhere=True),
+            Grant("writes", READER_ACCOUNT, WRITER),
+        ],
+    }
+    return [
+        Account(
+            prefix=f"{name}-{account}",
+            name=account,
+            namespace=DNS_NAMESPACE,
+            labels=labels,
+            grants=granted,
+            generations=range(generation, generation + 1),
+            holder="the bridge",
+        )
+        for account, granted in grants.items()
+    ]
