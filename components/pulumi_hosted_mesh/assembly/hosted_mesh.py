@@ -75,6 +75,7 @@ class HostedMesh(pulumi.ComponentResource):
         by_field = {f"memberships[{position}].cluster": one for position, one in enumerate(clusters)}
         refuse_one_given_twice({"controlPlane.cluster": control_plane_cluster, **by_field}, SOURCE)
         mesh = mesh_of({**_document(args), "memberships": _with_servers(memberships, clusters)})
+        _refuse_bounded_tokens(mesh)
         check_charts(mesh)
         child = pulumi.ResourceOptions(parent=self)
 
@@ -202,12 +203,21 @@ def _with_servers(memberships: list[dict[str, Any]], clusters: list[DataPlaneClu
     return result
 
 
+def _refuse_bounded_tokens(mesh: Mesh) -> None:
+    """Raises InvalidInputError: a bounded token is nothing that one program could keep up."""
+    rule = "is `bounded`, but HostedMesh has nobody who renews it"
+    fix = "Use the stacks access and control-plane, or leave it out"
+    found = [
+        Problem(f"memberships[{position}].access.token", rule, fix)
+        for position, one in enumerate(mesh.memberships)
+        if one.access.token is TokenKind.BOUNDED
+    ]
+    if found:
+        raise InvalidInputError(found, SOURCE)
+
+
 def _access(membership: Membership, given: dict[str, Any], position: int) -> Any:
-    """Its access as arguments, Outputs among them. A bounded token is nothing that one program could keep up."""
-    if membership.access.token is TokenKind.BOUNDED:
-        rule = "is `bounded`, but HostedMesh has nobody who renews it"
-        fix = "Use the stacks access and control-plane, or leave it out"
-        raise InvalidInputError([Problem("memberships[].access.token", rule, fix)], SOURCE)
+    """Its access as arguments, Outputs among them."""
     return {**membership.access.arguments(), **outputs_of(given.get("access"), f"memberships[{position}].access")}
 
 

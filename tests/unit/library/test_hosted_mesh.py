@@ -274,3 +274,11 @@ def test_a_chart_has_the_addresses_of_its_services() -> None:
 
 def balanced(*entries: dict[str, str]) -> dict[str, Any]:
     return {"status": {"loadBalancer": {"ingress": list(entries)}}}
+
+
+def test_a_bounded_token_is_refused_before_anything_is_made(tmp_path: Path, clusters: list[dict[str, Any]]) -> None:
+    file = mesh_file(tmp_path / "mesh", clusters, {"memberships.0.access": {"token": "bounded"}})
+    found: list[Registered] = []
+    with pytest.raises(InvalidInputError, match=r"memberships\[0\]\.access\.token: is `bounded`"):
+        run(lambda: hosted_mesh.HostedMesh("demo", hosted_mesh.read_mesh(file)), into=found)
+    assert [one.type for one in found] == ["hosted-mesh:index:HostedMesh"]
