@@ -7,6 +7,7 @@ from typing import Any
 
 from pulumi_hosted_mesh import RemoteDataPlane
 from pulumi_hosted_mesh.assembly.document import data_plane_cluster
+from pulumi_hosted_mesh.assembly.members import data_plane_args
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.handover import require_match
 from pulumi_hosted_mesh.spec.data_plane import DataPlane, WebhookManagement
@@ -25,22 +26,15 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     told = await _endpoints(document, settings)
     require_match(document, told)
     cluster = data_plane_cluster(document.cluster, "dataPlane.cluster", configuration.SOURCE)
-    data_planes = []
     endpoints = [ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told]
-    for position, endpoint in enumerate(endpoints):
-        made = RemoteDataPlane(
+    charts = document.charts.arguments()
+    data_planes = [
+        RemoteDataPlane(
             suffixed(document.mesh, endpoint.revision),
-            {
-                "cluster": cluster,
-                "endpoint": endpoint.as_arguments(),
-                "webhooks": document.webhooks.arguments(),
-                # Gateways are the data plane's, not a revision's: the first revision serves them.
-                "gateways": [one.arguments() for one in document.gateways] if position == 0 else [],
-                "charts": document.charts.arguments(),
-                "chart_values": document.chart_values,
-            },
+            data_plane_args(document, cluster, endpoint, charts, is_first=endpoint is endpoints[0]),
         )
-        data_planes.append(made)
+        for endpoint in endpoints
+    ]
     facts: dict[str, Any] = {
         "endpoints": {one.revision: one.model_dump(mode="json", by_alias=True) for one in told},
         "namespace": endpoints[0].namespace,

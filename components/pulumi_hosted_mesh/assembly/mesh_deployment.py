@@ -4,22 +4,18 @@ No `from __future__ import annotations` here: Pulumi's component host reads the 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from pulumi_kubernetes import core
 
 from pulumi_hosted_mesh.assembly.deployment_plan import SOURCE, Planned, planned
-from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh
+from pulumi_hosted_mesh.assembly.given_clusters import GivenClusters, Place
+from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh, HostedMeshArgs
 from pulumi_hosted_mesh.assembly.preflight import check_charts
-from pulumi_hosted_mesh.boundary.arguments import cluster_of, outputs_of, without_cluster, without_outputs
+from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.clusters.cluster import (
-    ControlPlaneCluster,
-    DataPlaneCluster,
-    refuse_one_given_twice,
-    refuse_providers,
-)
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.inputs import DeploymentArgs
 from pulumi_hosted_mesh.spec.deployment import Deployment
@@ -56,36 +52,16 @@ class MeshDeployment(pulumi.ComponentResource):
         plans = planned(_document(args))
         for one in plans:
             check_charts(one.mesh)
-        given = {str(one["name"]): dict(one) for one in args["clusters"]}
-        positions = {place: position for position, place in enumerate(given)}
-        control_plane = ControlPlaneCluster.of(
-            cluster_of(args.get("control_plane"), "controlPlane", SOURCE), name=name, parent=self
-        )
-        clusters = {
-            one.cluster.name: DataPlaneCluster.of(
-                cluster_of(given[one.cluster.name], f"clusters[{positions[one.cluster.name]}]", SOURCE),
-                name=f"{name}-{one.cluster.name}",
-                parent=self,
-            )
-            for one in plans
-        }
-        by_field = {f"clusters[{positions[place]}].cluster": one for place, one in clusters.items()}
-        refuse_one_given_twice({"controlPlane.cluster": control_plane, **by_field}, SOURCE)
+        places = _places(name, args)
+        chosen = [places[one.cluster.name] for one in plans]
+        clusters = GivenClusters.of(name, args.get("control_plane"), chosen, SOURCE, parent=self)
 
         meshes: dict[str, HostedMesh] = {}
-        for one in plans:
-            place = one.cluster.name
-            arguments = one.mesh.arguments()
-            arguments["control_plane"] = {**arguments.get("control_plane", {}), "cluster": control_plane}
-            (membership,) = arguments["memberships"]
-            access = {
-                **membership.get("access", {}),
-                **outputs_of(given[place], f"clusters[{positions[place]}]", SOURCE),
-            }
-            arguments["memberships"] = [{**membership, "access": access, "cluster": clusters[place]}]
-            mesh = HostedMesh(f"{name}-{place}", arguments, pulumi.ResourceOptions(parent=self))
-            meshes[place] = mesh
-            self._make_members(f"{name}-{place}", one, mesh, clusters[place])
+        for plan, place, cluster in zip(plans, chosen, clusters.data_planes, strict=True):
+            arguments = _mesh_args(plan, place, clusters.control_plane, cluster)
+            mesh = HostedMesh(place.name, arguments, pulumi.ResourceOptions(parent=self))
+            self._make_members(place.name, plan, mesh, cluster)
+            meshes[plan.cluster.name] = mesh
 
         self.meshes = pulumi.Output.from_input({one.cluster.name: one.mesh.name for one in plans})
         self.trust_domains = pulumi.Output.from_input({one.cluster.name: one.mesh.domain for one in plans})
@@ -113,6 +89,26 @@ class MeshDeployment(pulumi.ComponentResource):
             core.v1.Namespace(
                 f"{name}-namespace-{namespace}", metadata=metadata, opts=cluster.options(self, depends_on=[mesh])
             )
+
+
+def _places(name: str, args: Any) -> dict[str, Place]:
+    """Where the clusters stand, by name of the cluster; a mesh in one is called `<name>-<cluster>`."""
+    return {
+        str(one["name"]): Place(f"clusters[{position}]", dict(one), f"{name}-{one['name']}")
+        for position, one in enumerate(args["clusters"])
+    }
+
+
+def _mesh_args(
+    plan: Planned, place: Place, control_plane: ControlPlaneCluster, cluster: DataPlaneCluster
+) -> HostedMeshArgs:
+    """Of a cluster's HostedMesh: its document with the clusters in it, and the Outputs that its place has."""
+    arguments = plan.mesh.arguments()
+    (membership,) = arguments["memberships"]
+    access = {**membership.get("access", {}), **outputs_of(place.given, place.field, SOURCE)}
+    arguments["control_plane"] = {**arguments.get("control_plane", {}), "cluster": control_plane}
+    arguments["memberships"] = [{**membership, "access": access, "cluster": cluster}]
+    return cast(HostedMeshArgs, arguments)
 
 
 def _document(args: Any) -> Deployment:

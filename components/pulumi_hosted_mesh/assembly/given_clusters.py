@@ -1,0 +1,51 @@
+"""The clusters in a composition's arguments, as wrappers: the control plane's and the data planes', none twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import pulumi
+
+from pulumi_hosted_mesh.boundary.arguments import CLUSTER, cluster_of
+from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_one_given_twice
+
+CONTROL_PLANE = "controlPlane"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a data plane's cluster stands. field: `memberships[0]`. given: the arguments there.
+
+    name: of the component's part that is made of it, and so of its provider.
+    """
+
+    field: str
+    given: Any
+    name: str
+
+
+@dataclass(frozen=True)
+class GivenClusters:
+    """The wrappers. data_planes: one for each place, in order."""
+
+    control_plane: ControlPlaneCluster
+    data_planes: tuple[DataPlaneCluster, ...]
+
+    @classmethod
+    def of(cls, name: str, holder: Any, places: Sequence[Place], source: str, *, parent: pulumi.Resource) -> Self:
+        """The clusters of a component's arguments. name: of the component. holder: its argument `control_plane`.
+
+        source: what the fields belong to, for errors. parent: of the providers.
+        Raises: InvalidInputError for a cluster that is missing, of the other role, or there twice.
+        """
+        control_plane = ControlPlaneCluster.of(cluster_of(holder, CONTROL_PLANE, source), name=name, parent=parent)
+        by_field = {
+            f"{one.field}.{CLUSTER}": DataPlaneCluster.of(
+                cluster_of(one.given, one.field, source), name=one.name, parent=parent
+            )
+            for one in places
+        }
+        refuse_one_given_twice({f"{CONTROL_PLANE}.{CLUSTER}": control_plane, **by_field}, source)
+        return cls(control_plane, tuple(by_field.values()))
