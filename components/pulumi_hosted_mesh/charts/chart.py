@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 import pulumi
 import yaml
@@ -42,51 +43,71 @@ class Source(TypedDict):
     repository_opts: NotRequired[helm.RepositoryOptsArgs]
 
 
-def istio_chart(
-    resource_name: str,
-    *,
-    mesh: str,
-    charts: Charts,
-    cluster: Cluster,
-    chart: str,
-    release: str,
-    values: Mapping[str, Any],
-    parent: pulumi.Resource,
-    namespace: str | None = None,
-    depends_on: Sequence[pulumi.Resource] = (),
-    await_ready: bool = True,
-    pod_annotations: Mapping[str, pulumi.Input[str]] | None = None,
-    pod_spec: Callable[[PodSpec], PodSpec] | None = None,
-    config_data: Callable[[ConfigData], ConfigData] | None = None,
-) -> helm.Chart:
-    """One of Istio's charts for one mesh in one cluster, each of its objects with the mesh's ownership labels.
+@dataclass(frozen=True)
+class Changes:
+    """What is changed of the objects that a chart renders, where it has no value for it.
 
-    mesh: its name. charts: where the chart comes from.
-    values: plain values; an unknown among them would hide every object of the chart from a preview.
-    namespace: by default the mesh's own.
-    pod_annotations: for the Pods of its Deployments; these may be unknown, for they are added to rendered objects.
-    pod_spec: makes of the `spec` of the Pods of its Deployments another one, where the chart has no value for it.
+    pod_annotations: more of them, for the Pods of its Deployments; these may be unknown, for values may not.
+    pod_spec: makes of the `spec` of those Pods another one.
     config_data: the same of the `data` of its ConfigMaps.
     """
-    labels = vocabulary.labels(mesh, cluster.role)
 
-    def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        properties = marked(args.type_, args.props, labels, pod_annotations or {}, await_ready, pod_spec, config_data)
-        return pulumi.ResourceTransformResult(properties, args.opts)
+    pod_annotations: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    pod_spec: Callable[[PodSpec], PodSpec] | None = None
+    config_data: Callable[[ConfigData], ConfigData] | None = None
 
-    options = cluster.options(parent, depends_on=depends_on)
-    options.transforms = [mark]
-    return helm.Chart(
-        resource_name,
-        helm.ChartArgs(
-            name=release,
-            namespace=namespace or vocabulary.namespace_of(mesh),
-            values=dict(values),
-            skip_await=not await_ready,
-            **source(charts, chart),
-        ),
-        options,
-    )
+
+UNCHANGED: Final = Changes()
+
+
+@dataclass(frozen=True)
+class MeshCharts:
+    """Istio's charts for one mesh in one cluster, each of their objects with the mesh's ownership labels.
+
+    mesh: its name. charts: where they come from. parent: of what is made.
+    """
+
+    mesh: str
+    charts: Charts
+    cluster: Cluster
+    parent: pulumi.Resource
+
+    def make(
+        self,
+        resource_name: str,
+        chart: str,
+        *,
+        release: str,
+        values: Mapping[str, Any],
+        namespace: str | None = None,
+        depends_on: Sequence[pulumi.Resource] = (),
+        await_ready: bool = True,
+        changes: Changes = UNCHANGED,
+    ) -> helm.Chart:
+        """Makes one of them.
+
+        values: plain values; an unknown among them would hide every object of the chart from a preview.
+        namespace: by default the mesh's own. await_ready: whether Pulumi waits until what it renders is ready.
+        """
+        labels = vocabulary.labels(self.mesh, self.cluster.role)
+
+        def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
+            properties = marked(args.type_, args.props, labels, changes, await_ready=await_ready)
+            return pulumi.ResourceTransformResult(properties, args.opts)
+
+        options = self.cluster.options(self.parent, depends_on=depends_on)
+        options.transforms = [mark]
+        return helm.Chart(
+            resource_name,
+            helm.ChartArgs(
+                name=release,
+                namespace=namespace or vocabulary.namespace_of(self.mesh),
+                values=dict(values),
+                skip_await=not await_ready,
+                **source(self.charts, chart),
+            ),
+            options,
+        )
 
 
 def crds_chart(
@@ -182,12 +203,11 @@ def marked(
     type_token: str,
     properties: Mapping[str, Any],
     labels: Mapping[str, str],
-    pod_annotations: Mapping[str, pulumi.Input[str]],
+    changes: Changes = UNCHANGED,
+    *,
     await_ready: bool = True,
-    pod_spec: Callable[[PodSpec], PodSpec] | None = None,
-    config_data: Callable[[ConfigData], ConfigData] | None = None,
 ) -> dict[str, Any]:
-    """A rendered object with the labels added; a Deployment also with the annotations on its Pods, and their spec.
+    """A rendered object with the labels added, and changed.
 
     await_ready: whether Pulumi waits for a Service's load balancer, see `service_wait`.
     """
@@ -199,14 +219,14 @@ def marked(
         wait = service_wait(properties["spec"].get("type", "ClusterIP"), ready=await_ready)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **wait}
     result = {**properties, "metadata": metadata}
-    if type_token == CONFIG_MAP and config_data:
-        result["data"] = config_data(dict(properties["data"]))
+    if type_token == CONFIG_MAP and changes.config_data:
+        result["data"] = changes.config_data(dict(properties["data"]))
     if type_token == DEPLOYMENT:
         template = dict(properties["spec"]["template"])
-        if pod_annotations:
+        if changes.pod_annotations:
             pods = template["metadata"]
-            template["metadata"] = {**pods, "annotations": {**pods.get("annotations", {}), **pod_annotations}}
-        if pod_spec:
-            template["spec"] = pod_spec(template["spec"])
+            template["metadata"] = {**pods, "annotations": {**pods.get("annotations", {}), **changes.pod_annotations}}
+        if changes.pod_spec:
+            template["spec"] = changes.pod_spec(template["spec"])
         result["spec"] = {**properties["spec"], "template": template}
     return result

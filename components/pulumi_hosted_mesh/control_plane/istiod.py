@@ -9,7 +9,7 @@ from functools import partial
 import pulumi
 from pulumi_kubernetes import core
 
-from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.charts.chart import Changes, MeshCharts
 from pulumi_hosted_mesh.charts.service_addresses import service_addresses
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
@@ -46,20 +46,18 @@ class IstiodRevision(pulumi.ComponentResource):
     ) -> None:
         super().__init__(TYPE_ISTIOD, name, {}, opts)
         listed = revision.features.certificate_revocation
-        istio_chart(
+        MeshCharts(mesh.name, revision.charts, cluster, parent=self).make(
             f"{name}-istiod",
-            mesh=mesh.name,
-            charts=revision.charts,
-            cluster=cluster,
-            chart="istiod",
+            "istiod",
             release=suffixed("istiod", revision.name),
             values=istiod_values(mesh, revision),
-            parent=self,
             depends_on=[*room, *needed],
             await_ready=revision.istiod.wait_until_ready,
-            pod_annotations=read_at_start,
-            pod_spec=manifests.istiods_pod,
-            config_data=partial(manifests.with_revocation_list, mesh) if listed else None,
+            changes=Changes(
+                pod_annotations=read_at_start,
+                pod_spec=manifests.istiods_pod,
+                config_data=partial(manifests.with_revocation_list, mesh) if listed else None,
+            ),
         )
         # Not after istiod: a cloud takes minutes for a load balancer, and istiod may start in them. A revision has
         # Services of its own, so no other revision's host ever leads to an istiod that does not answer yet.

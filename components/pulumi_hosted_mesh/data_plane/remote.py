@@ -12,7 +12,7 @@ from pulumi_kubernetes.admissionregistration import v1 as admission
 
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.charts.chart import istio_chart
+from pulumi_hosted_mesh.charts.chart import MeshCharts
 from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
@@ -23,7 +23,7 @@ from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
 from pulumi_hosted_mesh.spec.load import read_arguments
-from pulumi_hosted_mesh.vocabulary import TAG_LABEL, TYPE_REMOTE_DATA_PLANE, chart_revision, suffixed
+from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision, suffixed
 
 
 class RemoteDataPlaneArgs(TypedDict):
@@ -76,15 +76,12 @@ class RemoteDataPlane(pulumi.ComponentResource):
         charts = Charts.at(read_arguments(ChartSource, args.get("charts") or {}), endpoint.document.istio_version)
         super().__init__(TYPE_REMOTE_DATA_PLANE, name, {}, opts)
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
-        istio_chart(
+        mesh_charts = MeshCharts(endpoint.mesh, charts, cluster, parent=self)
+        mesh_charts.make(
             f"{name}-remote",
-            mesh=endpoint.mesh,
-            charts=charts,
-            cluster=cluster,
-            chart="istiod",
+            "istiod",
             release="istiod-remote",
             values=remote_values(endpoint, settings),
-            parent=self,
             depends_on=after,
         )
         core.v1.ConfigMap(
@@ -93,35 +90,33 @@ class RemoteDataPlane(pulumi.ComponentResource):
             data={"mesh": mesh_config(endpoint)},
             opts=cluster.options(self, depends_on=after),
         )
+
+        # Gateways and tags stay when another revision serves them, so their names are without it.
+        served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
+        wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
         if managed:
             claim(cluster.server, endpoint.document.asked_by, endpoint.mesh)
-        wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
-        # Gateways and tags stay when another revision serves them, so their names are without it.
-        served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
-        installed = []
-        for one in wanted if managed else []:
-            of = served if TAG_LABEL in one["metadata"]["labels"] else name
-            installed.append(self._installed(of, cluster, one, webhooks_after))
+        installed = [
+            self._installed(served if webhooks.is_of_a_tag(one) else name, cluster, one, webhooks_after)
+            for one in (wanted if managed else ())
+        ]
+
         addresses: dict[str, Any] = {}
         for gateway in settings.gateways:
-            namespace = gateway.namespace or endpoint.namespace
-            made = istio_chart(
+            made = mesh_charts.make(
                 f"{served}-gateway-{gateway.name}",
-                mesh=endpoint.mesh,
-                charts=charts,
-                cluster=cluster,
-                chart="gateway",
+                "gateway",
                 release=gateway.name,
-                namespace=namespace,
+                namespace=gateway.namespace,
                 values=gateway_values(endpoint, gateway),
-                parent=self,
                 # Injection completes a gateway's Pod, once, when it is made. A Pod made too early stays `image: auto`.
                 depends_on=[*after, *installed, *webhooks_after],
                 # An integrator's webhooks come after this component, which says what they are.
-                await_ready=managed and args.get("wait_for_gateways", True) is not False,
+                await_ready=managed and args.get("wait_for_gateways", True),
             )
-            addresses[f"{namespace}/{gateway.name}"] = chart_addresses(made)
+            addresses[f"{gateway.namespace or endpoint.namespace}/{gateway.name}"] = chart_addresses(made)
+
         self.webhook_manifests = pulumi.Output.from_input(wanted)
         self.gateway_addresses = pulumi.Output.from_input(addresses)
         self.register_outputs(

@@ -48,6 +48,11 @@ def manifests(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi
     return [*asked, validation(endpoint, settings, bundle)]
 
 
+def is_of_a_tag(manifest: Manifest) -> bool:
+    """Whether a configuration is a tag's, and so stays when another revision serves the tag."""
+    return TAG_LABEL in manifest["metadata"]["labels"]
+
+
 def injection(
     endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str], tag: str | None = None
 ) -> Manifest:

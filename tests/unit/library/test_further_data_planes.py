@@ -8,9 +8,9 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
+from pulumi_hosted_mesh.charts.chart import MeshCharts
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.control_plane.external import _secrets
-from pulumi_hosted_mesh.data_plane import remote
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.data_plane.values import mesh_config
 from pulumi_hosted_mesh.spec.features import Features
@@ -47,7 +47,7 @@ def test_each_data_plane_says_its_trust_domain(revision: str, name: str, monkeyp
     mesh = read(Mesh, document({"revisions.0.name": revision, "trustDomain": "shop.example.com"}))
     endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
     assert yaml.safe_load(mesh_config(endpoint)) == {"trustDomain": "shop.example.com"}
-    monkeypatch.setattr(remote, "istio_chart", lambda *_, **__: None)  # charts need an engine
+    monkeypatch.setattr(MeshCharts, "make", lambda *_, **__: None)  # charts need an engine
     (made,) = [one for one in _made(mesh, endpoint) if one.type == "kubernetes:core/v1:ConfigMap"]
     metadata: dict[str, Any] = made.inputs["metadata"]
     assert (metadata["name"], metadata["namespace"]) == (name, mesh.namespace)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.charts.chart import marked
+from pulumi_hosted_mesh.charts.chart import Changes, marked
 from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.control_plane import manifests
@@ -282,7 +282,7 @@ def test_istiods_pods_get_no_token_of_their_account_and_trust_none_to_impersonat
         "initContainers": [{"name": "first", "volumeMounts": mounts}, {"name": "second"}],
     }
     deployment = {"metadata": {}, "spec": {"replicas": 1, "template": {"metadata": {"labels": {}}, "spec": spec}}}
-    made = marked("kubernetes:apps/v1:Deployment", deployment, {}, {}, pod_spec=manifests.istiods_pod)
+    made = marked("kubernetes:apps/v1:Deployment", deployment, {}, Changes(pod_spec=manifests.istiods_pod))
     assert made["spec"]["replicas"] == 1
     assert made["spec"]["template"] == {
         "metadata": {"labels": {}},
@@ -374,9 +374,9 @@ def test_a_services_address_is_waited_for_and_its_endpoints_are_not() -> None:
         list(service_wait("ClusterIP")) == list(service_wait("LoadBalancer", ready=False)) == ["pulumi.com/skipAwait"]
     )
     service = {"metadata": {"annotations": {"a": "b"}}, "spec": {"type": "LoadBalancer"}}
-    assert marked("kubernetes:core/v1:Service", service, {}, {})["metadata"]["annotations"].keys() == {"a", key}
+    assert marked("kubernetes:core/v1:Service", service, {})["metadata"]["annotations"].keys() == {"a", key}
     # Its Pods are waited for by the Deployment, so nothing but Services is touched.
-    assert "annotations" not in marked("kubernetes:core/v1:ConfigMap", {"metadata": {}}, {}, {})["metadata"]
+    assert "annotations" not in marked("kubernetes:core/v1:ConfigMap", {"metadata": {}}, {})["metadata"]
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:

@@ -8,8 +8,9 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.handover import require_match
+from pulumi_hosted_mesh.charts.chart import MeshCharts
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
-from pulumi_hosted_mesh.data_plane import remote, webhooks
+from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.operations.discovery import show
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
 from pulumi_hosted_mesh.operations.discovery.observed import Observed
@@ -133,7 +134,7 @@ def program(*meshes: Mesh, servers: tuple[str, ...] = (), management: str = "man
 
 
 def test_two_meshes_of_one_program_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "istio_chart", lambda *_, **__: None)  # charts need an engine
+    monkeypatch.setattr(MeshCharts, "make", lambda *_, **__: None)  # charts need an engine
     demo, shop = mesh(default="canary"), mesh("shop")
     with pytest.raises(InvalidInputError, match="`default` in the meshes demo and shop, which are in one cluster"):
         run(program(demo, shop))
