@@ -10,7 +10,7 @@ import yaml
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.chart import MeshCharts
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
-from pulumi_hosted_mesh.control_plane.external import _secrets
+from pulumi_hosted_mesh.control_plane.given import secrets
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.data_plane.values import mesh_config
 from pulumi_hosted_mesh.spec.features import Features
@@ -31,7 +31,7 @@ def two() -> Mesh:
 
 def test_istiod_reads_kubeconfigs_from_files_that_end_in_yaml() -> None:
     """pkg/kube/krt/files: others are passed over without a word."""
-    found = _secrets(two(), None, {"default": "one", "second": "two"})  # type: ignore[dict-item]
+    found = secrets(two(), None, {"default": "one", "second": "two"})  # type: ignore[dict-item]
     assert found == {"istio-kubeconfig": {"config": "one"}, "istio-remote-kubeconfigs": {"second.yaml": "two"}}
 
 
