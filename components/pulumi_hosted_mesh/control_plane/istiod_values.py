@@ -92,30 +92,14 @@ def proxy_values(proxies: Proxies) -> dict[str, Any]:
 
 def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
     """The values that make istiod an external one, with no more reach than it needs."""
-    name = chart_revision(revision.name)
-    first = mesh.memberships[0]
-    remote = {"name": "remote-clusters", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
-    if len(mesh.memberships) > 1:
-        remote = {"name": "remote-clusters", "secret": {"secretName": REMOTE_CLUSTERS_SECRET}}
     return {
-        "revision": name,
+        "revision": chart_revision(revision.name),
         # Where the chart has other defaults for a remote profile; so nothing in the document's values can choose that.
         "istiodRemote": {"enabled": False},
         "configMap": True,
         "extraContainerArgs": list(SPLITS_ARGUMENTS),
         "env": {**revision.istiod.environment, **joined_environment(revision), **environment(mesh, revision)},
-        "volumes": [
-            # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would
-            # look for ConfigMaps on the data plane, where its user could change them (pilot/pkg/bootstrap/mesh.go).
-            {"name": "mesh-config", "configMap": {"name": suffixed("istio", revision.name)}},
-            {"name": "injection-config", "configMap": {"name": suffixed("istio-sidecar-injector", revision.name)}},
-            remote,
-        ],
-        "volumeMounts": [
-            {"name": "mesh-config", "mountPath": "/etc/istio/config", "readOnly": True},
-            {"name": "injection-config", "mountPath": "/var/lib/istio/inject", "readOnly": True},
-            {"name": "remote-clusters", "mountPath": REMOTE_CLUSTERS, "readOnly": True},
-        ],
+        **read_from_files(mesh, revision),
         "meshConfig": {
             "trustDomain": mesh.domain,
             # The Ingress controller would need to write status on the data plane.
@@ -125,25 +109,52 @@ def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
                 "proxyMetadata": {"SECRET_TTL": _lifetime(mesh)},
             },
         },
-        "global": {
-            "istioNamespace": mesh.namespace,
-            "externalIstiod": True,
-            "omitSidecarInjectorConfigMap": False,
-            # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the Pods
-            # of the control plane's own cluster.
-            "operatorManageWebhooks": True,
-            "configValidation": False,
-            "enableReaderRBAC": False,
-            "resourceScope": "namespace",
-            "caAddress": f"{revision.host}:{XDS_PORT}",
-            "meshID": mesh.name,
-            "network": mesh.network(first),
-            "multiCluster": {"clusterName": mesh.cluster_id(first)},
-            # istiod writes it and injected Pods mount it by this name. Two meshes in one cluster would overwrite each
-            # other's under Istio's own.
-            "trustBundleName": root_certificate_config_map(mesh.name),
-            "proxy": {"clusterDomain": first.cluster_domain},
-        },
+        "global": required_global(mesh, revision),
+    }
+
+
+def read_from_files(mesh: Mesh, revision: Revision) -> dict[str, Any]:
+    """Volumes of istiod's Pods, and where they are mounted: what it reads from this cluster and from no other."""
+    remote: dict[str, Any] = {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    if len(mesh.memberships) > 1:
+        remote = {"secret": {"secretName": REMOTE_CLUSTERS_SECRET}}
+    return {
+        "volumes": [
+            # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would
+            # look for ConfigMaps on the data plane, where its user could change them (pilot/pkg/bootstrap/mesh.go).
+            {"name": "mesh-config", "configMap": {"name": suffixed("istio", revision.name)}},
+            {"name": "injection-config", "configMap": {"name": suffixed("istio-sidecar-injector", revision.name)}},
+            {"name": "remote-clusters", **remote},
+        ],
+        "volumeMounts": [
+            {"name": "mesh-config", "mountPath": "/etc/istio/config", "readOnly": True},
+            {"name": "injection-config", "mountPath": "/var/lib/istio/inject", "readOnly": True},
+            {"name": "remote-clusters", "mountPath": REMOTE_CLUSTERS, "readOnly": True},
+        ],
+    }
+
+
+def required_global(mesh: Mesh, revision: Revision) -> dict[str, Any]:
+    """`global`: who istiod is to proxies of the first membership, and what it keeps its hands off here."""
+    first = mesh.memberships[0]
+    return {
+        "istioNamespace": mesh.namespace,
+        "externalIstiod": True,
+        "omitSidecarInjectorConfigMap": False,
+        # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the Pods of the
+        # control plane's own cluster.
+        "operatorManageWebhooks": True,
+        "configValidation": False,
+        "enableReaderRBAC": False,
+        "resourceScope": "namespace",
+        "caAddress": f"{revision.host}:{XDS_PORT}",
+        "meshID": mesh.name,
+        "network": mesh.network(first),
+        "multiCluster": {"clusterName": mesh.cluster_id(first)},
+        # istiod writes it and injected Pods mount it by this name. Two meshes in one cluster would overwrite each
+        # other's under Istio's own.
+        "trustBundleName": root_certificate_config_map(mesh.name),
+        "proxy": {"clusterDomain": first.cluster_domain},
     }
 
 
