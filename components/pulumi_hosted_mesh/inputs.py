@@ -545,6 +545,9 @@ class ImportArgs(TypedDict):
     """Only this Service; needs `namespace`. Without it neither TCP nor a host outside of `domain` is imported."""
     port: NotRequired[int]
     """Only this port of it; needs `service`. TCP needs it, unless the document's export names service and port too."""
+    ports: NotRequired[list[int]]
+    """Ports of HTTP that what peers select by labels may have; each is opened in the proxies of this mesh. Others are
+    imported where `port` is named, here or in the document's export."""
     host: NotRequired[str]
     """What it is called in this mesh; by default what it is exported as."""
     namespaces: NotRequired[list[str]]

@@ -19,12 +19,13 @@ from sandbox.clusters import Topology
 from sandbox.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, eventually
+from sandbox.proof.identity import AGENT
 from sandbox.proof.traffic import arrived_from
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project
 from tests.live.breaking import diagnosed
 from tests.live.breaking.cases import CASES
-from tests.live.breaking.federation import Breaking, kubectl
+from tests.live.breaking.federation import ENTRY, Breaking, kubectl, stored
 from tests.live.diagnosis import diagnosis
 from tests.live.federated import (
     CALLED,
@@ -46,6 +47,7 @@ from tests.support.clusters import started
 
 LABEL = "hosted-mesh.io/federation"
 TAKEN = 418
+MYSQL = 33060
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +131,66 @@ def thief(namespace: str, path: str) -> dict[str, Any]:
         "metadata": {"name": "thief", "namespace": namespace},
         "spec": {"hosts": [HOST], "gateways": ["mesh-west/shops"], "http": [match]},
     }
+
+
+# A server that greets who connects, as MySQL does, at the ports that it is given, until its input ends; and a client
+# that tells whether it was greeted at the first port before five others were at the second, or once it spoke itself.
+GREETS = """
+import os, socket, sys, threading
+kept = []
+def serve(listener):
+    while True:
+        kept.append(listener.accept()[0])
+        kept[-1].sendall(b"welcome")
+for port in sys.argv[1:]:
+    threading.Thread(target=serve, args=(socket.create_server(("0.0.0.0", int(port)), backlog=32),)).start()
+print("ready", flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+LISTENS = """
+import socket, sys
+def ask(port):
+    return socket.create_connection((sys.argv[1], int(port)), timeout=30)
+first = ask(sys.argv[2])
+for _ in range(5):
+    assert ask(sys.argv[3]).recv(7) == b"welcome"
+first.setblocking(False)
+try:
+    print(first.recv(7).decode())
+except BlockingIOError:
+    first.settimeout(30)
+    first.sendall(b"no request\\r\\n")
+    print("silent, then " + first.recv(7).decode())
+"""
+
+
+def test_a_port_of_http_keeps_servers_that_speak_first_from_being_heard(meshes: Meshes) -> None:
+    """Why what peers select by labels opens no other port than those of HTTP. By five greetings at another port, which
+    are asked for later, it is known that the first would have come."""
+    cluster, name = meshes.cluster("east"), "mysql.bookshop.shops.sandbox.test"
+    serving = [*meshes.sandbox.enter(cluster.name), sys.executable, "-I", "-c", GREETS, str(MYSQL), str(MYSQL + 1)]
+
+    def heard(wanted: str) -> None:
+        inside = meshes.deployed.enter(meshes.deployed.program_of(meshes.pod("east", STRANGER), AGENT))
+        command = [*inside, sys.executable, "-I", "-c", LISTENS, cluster.addresses.gateway, str(MYSQL), str(MYSQL + 1)]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        if said != wanted:
+            raise NotObserved(f"{said}, not {wanted}")
+
+    entry = stored(meshes, "east", "serviceentry", ENTRY, "mesh-east")
+    entry["metadata"] = {"name": "by-labels", "namespace": "mesh-east"}
+    entry["spec"] |= {"hosts": [name], "ports": [{**entry["spec"]["ports"][0], "number": MYSQL}]}
+    with subprocess.Popen(serving, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        assert server.stdout.readline() == b"ready\n"
+        eventually(lambda: heard("welcome"), seconds=120)
+        kubectl(meshes, "east", "create", "--filename=-", given=entry)
+        try:
+            eventually(lambda: heard("silent, then welcome"), seconds=120)
+        finally:
+            kubectl(meshes, "east", "delete", "--filename=-", given=entry)
+        eventually(lambda: heard("welcome"), seconds=120)
 
 
 def test_trust_changes_under_the_shared_root_and_no_request_fails(meshes: Meshes) -> None:

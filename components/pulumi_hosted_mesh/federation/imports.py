@@ -119,12 +119,15 @@ def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedSe
     """Why what fits an import is not taken by it; None if it is.
 
     By its offer alone a peer may not choose a port of which it gets all TCP of the importing mesh: an import has no
-    address of its own. And a host outside of the federation's domain may be anybody's.
+    address of its own. Nor one that proxies open for HTTP, for they wait there until a client has spoken, and so for
+    ever where a server would begin. And a host outside of the federation's domain may be anybody's.
     """
+    port = wish.port is not None or is_declared(federation, peer, offered)
     if offered.protocol is Protocol.TCP:
-        port = wish.port is not None or is_declared(federation, peer, offered)
         if wish.service is None or not port:
             return f"is TCP, of which all to port {offered.port} would go there"
+    elif not port and offered.port not in wish.ports:
+        return f"would have proxies take what goes to port {offered.port} for HTTP, by its labels alone"
     if wish.service is None and not offered.host.endswith(f".{federation.domain}"):
         return "lies outside of the federation's domain"
     return None
@@ -132,6 +135,7 @@ def _unnamed(federation: Federation, peer: str, wish: Import, offered: OfferedSe
 
 def _name_it(peer: str, offered: OfferedService) -> str:
     """What to do to import what is offered: the import that names it."""
-    port = f", port: {offered.port}" if offered.protocol is Protocol.TCP else ""
-    named = f"{{meshes: [{peer}], namespace: {offered.namespace}, service: {offered.service}{port}}}"
-    return f"To have it, name it in an import, `{named}`"
+    port = f"port: {offered.port}"
+    named = f"{{meshes: [{peer}], namespace: {offered.namespace}, service: {offered.service}, {port}}}"
+    ports = "" if offered.protocol is Protocol.TCP else "; or its port in ports of this one"
+    return f"To have it, name it in an import, `{named}`{ports}"

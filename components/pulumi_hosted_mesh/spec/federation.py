@@ -39,6 +39,10 @@ IDENTITY = re.compile(rf"{DNS_LABEL.pattern}/({DNS_LABEL.pattern}|\*)")
 LOCALITY = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?){0,2}")
 
 
+HTTP_PORTS = (80, 8080)
+"""Ports of HTTP that an import takes without naming them: no program is served there that speaks before its client."""
+
+
 T = TypeVar("T")
 
 
@@ -195,6 +199,9 @@ class Import(Model):
     """Only this Service; needs `namespace`. Without it neither TCP nor a host outside of `domain` is imported."""
     port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
     """Only this port of it; needs `service`. TCP needs it, unless the document's export names service and port too."""
+    ports: tuple[Annotated[int, Field(strict=True, ge=1, le=65535)], ...] = HTTP_PORTS
+    """Ports of HTTP that what peers select by labels may have; each is opened in the proxies of this mesh. Others are
+    imported where `port` is named, here or in the document's export."""
     host: HostName | None = None
     """What it is called in this mesh; by default what it is exported as."""
     namespaces: tuple[DnsLabel, ...] = ()
@@ -214,6 +221,8 @@ class Import(Model):
                 raise RuleBrokenError(
                     f"{field} is one Service's, and none is named", f"Give service, or leave {field} out"
                 )
+        if self.port is not None and "ports" in self.model_fields_set:
+            raise RuleBrokenError("ports chooses nothing beside port", "Leave one of the two out")
         if "retry" in self.model_fields_set and len(self.meshes) == 1:
             raise RuleBrokenError("retry is between meshes, and one is named", "Name another mesh, or leave retry out")
         if self.try_timeout_seconds is not None and len(self.meshes) == 1:

@@ -132,7 +132,7 @@ def test_only_what_is_imported_of_a_peer_is_told() -> None:
 def test_labels_select_services_and_each_port_has_a_name() -> None:
     given = document()
     given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": "yes"}, "to": [AUDIENCE]}]
-    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    given["peers"][0]["imports"] = [{"meshes": ["west"], "ports": [80, 9000]}]
     assert needs_reading(federation(given), "west")
 
     def service(name: str, namespace: str, labels: Manifest, *ports: Manifest) -> Manifest:
@@ -684,7 +684,7 @@ def test_two_exports_of_one_service_let_in_each_its_own() -> None:
 def labelled(to: list[Manifest]) -> Manifest:
     given = document(peer("north"))
     given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": "yes"}, "to": to}]
-    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    given["peers"][0]["imports"] = [{"meshes": ["west"], "ports": [9080]}]
     return given
 
 
@@ -748,6 +748,42 @@ def test_a_peer_cannot_take_all_tcp_to_a_port_by_its_offer_alone(wish: Manifest)
 def told(message: str) -> Any:
     """The import that a message says to write."""
     return yaml.safe_load(message.split("`")[1])
+
+
+@pytest.mark.parametrize("wish", [{}, {"namespace": "books"}, {"namespace": "books", "service": "reviews"}])
+def test_a_peer_cannot_open_any_port_for_http_by_its_labels_alone(wish: Manifest) -> None:
+    """A proxy that expects HTTP at a port waits for the client's first bytes, so MySQL there would wait for ever."""
+    given = labelled([AUDIENCE])
+    mysql = offer(federation(given), "west", [{**SERVICE, "spec": {"ports": [{"name": "http", "port": 3306}]}}])
+    given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}]
+    rule = f"would take {HOST} from west, which would have proxies take what goes to port 3306 for HTTP"
+    with pytest.raises(InvalidInputError, match=re.escape(rule)) as refused:
+        imports_of(given, mysql)
+    given["peers"][0]["imports"] = [told(str(refused.value))]
+    assert imports_of(given, mysql) == ([(HOST, 3306)], [])
+    given["peers"][0]["imports"] = [{"meshes": ["west"], **wish, "ports": [80, 3306]}]
+    assert imports_of(given, mysql) == ([(HOST, 3306)], [])
+
+
+@pytest.mark.parametrize("port", [80, 8080])
+def test_ports_of_http_that_nothing_else_has_need_no_name(port: int) -> None:
+    given = labelled([AUDIENCE])
+    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    offered = offer(federation(given), "west", [{**SERVICE, "spec": {"ports": [{"name": "http", "port": port}]}}])
+    assert imports_of(given, offered) == ([(HOST, port)], [])
+
+
+def test_a_port_that_the_document_s_export_names_needs_no_other_name() -> None:
+    given = document()
+    given["peers"][0]["imports"] = [{"meshes": ["west"]}]
+    assert imports_of(given, offer(federation(given), "west")) == ([(HOST, 9080)], [])
+
+
+def test_ports_beside_port_are_refused() -> None:
+    given = document()
+    given["peers"][0]["imports"] = [{**WISH, "port": 9080, "ports": [9080]}]
+    with pytest.raises(InvalidInputError, match="ports chooses nothing beside port"):
+        federation(given)
 
 
 def test_tcp_is_imported_where_the_importer_names_its_port() -> None:
