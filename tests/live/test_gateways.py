@@ -59,18 +59,27 @@ def gateway(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def route(deployed: Deployed) -> Iterator[None]:
-    """Everything that arrives at the gateway goes to the sample workload `backend`, which demands mutual TLS."""
+    """Everything that arrives at the gateway goes to the sample workload `backend`, which demands mutual TLS.
+
+    The Gateway is beside the gateway, the VirtualService beside the workload. A Gateway there, which was made first,
+    takes nothing away.
+    """
     workloads.deploy(deployed)
+    there = {"name": NAME, "namespace": deployed.mesh.namespace}
     metadata = {"name": NAME, "namespace": workloads.NAMESPACE}
     server = {"port": {"number": PORT, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
     backend = {"destination": {"host": BACKEND, "port": {"number": workloads.PORT}}}
-    rules = {"hosts": ["*"], "gateways": [NAME], "http": [{"route": [backend]}]}
+    rules = {"hosts": ["*"], "gateways": [f"{deployed.mesh.namespace}/{NAME}"], "http": [{"route": [backend]}]}
     spec = {"selector": {"istio": NAME}, "servers": [server]}
-    deployed.data_plane.apply(Gateway.from_dict({"metadata": metadata, "spec": spec}), force=True)
+    opaque = {"port": {"number": PORT, "name": "tcp", "protocol": "TCP"}, "hosts": ["*"]}
+    for where, servers in ((metadata, [opaque]), (there, [server])):
+        made = Gateway.from_dict({"metadata": where, "spec": {**spec, "servers": servers}})
+        deployed.data_plane.apply(made, force=True)
     deployed.data_plane.apply(VirtualService.from_dict({"metadata": metadata, "spec": rules}), force=True)
     yield
     deployed.data_plane.delete(VirtualService, NAME, namespace=workloads.NAMESPACE)
-    deployed.data_plane.delete(Gateway, NAME, namespace=workloads.NAMESPACE)
+    for namespace in (workloads.NAMESPACE, deployed.mesh.namespace):
+        deployed.data_plane.delete(Gateway, NAME, namespace=namespace)
 
 
 def pods(deployed: Deployed) -> list[PodModel]:

@@ -12,7 +12,7 @@ from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.spec.proxies import Proxies
-from pulumi_hosted_mesh.spec.reserved import JOINED, LISTS, SPLITS_ARGUMENTS
+from pulumi_hosted_mesh.spec.reserved import DEFAULTS, JOINED, LISTS, SPLITS_ARGUMENTS
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     REMOTE_CLUSTERS_SECRET,
@@ -98,7 +98,12 @@ def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
         "istiodRemote": {"enabled": False},
         "configMap": True,
         "extraContainerArgs": list(SPLITS_ARGUMENTS),
-        "env": {**revision.istiod.environment, **joined_environment(revision), **environment(mesh, revision)},
+        "env": {
+            **DEFAULTS,
+            **revision.istiod.environment,
+            **joined_environment(revision),
+            **environment(mesh, revision),
+        },
         **read_from_files(mesh, revision),
         "meshConfig": {
             "trustDomain": mesh.domain,

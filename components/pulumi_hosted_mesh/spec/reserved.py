@@ -56,6 +56,15 @@ JOINED: Final[Mapping[str, str]] = {
     "BLOCKED_CIDRS_IN_JWKS_URIS": "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/128,::1/128,fe80::/10",
 }
 """Variables with a part of this library's, to which the document's is added, after a comma."""
+SCOPE: Final = "PILOT_SCOPE_GATEWAY_TO_NAMESPACE"
+"""Whether a Gateway selects Pods of its own namespace alone."""
+DEFAULTS: Final[Mapping[str, str]] = {
+    # Without it whoever may write Gateways in some namespace opens servers at every gateway's Pods, by their labels:
+    # the port that a federation's peers call then passes on what nobody exports (AUTO_PASSTHROUGH), leads an exported
+    # host elsewhere, or takes no more configuration (PushContext.mergeGateways in pilot/pkg/model/push_context.go).
+    SCOPE: "true",
+}
+"""Variables that the library sets unless the document does."""
 TYPED: Final[Mapping[str, str]] = {
     "replicaCount": "istiod.replicas",
     "autoscaleEnabled": "istiod.autoscaling",
@@ -204,7 +213,7 @@ def free_values(values: dict[str, object]) -> dict[str, object]:
             raise RuleBrokenError(f"gives istiod {name}, which the split decides", "Leave it out")
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
-    if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT | JOINED.keys())):
+    if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT | JOINED.keys() | DEFAULTS.keys())):
         raise RuleBrokenError(
             f"sets {', '.join(taken)} in istiod's environment, which is set already, by the chart or for the split",
             "Leave it out",

@@ -150,6 +150,16 @@ def test_the_environment_is_joined_and_the_splits_own_is_known() -> None:
     assert of_the_split == SPLITS_ENVIRONMENT, "the document refuses these names, so it must know all"
 
 
+def test_a_gateway_object_is_for_pods_of_its_own_namespace_unless_the_document_says_otherwise() -> None:
+    name = "PILOT_SCOPE_GATEWAY_TO_NAMESPACE"
+    assert istiod_values(mesh())["env"][name] == "true"
+    wide = mesh(revisions__0__istiod={"environment": {name: "false"}})
+    assert istiod_values(wide)["env"][name] == "false"
+    twice = {"envVarFrom": [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}
+    with pytest.raises(InvalidInputError, match=f"sets {name} in istiod's environment"):
+        mesh(revisions__0__chartValues=twice)
+
+
 def test_istiod_fetches_no_keys_from_itself_or_link_local_addresses_and_the_document_adds_more() -> None:
     name = "BLOCKED_CIDRS_IN_JWKS_URIS"
     own = istiod_values(mesh())["env"][name]
