@@ -11,13 +11,27 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
+from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read
 
 from tests.live.federated import CALLER, NAMESPACE, Meshes, federation
 
 
-def diagnosis(
+def diagnosis(meshes: Meshes, mesh: str, **options: Any) -> dict[str, str]:
+    """What doctor finds wrong, by check. options: as `verdicts_of`."""
+    return {one.check: str(one.cause) for one in verdicts_of(meshes, mesh, **options) if not one.ok}
+
+
+def notices_alone(meshes: Meshes, mesh: str) -> dict[str, str]:
+    """What doctor tells of a mesh without a federation's document although it does no harm, by check."""
+    own = meshes.cluster(mesh)
+    config = kubeconfig.from_file(str(own.kubeconfig), kubeconfig.Asked(context=own.name))
+    found = verdicts(None, mesh, [], observe(None, mesh, [], config))
+    return {one.check: str(one.cause) for one in found if one.notice}
+
+
+def verdicts_of(
     meshes: Meshes,
     mesh: str,
     *,
@@ -28,8 +42,8 @@ def diagnosis(
     of_the_webhooks: bool = True,
     ask_proxies: bool = True,
     configs: Sequence[Kubeconfig] = (),
-) -> dict[str, str]:
-    """What doctor finds wrong, by check. given: the document, by default the federation's.
+) -> list[Verdict]:
+    """All that doctor says. given: the document, by default the federation's.
 
     configs: of the data plane and of the control plane; by default the administrators'.
     """
@@ -50,5 +64,4 @@ def diagnosis(
         lambda: datetime.now(UTC) + clock_is_ahead,
         ask_proxies=ask_proxies,
     )
-    found = verdicts(document, mesh, offers, observed, endpoint, soon)
-    return {one.check: str(one.cause) for one in found if not one.ok}
+    return verdicts(document, mesh, offers, observed, endpoint, soon)

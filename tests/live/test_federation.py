@@ -7,12 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lightkube.resources.core_v1 import Service
+from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 
 from sandbox.clusters import Topology
@@ -26,7 +26,7 @@ from tests.engine.library.engine import Project
 from tests.live.breaking import diagnosed
 from tests.live.breaking.cases import CASES
 from tests.live.breaking.federation import ENTRY, Breaking, kubectl, stored
-from tests.live.diagnosis import diagnosis
+from tests.live.diagnosis import diagnosis, notices_alone, verdicts_of
 from tests.live.federated import (
     CALLED,
     CALLER,
@@ -41,11 +41,12 @@ from tests.live.federated import (
     logged,
 )
 from tests.live.limited import EVERYWHERE, OF_PROXIES, OF_THE_CONTROL_PLANE, THERE, limited
-from tests.live.three_meshes import asking, configuration
+from tests.live.three_meshes import asking, configuration, of_proxy
 from tests.support.authorities import Authority, pem
 from tests.support.clusters import started
 
 LABEL = "hosted-mesh.io/federation"
+GATEWAY = "gateways.networking.istio.io"
 TAKEN = 418
 MYSQL = 33060
 
@@ -131,6 +132,80 @@ def thief(namespace: str, path: str) -> dict[str, Any]:
         "metadata": {"name": "thief", "namespace": namespace},
         "spec": {"hosts": [HOST], "gateways": ["mesh-west/shops"], "http": [match]},
     }
+
+
+# What an application's team may write of servers at the port that peers call. Seen without istiod's setting: of the
+# exported host the first two have Envoy refuse the listener, so that no new Pod of the gateway gets ready, or, made
+# before the federation's, answer its callers; the one in plain, made before, leaves callers with 503.
+SERVERS: dict[str, dict[str, Any]] = {
+    "host": {"protocol": "HTTPS", "hosts": [HOST], "tls": {"mode": "ISTIO_MUTUAL"}},
+    "opaque": {"protocol": "TLS", "hosts": [f"*/{HOST}"], "tls": {"mode": "PASSTHROUGH"}},
+    "plain": {"protocol": "HTTP", "hosts": ["*"]},
+    "passes": {"protocol": "TLS", "hosts": ["*.local"], "tls": {"mode": "AUTO_PASSTHROUGH"}},
+}
+
+
+def foreign(name: str, selector: dict[str, str]) -> dict[str, Any]:
+    """A Gateway of the application's namespace, for the federation's gateway."""
+    server = dict(SERVERS[name])
+    port = {"number": 15443, "name": name, "protocol": server.pop("protocol")}
+    return {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": f"foreign-{name}", "namespace": NAMESPACE},
+        "spec": {"selector": selector, "servers": [{"port": port, **server}]},
+    }
+
+
+def later(meshes: Meshes, manifest: dict[str, Any]) -> None:
+    """What is made now is younger than an object: API servers count seconds."""
+    metadata = manifest["metadata"]
+    path = "-o=jsonpath={.metadata.creationTimestamp}"
+    said = kubectl(meshes, "west", "get", GATEWAY, metadata["name"], f"--namespace={metadata['namespace']}", path)
+    made = datetime.fromisoformat(said)
+    if datetime.now(UTC) - made < timedelta(seconds=1):
+        raise NotObserved(f"it is as old as what was made at {made}")
+
+
+def alone(meshes: Meshes) -> None:
+    """The gateway has one Pod, as the one before has gone."""
+    found = meshes.client("west").list(Pod, namespace="mesh-west", labels={"app": "eastwest"})
+    if (count := len(list(found))) != 1:
+        raise NotObserved(f"there are {count}")
+
+
+def test_gateways_of_another_namespace_change_nothing_at_the_gateway(meshes: Meshes) -> None:
+    """Made before the federation's own, and after it began anew, when it takes nothing over. By a route of its own
+    namespace, which is made last, it is known that istiod has read them."""
+    made = [foreign(name, {"istio": "eastwest"}) for name in SERVERS]
+    for one in made:
+        kubectl(meshes, "west", "create", "--filename=-", given=one)
+    own = stored(meshes, "west", GATEWAY, "shops", "mesh-west")
+    kubectl(meshes, "west", "delete", GATEWAY, "shops", "--namespace=mesh-west")
+    eventually(lambda: later(meshes, made[-1]), seconds=10)
+    kubectl(meshes, "west", "create", "--filename=-", given=own)
+    kubectl(meshes, "west", "create", "--filename=-", given=thief("mesh-west", "/told"))
+    try:
+
+        def told() -> None:
+            if (got := meshes.call(CALLER, path="/told")[0]) != TAKEN:
+                raise NotObserved(f"the gateway does not have the newest: {got}")
+
+        kubectl(meshes, "west", "rollout", "restart", "deployment/eastwest", "--namespace=mesh-west")
+        kubectl(meshes, "west", "rollout", "status", "deployment/eastwest", "--namespace=mesh-west", "--timeout=120s")
+        eventually(told, seconds=120)
+        answered(meshes, CALLER, 200)
+        answered(meshes, STRANGER, 403)
+        eventually(lambda: alone(meshes), seconds=120)
+        listeners = of_proxy(meshes, "west", "eastwest", "mesh-west", "/config_dump?resource=dynamic_listeners")
+        assert HOST in listeners
+        assert [one for one in ("foreign-", "outbound_.9080_") if one in listeners] == []
+        assert diagnosis(meshes, "west") == {}
+        assert {one.cause for one in verdicts_of(meshes, "west") if one.notice} == {"without-effect"}
+    finally:
+        kubectl(meshes, "west", "delete", "virtualservice", "thief", "--namespace=mesh-west")
+        for one in made:
+            kubectl(meshes, "west", "delete", "--filename=-", given=one)
 
 
 # A server that greets who connects, as MySQL does, at the ports that it is given, until its input ends; and a client
@@ -339,10 +414,12 @@ def test_doctor_tells_people_and_machines(meshes: Meshes, tmp_path: Path) -> Non
     assert [one["cause"] for one in said["checks"] if not one["ok"]] == ["name-not-found"]
 
 
-def test_a_mesh_that_leaves_leaves_nothing(meshes: Meshes) -> None:
+def test_a_mesh_that_leaves_leaves_nothing_but_its_gateway_and_doctor_tells_of_it(meshes: Meshes) -> None:
     for mesh in PLACES:
+        assert notices_alone(meshes, mesh) == {f"federation shops of {mesh}": "another-federation"}
         meshes.stack(mesh, federation(f"{NAMESPACE}/{CALLER}")).destroy()
         assert kubectl(meshes, mesh, "get", KINDS, "--all-namespaces", f"--selector={LABEL}", "--output=name") == ""
+        assert notices_alone(meshes, mesh) == {f"gateway eastwest in namespace mesh-{mesh}": "unused-gateway"}
 
     def refused() -> None:
         """The name leads to the gateway still, where no server is left for it."""

@@ -22,7 +22,7 @@ from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxy
+from pulumi_hosted_mesh.operations.doctor.proxies import Injected, Proxy
 from pulumi_hosted_mesh.operations.verdict import Verdict, report
 from typer.testing import CliRunner
 
@@ -92,7 +92,7 @@ def well(what: Manifest | None = None) -> Observed:
         now=datetime.now(UTC),
         control_plane=ControlPlane(
             cacerts=SIGNED,
-            istiods=({**istiod, "spec": _template(labels)},),
+            istiods=({**istiod, "spec": _template(labels, SCOPED)},),
             policies=(OWN_POLICY,),
             access=Access(None, "https://192.0.2.20:6443", "https://192.0.2.20:6443"),
         ),
@@ -100,8 +100,13 @@ def well(what: Manifest | None = None) -> Observed:
     )
 
 
-def _template(labels: dict[str, str]) -> Manifest:
-    return {"template": {"metadata": {"labels": labels}}}
+SCOPED: Manifest = {
+    "containers": [{"name": "discovery", "env": [{"name": "PILOT_SCOPE_GATEWAY_TO_NAMESPACE", "value": "true"}]}]
+}
+
+
+def _template(labels: dict[str, str], spec: Manifest | None = None) -> Manifest:
+    return {"template": {"metadata": {"labels": labels}, **({"spec": spec} if spec else {})}}
 
 
 def judged(observed: Observed, what: Manifest | None = None) -> list[tuple[str, str]]:
@@ -538,11 +543,12 @@ def crossing(
     ports: tuple[int, ...] = (15021, 15443),
     status: Manifest | None = None,
     selects: str = "eastwest",
+    namespace: str = "mesh-east",
     **server: Any,
 ) -> list[str]:
     """Causes in a mesh whose networks gateways join. labels, ports, status: of the Service of the federation's gateway.
 
-    selects: the gateway that Istio's Gateway is for. server: the Gateway's.
+    selects: the gateway that Istio's Gateway is for. namespace, server: the Gateway's.
     """
     observed = well()
     assert observed.service is not None
@@ -550,9 +556,10 @@ def crossing(
     balanced = {**observed.service, "metadata": of_network, "spec": {"ports": [{"port": one} for one in ports]}}
     balanced |= {} if status is None else {"status": status}
     passing = {"port": {"number": 15443}, "tls": {"mode": "AUTO_PASSTHROUGH"}}
-    found = {"spec": {"selector": {"app": selects}, "servers": [{**passing, **server}]}}
-    joined = dataclasses.replace(observed, service=balanced, gateways=(found,))
-    several = {"volumes": [{"secret": {"secretName": "istio-remote-kubeconfigs"}}]}
+    metadata = {"name": "cross-network", "namespace": namespace}
+    found = {"metadata": metadata, "spec": {"selector": {"app": selects}, "servers": [{**passing, **server}]}}
+    joined = dataclasses.replace(observed, service=balanced, gateways=(found,), is_joined=True)
+    several = {**SCOPED, "volumes": [{"secret": {"secretName": "istio-remote-kubeconfigs"}}]}
     assert joined.control_plane is not None
     (istiod,) = joined.control_plane.istiods
     template = {"template": {**istiod["spec"]["template"], "spec": several}}
@@ -561,7 +568,7 @@ def crossing(
     assert judged(unknown) == wrong
     # In a mesh of one member there is nothing to pass on, and without an endpoint that says so no networks are joined.
     of_the_rest = [one for one in wrong if one[1] != "passes-nothing-on"]
-    assert judged(joined) == judged(dataclasses.replace(unknown, gateways=None)) == of_the_rest
+    assert judged(joined) == judged(dataclasses.replace(unknown, is_joined=False)) == of_the_rest
     return [cause for _, cause in wrong]
 
 
@@ -572,6 +579,7 @@ def crossing(
         ({"tls": {"mode": "ISTIO_MUTUAL"}}, ["passes-nothing-on"]),
         ({"port": {"number": 15444}}, ["passes-nothing-on"]),
         ({"selects": "other"}, ["passes-nothing-on"]),
+        ({"namespace": "books"}, ["passes-nothing-on"]),
         ({"ports": (15443, 15444), "labels": {"networking.istio.io/gatewayPort": "15444"}}, ["passes-nothing-on"]),
         ({"labels": {"networking.istio.io/gatewayPort": "15444"}, "tls": {}}, []),
         ({"labels": {"topology.istio.io/network": ""}, "tls": {}}, []),
@@ -581,6 +589,78 @@ def crossing(
 )
 def test_a_gateway_that_istiod_takes_for_its_networks_has_to_pass_on(given: Manifest, causes: list[str]) -> None:
     assert crossing(**given) == causes
+
+
+PODS_LABELS = {"app": "eastwest", "istio": "eastwest", "pod-template-hash": "5f7"}
+OF_OTHERS = "Gateway shop in namespace books"
+
+
+def gateway_pod(name: str = "eastwest", namespace: str = "mesh-east", **labels: str) -> Proxy:
+    its = Injected("east", frozenset(), f"deployment/{name}", gateway={**PODS_LABELS, **labels})
+    return Proxy(namespace, f"{name}-1", name, "default", True, its)
+
+
+def gateway_object(namespace: str = "books", selector: dict[str, str] | None = None) -> Manifest:
+    spec = {"servers": [], **({} if selector is None else {"selector": selector})}
+    return {"metadata": {"name": "shop", "namespace": namespace}, "spec": spec}
+
+
+@pytest.mark.parametrize("selector", [None, {}, {"istio": "eastwest"}, {"pod-template-hash": "5f7"}])
+def test_a_gateway_object_of_another_namespace_is_told_and_by_istiods_setting_is_wrong(
+    selector: dict[str, str] | None,
+) -> None:
+    seen = dataclasses.replace(well(), proxies=(gateway_pod(),), gateways=(gateway_object(selector=selector),))
+    assert [(one.check, one.cause) for one in noticed(seen)] == [(OF_OTHERS, "without-effect")]
+    assert judged(seen) == []
+    (istiod,) = seen.control_plane.istiods if seen.control_plane else ()
+    open_to_all = centre(istiods=({**istiod, "spec": _template({"app": "istiod"})},))(seen)
+    assert judged(open_to_all) == [(OF_OTHERS, "foreign-gateway")]
+    assert noticed(open_to_all) == []
+    unknown = dataclasses.replace(seen, control_plane=None)
+    assert [(one.check, one.cause) for one in noticed(unknown)] == [(OF_OTHERS, "foreign-gateway")]
+    assert judged(unknown) == []
+
+
+@pytest.mark.parametrize(
+    "found", [gateway_object("mesh-east", {"istio": "eastwest"}), gateway_object(selector={"istio": "edge"})]
+)
+def test_a_gateway_object_beside_its_pods_or_of_other_pods_is_fine(found: Manifest) -> None:
+    seen = dataclasses.replace(well(), proxies=(gateway_pod(),), gateways=(found,))
+    assert (noticed(seen), judged(seen)) == ([], [])
+
+
+def test_a_gateway_that_no_federation_uses_any_more_is_told() -> None:
+    """Of a mesh that has left: its document is not given any more, and nothing is there but the gateway."""
+    left = replaced(**OF_FEDERATIONS)(dataclasses.replace(well(), proxies=(gateway_pod(),)))
+
+    def told(observed: Observed) -> list[tuple[str, str | None]]:
+        return [(one.check, one.cause) for one in verdicts(None, "east", [], observed) if one.notice]
+
+    assert told(left) == [(GATEWAY, "unused-gateway")]
+    assert alone(left) == []
+    # One that others of the mesh use, one of another mesh, and one that a federation still has its policy for.
+    assert told(dataclasses.replace(left, gateways=(gateway_object("mesh-east", {"app": "eastwest"}),))) == []
+    theirs = dataclasses.replace(gateway_pod(), injected=Injected("west", frozenset(), "deployment/x", gateway={}))
+    assert told(dataclasses.replace(left, proxies=(theirs,))) == []
+    policies = tuple(one for one in well().objects if one["kind"] == "AuthorizationPolicy")
+    assert told(dataclasses.replace(left, of_federations=policies)) == [
+        ("federation shops of east", "another-federation")
+    ]
+
+
+def test_what_another_federation_or_a_mesh_that_is_gone_left_is_told() -> None:
+    def of(mesh: str, federation: str) -> Manifest:
+        labels = {"hosted-mesh.io/mesh": mesh, "hosted-mesh.io/federation": federation}
+        return {"kind": "ServiceEntry", "metadata": {"name": "a", "namespace": "books", "labels": labels}, "spec": {}}
+
+    there = (of("east", "old"), of("gone", "shops"), of("north", "shops"))
+    seen = dataclasses.replace(well(), of_federations=there, meshes=frozenset({"east", "north"}))
+    old, gone = noticed(seen)
+    assert (old.check, old.cause) == ("federation old of east", "another-federation")
+    assert (gone.check, gone.cause) == ("federation shops of gone", "left-behind")
+    assert "1 object (1 ServiceEntry)" in gone.seen
+    assert "-l hosted-mesh.io/federation=shops,hosted-mesh.io/mesh=gone`" in gone.fix
+    assert judged(seen) == []
 
 
 def test_an_import_that_is_gone_makes_its_entry_stale() -> None:

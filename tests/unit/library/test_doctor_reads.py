@@ -480,7 +480,7 @@ def test_webhooks_of_what_is_no_api_server_are_told_without_a_trace(
 
 
 def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp_path: Path) -> None:
-    """And nothing of a federation is: a cluster without Istio's kinds answers too."""
+    """And of federations only what says by its label that it is of one: so what was left of one is seen."""
     file = tmp_path / "kubeconfig"
     file.write_text(operators(server).text)
     root = {"metadata": {"name": "istio-ca-root-cert-east"}, "data": {"root-cert.pem": root_of(ROOT)}}
@@ -489,4 +489,7 @@ def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp
     said = json.loads(done.stdout)
     assert (done.exit_code, said.pop("checks")[0]["check"]) == (0, "root certificate of east")
     assert said == {"mesh": "east", "ok": True}
-    assert not [path for path in server.paths if "istio.io" in path.partition("?")[0]]
+    istios = [path for path in server.paths if "istio.io" in path.partition("?")[0]]
+    assert [path for path in istios if "labelSelector=hosted-mesh.io/federation&" not in path] == [
+        "/apis/networking.istio.io/v1/gateways?limit=500"
+    ]

@@ -13,8 +13,10 @@ from pulumi_hosted_mesh.operations.doctor.clocks import clocks
 from pulumi_hosted_mesh.operations.doctor.configuration import configuration
 from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, has_other_members, istiods
 from pulumi_hosted_mesh.operations.doctor.gateways import crossing, gateways
+from pulumi_hosted_mesh.operations.doctor.left_behind import left_behind
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies
+from pulumi_hosted_mesh.operations.doctor.selected import selected
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts as webhook_verdicts
@@ -61,6 +63,7 @@ def verdicts(
         found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
     if observed.configured is not None:
         found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
+    found += [*selected(mesh, peer, observed), *left_behind(mesh, observed)]
     has_others = has_other_members(observed.control_plane)
     if peer and has_others is not False:
         found += crossing(peer, observed)

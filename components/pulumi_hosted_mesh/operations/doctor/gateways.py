@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pulumi_hosted_mesh.operations.discovery.marks import labels_of
+from pulumi_hosted_mesh.operations.discovery.marks import labels_of, namespace_of
 from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
+from pulumi_hosted_mesh.operations.doctor.selected import is_scoped, selects
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer
 from pulumi_hosted_mesh.spec.networks import gateway_port
@@ -65,7 +66,7 @@ def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
     """istiod sends other networks' proxies to each gateway that can be its network's (`getGatewayDetails`,
     pilot/pkg/serviceregistry/kube/controller/network.go); where nothing passes them on some of their requests fail."""
     service, name, namespace = observed.service, peer.gateway.name, peer.gateway_namespace
-    if service is None or observed.gateways is None:
+    if service is None or not observed.is_joined:
         return
     marks = labels_of(service)
     network, said = marks.get(NETWORK_LABEL), gateway_port(marks)
@@ -73,10 +74,14 @@ def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
         return
     labels = labels_of(((observed.deployment or {}).get("spec") or {}).get("template") or {})
     check = f"gateway {name} in namespace {namespace} between networks"
-    if any(_passes_on(one.get("spec") or {}, said, labels) for one in observed.gateways):
+    # The Gateway has to be beside the gateway, unless istiod is known to look elsewhere too.
+    elsewhere = is_scoped(observed.control_plane) is False
+    near = [one for one in observed.gateways if elsewhere or namespace_of(one) == namespace]
+    if any(_passes_on(one.get("spec") or {}, said, labels) for one in near):
         yield Verdict(check, None, f"passes on what comes from elsewhere for network {network}")
         return
-    seen = f"istiod sends other networks' proxies to its port {said}, and no Gateway with AUTO_PASSTHROUGH selects it"
+    seen = f"istiod sends other networks' proxies to its port {said}, and no Gateway of its namespace with "
+    seen += "AUTO_PASSTHROUGH selects it"
     fix = f"Give it another port than {said}, in the data plane's document of {peer.mesh} and in gateway.port of the "
     fix += "federation's; or have the Gateway that joins networks select it too"
     yield Verdict(check, "passes-nothing-on", seen, fix)
@@ -84,9 +89,7 @@ def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
 
 def _passes_on(spec: Manifest, port: str, labels: Mapping[str, str]) -> bool:
     """Whether Istio's Gateway does, for a gateway with these labels."""
-    if not (spec.get("selector") or {}).items() <= labels.items():
-        return False
-    return any(
+    return selects(spec, labels) and any(
         (one.get("tls") or {}).get("mode") == "AUTO_PASSTHROUGH" and str((one.get("port") or {}).get("number")) == port
         for one in spec.get("servers") or []
     )

@@ -14,11 +14,12 @@ from urllib.parse import quote, urlencode
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.imports import imported
+from pulumi_hosted_mesh.operations.discovery.marks import labels_of
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of, revisions_of
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, meshes_of, proxies_of, revisions_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
@@ -66,13 +67,15 @@ class Observed:
 
     root: PEM, as its proxies have it. proxies, revisions: of the data plane's cluster. clocks: by how much API servers'
     are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no endpoint was.
-    configured: what proxies say themselves; None where they were not asked.
+    configured: what proxies say themselves; None where they were not asked. gateways: all of Istio's in the data
+    plane's cluster. meshes: of which that has webhooks. of_federations: what carries the label of one there, but for
+    `objects`.
 
     The rest is of the mesh's part of a federation, where it has one. objects: what carries the federation's label.
     service, deployment, policies: the gateway's, and of its namespace. egress_service, egress_deployment: of the
     gateway that calls leave through, if the document names one. resolved: addresses of each gateway's name, as this
-    machine resolves it; empty where it does not. reached: by the same names, where something is exported. gateways: all
-    of Istio's in the data plane's cluster; None unless the endpoint says that they join networks.
+    machine resolves it; empty where it does not. reached: by the same names, where something is exported. is_joined:
+    whether the endpoint says that gateways join networks.
     """
 
     root: str | None
@@ -83,6 +86,9 @@ class Observed:
     control_plane: ControlPlane | None = None
     webhooks: webhooks.Observed | None = None
     configured: tuple[Configured, ...] | None = None
+    gateways: tuple[Manifest, ...] = ()
+    meshes: frozenset[str] = frozenset()
+    of_federations: tuple[Manifest, ...] = ()
     objects: tuple[Manifest, ...] = ()
     service: Manifest | None = None
     deployment: Manifest | None = None
@@ -91,7 +97,7 @@ class Observed:
     reached: Mapping[str, Reached | None] = field(default_factory=dict)
     egress_service: Manifest | None = None
     egress_deployment: Manifest | None = None
-    gateways: tuple[Manifest, ...] | None = None
+    is_joined: bool = False
 
 
 def observe(
@@ -115,7 +121,8 @@ def observe(
     centre = ApiServer(control_plane) if control_plane else None
     space = quote(federation.peer(mesh).gateway_namespace if federation else namespace_of(mesh))
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
-    proxies = tuple(proxies_of(api))
+    proxies, labelled = tuple(proxies_of(api)), tuple(_labelled(api))
+    own = [one for one in labelled if federation is not None and _is_of(one, federation.name, mesh)]
     observed = Observed(
         root=((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem"),
         proxies=proxies,
@@ -128,6 +135,10 @@ def observe(
         now=clock(),
         control_plane=_control_plane(mesh, centre, data_plane, endpoint) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
+        gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))),
+        meshes=meshes_of(api),
+        of_federations=tuple(one for one in labelled if one not in own),
+        objects=tuple(own),
     )
     if federation is not None:
         observed = _federated(observed, federation, federation.peer(mesh), list(offers), api, endpoint, here or Here())
@@ -153,7 +164,6 @@ def _federated(
     says = endpoint.cross_network if endpoint and "cross_network" in endpoint.model_fields_set else None
     return dataclasses.replace(
         observed,
-        objects=tuple(_objects(federation.name, peer.mesh, api)),
         service=service,
         deployment=deployment,
         policies=_policies(api, peer.gateway_namespace),
@@ -167,12 +177,18 @@ def _federated(
         },
         egress_service=egress[0],
         egress_deployment=egress[1],
-        gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))) if says is CrossNetwork.GATEWAYS else None,
+        is_joined=says is CrossNetwork.GATEWAYS,
     )
 
 
-def _objects(federation: str, mesh: str, api: ApiServer) -> Iterable[Manifest]:
-    selector = urlencode({"labelSelector": f"{FEDERATION_LABEL}={federation},{MESH_LABEL}={mesh}"})
+def _is_of(manifest: Manifest, federation: str, mesh: str) -> bool:
+    labels = labels_of(manifest)
+    return (labels.get(FEDERATION_LABEL), labels.get(MESH_LABEL)) == (federation, mesh)
+
+
+def _labelled(api: ApiServer) -> Iterator[Manifest]:
+    """What carries the label of any federation."""
+    selector = urlencode({"labelSelector": FEDERATION_LABEL})
     for kind, (version, plural) in KINDS.items():
         for one in api.list(f"/apis/{version}/{plural}?{selector}"):
             yield {**one, "apiVersion": version, "kind": kind}

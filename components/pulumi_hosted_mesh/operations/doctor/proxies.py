@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
-from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
+from pulumi_hosted_mesh.vocabulary import MESH_LABEL, REVISION_LABEL
 
 # Both templates of injection, of sidecars and of gateways, give this label and the annotation istio.io/rev.
 PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
@@ -33,13 +33,14 @@ class Injected:
     """What injection wrote into a proxy. mesh: its ID. view: the networks of whose workloads it is told; empty: of all.
 
     workload: that the Pod is of, as kubectl has it, `deployment/page`. chooses: whether the view may be the Pod's own,
-    as a gateway's from its chart's values.
+    as a gateway's from its chart's values. gateway: labels of the Pod, if it is one; None of a sidecar's.
     """
 
     mesh: str
     view: frozenset[str]
     workload: str
     chooses: bool = False
+    gateway: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,13 @@ def injected(pod: Mapping[str, Any]) -> Injected | None:
         return None
     said = {one["name"]: one.get("value") or "" for one in proxy.get("env") or []}
     owner = OWNED.fullmatch(said.get(OWNER, ""))
+    is_gateway = "gateway" in annotations.get(TEMPLATES, "")
     return Injected(
         mesh=said.get(MESH_ID, ""),
         view=frozenset(one for one in said.get(NETWORK_VIEW, "").split(",") if one),
         workload="/".join(owner.groups()) if owner else f"pod/{name_of(pod)}",
-        chooses="gateway" in annotations.get(TEMPLATES, "") or NETWORK_VIEW in annotations.get(CONFIG, ""),
+        chooses=is_gateway or NETWORK_VIEW in annotations.get(CONFIG, ""),
+        gateway=labels_of(pod) if is_gateway else None,
     )
 
 
@@ -94,6 +97,12 @@ def revisions_of(api: ApiServer) -> frozenset[str]:
     """The revisions that a cluster has injection webhooks of. Raises: UnreachableError."""
     hooks: list[Any] = list(api.list(WEBHOOKS, metadata_only=True))
     return frozenset(labels_of(one)[REVISION_LABEL] for one in hooks if REVISION_LABEL in labels_of(one))
+
+
+def meshes_of(api: ApiServer) -> frozenset[str]:
+    """The meshes that a cluster has injection webhooks of. Raises: UnreachableError."""
+    hooks: list[Any] = list(api.list(WEBHOOKS, metadata_only=True))
+    return frozenset(labels_of(one)[MESH_LABEL] for one in hooks if MESH_LABEL in labels_of(one))
 
 
 def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | None) -> Iterator[Verdict]:
