@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 
 from tests.unit.library.documents import CERTIFICATE, document
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 FACTS: dict[str, Any] = {
     "version": 1,
     "mesh": "demo",

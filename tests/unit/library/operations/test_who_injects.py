@@ -23,8 +23,8 @@ from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.operations.test_webhook_check import ENDPOINT, installed, observed
 from tests.unit.library.program import run
-from tests.unit.library.test_webhook_check import ENDPOINT, installed, observed
 
 CANARY = {"name": "canary", "host": "istiod-canary.demo.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}
 KUBECONFIG = minimal("c", {"server": "https://dp.example.com", "certificate-authority-data": "QQ=="}, {"token": "t"})

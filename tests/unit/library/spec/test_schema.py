@@ -20,7 +20,7 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import document
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 STACK_FILES = sorted(ROOT.glob("stacks/Pulumi.*.yaml"))
 MESH_FILES = [*sorted(ROOT.glob("stacks/*.mesh.yaml")), *sorted(ROOT.glob("examples/**/mesh.yaml"))]
 DATA_PLANE_FILES = sorted(ROOT.glob("stacks/example*.data-plane.yaml"))

@@ -18,10 +18,10 @@ from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 
-from tests.unit.library import test_webhook_check
-from tests.unit.library.test_doctor import given, well
-from tests.unit.library.test_federation import Manifest, federation
-from tests.unit.library.test_webhook_check import FACTS, PLAIN, installed
+from tests.unit.library.federation.test_federation import Manifest, federation
+from tests.unit.library.operations import test_webhook_check
+from tests.unit.library.operations.test_doctor import given, well
+from tests.unit.library.operations.test_webhook_check import FACTS, PLAIN, installed
 
 GATEWAY = {"inject.istio.io/templates": "gateway"}
 

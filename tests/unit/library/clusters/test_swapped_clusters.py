@@ -24,8 +24,8 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from tests.unit.library.dns.documents import document as dns_document
 from tests.unit.library.dns.documents import provider
 from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.federation.test_federation import federation
 from tests.unit.library.program import Registered, run
-from tests.unit.library.test_federation import federation
 
 
 def account(cluster: str, server: str = "https://one.example.com:6443") -> str:
@@ -34,7 +34,7 @@ def account(cluster: str, server: str = "https://one.example.com:6443") -> str:
 
 GOOD, OTHER = account("it"), account("it", "https://two.example.com:6443")
 EDGES = {"north": account("north"), "south": account("south")}
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PROGRAM = """
 import pulumi_hosted_mesh as hosted_mesh
 from pulumi_hosted_mesh.inputs import EndpointArgs, MeshArgs

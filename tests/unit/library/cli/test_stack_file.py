@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tests.unit.library.documents import document
 
-STACKS = Path(__file__).parents[3] / "stacks"
+STACKS = Path(__file__).parents[4] / "stacks"
 
 
 def validated(file: Path | str, given: str = "") -> tuple[int, str]:

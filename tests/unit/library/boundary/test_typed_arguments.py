@@ -12,9 +12,9 @@ import pytest
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.problems import InvalidInputError
 
+from tests.unit.library.boundary.test_checked_outputs import GOOD, later
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
-from tests.unit.library.test_checked_outputs import GOOD, later
 
 COMPONENTS = (
     *("DataPlaneAccess", "DataPlaneCrds", "DnsEdge", "ExternalControlPlane", "ExternalDNSBridge", "HostedMesh"),

@@ -27,9 +27,9 @@ from pulumi_hosted_mesh.operations.verdict import Verdict, report
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
-from tests.unit.library import test_webhook_check
-from tests.unit.library.test_federation import HOST, REVIEWS, Manifest, document, federation
-from tests.unit.library.test_webhook_check import ENDPOINT, PLAIN, VALIDATION, refusal, uncalled
+from tests.unit.library.federation.test_federation import HOST, REVIEWS, Manifest, document, federation
+from tests.unit.library.operations import test_webhook_check
+from tests.unit.library.operations.test_webhook_check import ENDPOINT, PLAIN, VALIDATION, refusal, uncalled
 
 ROOT = Authority("root", ends=NOW + 1000 * DAY)
 OTHER = Authority("other root", ends=NOW + 1000 * DAY)

@@ -13,8 +13,8 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
+from tests.unit.library.assembly.test_hosted_mesh import kubeconfig
 from tests.unit.library.documents import CERTIFICATE, document
-from tests.unit.library.test_hosted_mesh import kubeconfig
 
 CANARY = {"name": "canary", "host": "canary.demo.example.com", "exposure": {"openToAll": True}}
 TWO = {

@@ -35,7 +35,7 @@ def meshes(given: Document) -> dict[str, Mesh]:
 
 
 def test_the_pages_document_is_whole() -> None:
-    text = (Path(__file__).parents[3] / "docs/components/deployment.md").read_text()
+    text = (Path(__file__).parents[4] / "docs/components/deployment.md").read_text()
     (written,) = re.findall(r"```yaml\n(name: fleet\n.*?)```", text, re.DOTALL)
     found = {one.cluster.name: one for one in planned(read_text(Deployment, written, "the page"))}
     assert {name: one.mesh.trust.workload_lifetime_hours for name, one in found.items()} == {"berlin": 24, "tokyo": 12}

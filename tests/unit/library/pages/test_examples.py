@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 DOCUMENTS = [
     *ROOT.glob("examples/*/mesh.yaml"),
     *ROOT.glob("examples/*/deployment.yaml"),

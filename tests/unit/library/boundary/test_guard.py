@@ -14,8 +14,8 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.vocabulary import TYPE_MESH_TRUST
 from pulumi_kubernetes import apps, core, meta
 
+from tests.unit.library.clusters.test_kubeconfig import content
 from tests.unit.library.program import UNKNOWN, Registered, run, secret
-from tests.unit.library.test_kubeconfig import content
 
 KEY = "the-root-key"
 CERTIFICATE = "the-root-certificate"

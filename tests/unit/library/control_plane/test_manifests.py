@@ -462,7 +462,7 @@ def test_the_injection_url_limits_proxies_to_their_network_unless_gateways_join_
 
 
 def test_the_pages_gateways_lead_into_their_own_networks_alone() -> None:
-    text = (Path(__file__).parents[3] / "docs/components/networks.md").read_text()
+    text = (Path(__file__).parents[4] / "docs/components/networks.md").read_text()
     (written,) = re.findall(r"```yaml\n(name: demo\ncrossNetwork: gateways\n.*?)```", text, re.DOTALL)
     joined = read_text(Mesh, written, "the page")
     assert len(joined.memberships) > 2

@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from typer.testing import CliRunner
 
-from tests.unit.library.test_federation import HOST, REVIEWS, WISH, document, made, peer
+from tests.unit.library.federation.test_federation import HOST, REVIEWS, WISH, document, made, peer
 
 MONGODB = {**REVIEWS, "service": "mongodb", "port": 27017, "protocol": "TCP", "host": "mongodb.books.shops.example.com"}
 GIVEN = document(

@@ -20,7 +20,7 @@ from pulumi_hosted_mesh import inputs
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
 
-COMPONENTS = Path(__file__).parents[3] / "components"
+COMPONENTS = Path(__file__).parents[4] / "components"
 
 
 def schema() -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "docs" / "components"
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PAGES = {

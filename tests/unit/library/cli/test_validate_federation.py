@@ -13,7 +13,15 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.federation.exports import offer
 from typer.testing import CliRunner
 
-from tests.unit.library.test_federation import AUDIENCE, REVIEWS, SERVICE, Manifest, document, federation, labelled
+from tests.unit.library.federation.test_federation import (
+    AUDIENCE,
+    REVIEWS,
+    SERVICE,
+    Manifest,
+    document,
+    federation,
+    labelled,
+)
 
 DATABASE = {**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"}
 WHY = "does not import db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there"

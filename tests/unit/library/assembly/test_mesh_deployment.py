@@ -13,11 +13,11 @@ import yaml
 from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
+from tests.unit.library.assembly.test_hosted_mesh import kubeconfig, repeated
 from tests.unit.library.program import Registered, run
-from tests.unit.library.test_hosted_mesh import kubeconfig, repeated
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
-EXAMPLE = Path(__file__).parents[3] / "examples/many_clusters/deployment.yaml"
+EXAMPLE = Path(__file__).parents[4] / "examples/many_clusters/deployment.yaml"
 
 
 def example(directory: Path, change: Callable[[dict[str, Any]], object] = lambda _: None) -> Path:

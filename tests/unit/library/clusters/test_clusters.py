@@ -16,8 +16,8 @@ from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.cluster import Cluster, ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError
 
+from tests.unit.library.clusters.test_kubeconfig import TOKEN, content
 from tests.unit.library.program import UNKNOWN, Registered, run, secret
-from tests.unit.library.test_kubeconfig import TOKEN, content
 
 PROVIDERS = ("control-plane-cluster", "data-plane-cluster")
 

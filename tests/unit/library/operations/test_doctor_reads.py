@@ -39,7 +39,7 @@ from typer.testing import CliRunner
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.serving import HttpsServer, serving
-from tests.unit.library.test_webhook_check import ENDPOINT
+from tests.unit.library.operations.test_webhook_check import ENDPOINT
 
 ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)
 GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
