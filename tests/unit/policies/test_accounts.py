@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
+from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
@@ -251,8 +253,111 @@ def test_an_id_that_an_account_tells_in_plain_is_no_secret_beside_one() -> None:
 
 @pytest.mark.parametrize(
     "outputs",
-    [{"clientId": Secret}, {"id": str}, {"client": str}, {"endpoint": "redis://:{}@cache:6379".format}],
-    ids=["marked", "a resource's own", "of no such name", "with a password in it"],
+    [
+        {"clientId": Secret},
+        {"id": str},
+        {"client": str},
+        {"endpoint": "redis://:{}@cache:6379".format},
+        {"username": str, "password": Secret},
+    ],
+    ids=["marked", "a resource's own", "of no such name", "with a password in it", "marked under another name"],
 )
 def test_what_tells_no_id_in_plain_excuses_nothing(outputs: dict[str, Any]) -> None:
+    """Some services, Postmark's relay of mail and DigitalOcean's registry, take one token as user and as password: what
+    is marked there is no id here."""
     assert any("holds a control-plane secret" in one for one in _client_told(**outputs))
+
+
+@pytest.mark.parametrize("name", ["username", "channel"])
+def test_what_was_generated_as_a_password_is_no_id_where_an_account_repeats_it(name: str) -> None:
+    """A dynamic provider answers with what it was asked, without marks; here with a password where a user was meant,
+    or with a channel whose name is all that one needs to read it. What goes below came by another way: it was read."""
+    word = _word(Secret(VALUE_OF_WORD))
+    told = _made("mail:index/server:Server", "relay", {"name": "relay"}, None, outputs={name: VALUE_OF_WORD})
+    body = {"metadata": {"name": "mail"}, "data": {"smtp.login": VALUE_OF_WORD}}
+    given = _made("kubernetes:core/v1:ConfigMap", "mail", body, _through("kubernetes", "users"))
+    found = _judged(word, told, _kept(Secret(VALUE_OF_WORD), "ours", word.urn), given)
+    assert any("holds a control-plane secret" in one for one in found)
+
+
+OURS, THEIRS = "https://ours.example.com:6443", "https://users.example.com:6443"
+LOGIN = literals.opaque("by what the deployer logs in", 40)
+
+
+def _kubeconfig(server: str, **user: str) -> str:
+    return yaml.safe_dump(
+        {
+            "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "c",
+            "users": [{"name": "u", "user": user}],
+        }
+    )
+
+
+def _in_store(**entries: str) -> Resource:
+    body = {"metadata": {"name": "store"}, "stringData": {key: Secret(value) for key, value in entries.items()}}
+    return _made("kubernetes:core/v1:Secret", "store", body, _through("kubernetes", "ours"))
+
+
+def _with_login(package: str, **login: Any) -> Resource:
+    """Something that the deployer makes with a login."""
+    return _made(f"{package}:index/made:Made", "made", {"name": "made"}, _through(package, "ours", **login))
+
+
+def _said_of_login(session: Session, earlier: Resource | None = None, **user: str) -> list[str]:
+    """What is said, before it is written, of a data plane's provider that logs in by `user`."""
+    if earlier is not None:
+        session.before_write(earlier, [])
+    inputs = {"kubeconfig": Secret(_kubeconfig(THEIRS, **user))}
+    login = _made("pulumi:providers:kubernetes", "users", inputs, None)
+    return [finding.message for finding in session.before_write(login, [VALUE])]
+
+
+def _with_configuration(key: str, value: str) -> Session:
+    return Session(settings=SETTINGS, config={key: value}, secret_config_keys=frozenset({key}))
+
+
+def test_by_what_a_data_plane_is_logged_in_to_may_also_be_in_the_control_planes_store() -> None:
+    for kept in ({"kubeconfig": _kubeconfig(THEIRS, token=LOGIN)}, {}):
+        assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept), token=LOGIN) == []
+
+
+@pytest.mark.parametrize(
+    ("session", "earlier"),
+    [
+        (_with_configuration("gcp:accessToken", LOGIN), None),
+        (Session(settings=SETTINGS, ambient={"DIGITALOCEAN_TOKEN": LOGIN}), None),
+        (Session(settings=SETTINGS), _with_login("gcp", accessToken=Secret(LOGIN))),
+        (Session(settings=SETTINGS), _with_login("rancher2", tokenKey=Secret(LOGIN))),
+    ],
+    ids=["configuration", "environment", "provider of a cloud", "provider of a manager of clusters"],
+)
+def test_a_data_planes_provider_does_not_log_in_as_the_deployer_elsewhere(
+    session: Session, earlier: Resource | None
+) -> None:
+    """A cluster of a cloud's takes the cloud's own token, and many examples write that into its kubeconfig. So the API
+    server of a user's is shown what opens the whole account: the deployer's token is not the data plane's own."""
+    assert _said_of_login(session, earlier, token=LOGIN)
+
+
+def test_the_control_planes_own_login_is_refused_before_the_write_wherever_it_was_read_from() -> None:
+    """The kubeconfig is in the configuration, as the kubernetes package wants it, and the provider was made of it: the
+    configuration came first, so the token is told from there. A user's provider is given that token by mistake."""
+    kubeconfig = _kubeconfig(OURS, token=LOGIN)
+    session = _with_configuration("kubernetes:kubeconfig", kubeconfig)
+    assert _said_of_login(session, _with_login("kubernetes", kubeconfig=Secret(kubeconfig)), token=LOGIN)
+
+
+@pytest.mark.parametrize(
+    ("kept", "key"),
+    [
+        ({"kubeconfig": _kubeconfig(OURS, token=LOGIN)}, "token"),
+        ({"url": "https://console.example.com", "username": "admin", "password": LOGIN}, "password"),
+    ],
+    ids=["another cluster's", "another service's"],
+)
+def test_what_the_store_says_to_open_something_else_is_no_data_planes_login(kept: dict[str, str], key: str) -> None:
+    """The wrong one of two variables, or a loop that kept its first token: the address is the user's, the login is what
+    the control plane's store has for an address of its own."""
+    assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept), **{key: LOGIN})

@@ -199,6 +199,21 @@ def test_a_data_planes_stack_gives_out_what_is_its_own() -> None:
         assert len(judge(OUTPUTS, context)) == said
 
 
+@pytest.mark.parametrize(
+    "told", [{}, {"arn": "db"}, {"address": "shop.cq2xk3v9.rds.example.com"}], ids=["nothing", "a name", "its address"]
+)
+def test_the_address_in_a_login_does_not_tell_whose_the_password_is(told: dict[str, str]) -> None:
+    """The data plane's database, and the address by which it is logged in to, with a password that another stack of the
+    platform's exports: reads are not shown to policies, so nothing tells whose it is. An address is an id by its name,
+    and it is in every such URL."""
+    made = _resource("aws:rds/instance:Instance", "users", outputs=told)
+    users = _resource("kubernetes:core/v1:ConfigMap", "users", {"data": {"name": "shop"}})
+    url = f"postgres://shop:{literals.opaque('foreign', 32)}@shop.cq2xk3v9.rds.example.com/shop"
+    stack = Resource(f"{URN}{STACK_TYPE}::s", STACK_TYPE, "s", {}, {"url": Secret(url)})
+    context = Context(Stack("access", (stack, made, users)), Settings(clusters=CONFIG))
+    assert len(judge(OUTPUTS, context)) == 1
+
+
 @pytest.mark.parametrize(("kept", "said"), [(True, 1), (False, 0)])
 def test_what_is_not_known_yet_may_be_a_secret_that_the_stack_makes(kept: bool, said: int) -> None:
     word = "random:index/randomPassword:RandomPassword"

@@ -40,8 +40,8 @@ BUILDER = '{"sub":"builder"}'
 WORDS = "anchor-basket-candle-dragon"
 
 
-def _token(claims: str) -> str:
-    coded = (base64.urlsafe_b64encode(one.encode()).decode().rstrip("=") for one in (HEADER, claims))
+def _token(claims: str, header: str = HEADER) -> str:
+    coded = (base64.urlsafe_b64encode(one.encode()).decode().rstrip("=") for one in (header, claims))
     return ".".join([*coded, literals.opaque("signature", 43)])
 
 
@@ -160,3 +160,40 @@ GOOGLE = "AIzaSy" + literals.opaque("google", 33)
 )
 def test_what_all_visitors_have_and_what_wants_a_seed_besides_open_nothing(text: str, said: bool) -> None:
     assert bool(list(shapes(text.encode()))) is said
+
+
+IN_NATS = _token('{"sub":"UABC","nats":{"type":"user","version":2}}', '{"typ":"JWT","alg":"ed25519-nkey"}')
+SEED = "SUA" + base64.b32encode(literals.opaque("seed", 35).encode()).decode()[:55]
+
+
+@pytest.mark.parametrize("where", ["leaf.creds", "leaf.creds: |\n  "], ids=["file", "document"])
+def test_who_somebody_is_in_nats_opens_something_with_the_seed_beside_it(where: str) -> None:
+    """`nsc generate creds` writes both into one file, which servers and clients are given whole: a program that gives a
+    tenant's leaf node the file of the platform's account gives all that it takes."""
+    held = (
+        f"-----BEGIN NATS USER JWT-----\n{IN_NATS}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN USER NKEY SEED-----\n{SEED}\n------END USER NKEY SEED------\n"
+    )
+    text = held if where == "leaf.creds" else where + held.replace("\n", "\n  ")
+    assert list(shapes(text.encode()))
+
+
+def test_a_token_that_only_tells_a_broker_something_opens_what_it_is_for() -> None:
+    """With a call for who may log in, NATS takes tokens of a company's own login service, which has a claim for it:
+    whoever bears one is let in. What wants a seed besides is signed by such a seed (`ed25519-nkey`)."""
+    claims = '{"iss":"https://id.example.com","aud":"nats","nats":{"type":"user","account":"platform"}}'
+    assert list(shapes(_token(claims, '{"alg":"RS256","typ":"JWT"}').encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"SERVER_MAPS_KEY": GOOGLE, "authDomain": "shop.firebaseapp.com"}, sort_keys=True),
+        f"visionKey: {GOOGLE}\nauthDomain: shop.firebaseapp.com\n",
+        json.dumps({"adminApiKey": GOOGLE, "authDomain": "shop.firebaseapp.com"}, indent=1),
+    ],
+    ids=["JSON in the order of names", "YAML", "another's apiKey"],
+)
+def test_a_key_of_another_name_before_a_pages_domain_is_not_the_pages(text: str) -> None:
+    """Where settings are written in the order of their names, whatever key sorts last stands before `authDomain`."""
+    assert list(shapes(text.encode()))
