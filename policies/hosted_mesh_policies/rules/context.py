@@ -47,6 +47,9 @@ class Context:
     known_clusters: Clusters | None = None
     born_elsewhere: Set[bytes] = frozenset()
     """Fingerprints of what data planes made themselves, as far as they were gathered elsewhere."""
+    kept_kubeconfigs: Mapping[str, Set[str]] = field(default_factory=dict)
+    """Kubeconfigs that the control plane keeps, by where: the API servers that each is for. Only before a write: at the
+    end all data planes are known, and by what they are logged in to is theirs."""
     _texts: dict[str, Text] = field(default_factory=dict)
     _of_sections: dict[str, frozenset[Path]] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
@@ -179,22 +182,20 @@ class Context:
 
     def matches(self, resource: Resource) -> Iterable[Match]:
         """The known secrets that a resource is given. A kubeconfig is more than its cluster is shown: what it has for
-        users of other contexts stays with the provider. What a data plane is logged in to by is its own, also where the
-        control plane keeps it, unless the control plane's provider logs in by it."""
+        users of other contexts stays with the provider. By what a data plane is logged in to is its own, also where the
+        control plane keeps a kubeconfig for it."""
         found = self.inspection(resource).matches
         cluster = self.clusters.clusters.get(resource.urn)
         if not found or cluster is None:
             return found
-        is_data_planes = self.clusters.role_of_provider(resource.as_provider) is Role.DATA_PLANE
-        hidden = [value for _, value in (*cluster.others, *(cluster.shown if is_data_planes else ()))]
-        if not hidden:
+        if cluster.others:
+            hidden = re.compile("|".join(re.escape(value) for _, value in cluster.others))
+            body = resource.body.items()
+            rest = {key: hidden.sub("", value) if isinstance(value, str) else value for key, value in body}
+            found = inspect(text_of(rest), self.known, look_for_shapes=False).matches
+        if self.clusters.role_of_provider(resource.as_provider) is not Role.DATA_PLANE:
             return found
-        pattern = re.compile("|".join(map(re.escape, hidden)))
-        body = resource.body.items()
-        rest = {key: pattern.sub("", value) if isinstance(value, str) else value for key, value in body}
-        logins = [match for match in found if match.origin.partition(" ")[0] in self.clusters.providers]
-        left = inspect(text_of(rest), self.known, look_for_shapes=False).matches
-        return [*left, *(match for match in logins if is_data_planes and match not in left)]
+        return [match for match in found if self.kept_kubeconfigs.get(match.origin) != {cluster.server}]
 
     def show(self, path: Path) -> str:
         """A path for a message, without keys that are secrets themselves."""

@@ -119,8 +119,9 @@ _FORMS: Final = (
     ),
     (
         Kind.SECRET_KEY,
-        (b"age-secret-key-1", b"openvpn static key"),
-        rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}",
+        (b"age-secret-key-1", b"openvpn static key", b"nkey seed"),
+        rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}"
+        rb"|-----BEGIN [A-Z]{1,12} NKEY SEED-----\s+S[A-Z2-7]{57}",
     ),
     (Kind.PASSWORD_IN_URL, (b"://",), rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
     (

@@ -18,7 +18,7 @@ from ..secrets.named_credentials import holds_named, named_in_tree
 from .credential_forms import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
 from .kubeconfigs import Kubeconfig, kubeconfig_in, kubeconfig_in_text, may_hold_kubeconfig
 
-_PAGES_KEY: Final = re.compile(rb"AIza[\w-]{35}(?=[\"',\s]{0,12}authDomain)")
+_PAGES_KEY: Final = re.compile(rb"(?<!\w)apiKey[\"']?\s{0,4}:\s{0,4}[\"']?AIza[\w-]{35}(?=[\"',\s]{0,12}authDomain)")
 """Firebase's key in the settings of a page, which all visitors have: it names a project and opens nothing."""
 _OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")
 
@@ -75,7 +75,8 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
     elif CLIENT_KEY.search(data):
         yield Kind.CLIENT_KEY, None
     for found in JWT.finditer(data):
-        if not is_example(found[0]) and not opens_nothing(claims := claims_in(found[1])):
+        header, _, _ = found[0].partition(b".")
+        if not is_example(found[0]) and not opens_nothing(header, claims := claims_in(found[1])):
             yield _token_kind(claims), None
     if b'"kty"' in data and _OF_PRIVATE_JWK.search(data):
         yield Kind.PRIVATE_KEY, None

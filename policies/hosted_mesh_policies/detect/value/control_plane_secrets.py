@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role
+from ...plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role, normal_server
 from ...plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
-from ...plan.tree import at, leaves, show
+from ...plan.tree import Leaf, Path, at, leaves, show
 from ..flow.leaks import Flow
 from ..leaf.content import as_bytes, held
 from ..leaf.names import CREDENTIALS, is_identifiers_name, is_secrets_name
@@ -19,6 +19,7 @@ from ..search.index import Index
 from ..secrets.fingerprints import fingerprints
 from ..secrets.resource_secrets import secret_leaves
 from ..secrets.resource_types import ALL_SECRET_TYPES, CERTIFICATE_TYPES, KEY_TYPE, PUBLIC_RANDOM
+from ..shape.kubeconfigs import kubeconfig_in_text, may_hold_kubeconfig
 
 PROVIDER_NAMESPACES: Final = (
     "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
@@ -39,7 +40,8 @@ def known_secrets(
     config_keys: patterns of keys of secret configuration that is the control plane's, besides its providers'.
     ambient: the deployer's environment variables.
     """
-    data_planes = frozenset(born_on_data_plane(stack, clusters, clusters.providers.values()))
+    born = born_on_data_plane(stack, clusters, clusters.providers.values())
+    data_planes = frozenset((*born, *public_ids(stack)))
     index = Index()
     for name in CREDENTIALS:
         value = ambient.get(name, "").encode()
@@ -168,35 +170,52 @@ def add_secrets_of(
         # A key is there in several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
         for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):
             if path[0] not in foreign:
-                origin = f"{resource.urn} {show(path)}"
+                origin = _origin(resource, path)
                 add(index, data_planes, value, origin, certain=certain, name=str(path[-1]), names=names)
 
 
+def kept_kubeconfigs(resource: Resource) -> Iterator[tuple[str, frozenset[str]]]:
+    """The kubeconfigs that a control-plane resource keeps, by their origins: the API servers that each is for."""
+    for tree in (resource.inputs, resource.outputs):
+        for path, value in secret_leaves(resource, tree):
+            if may_hold_kubeconfig(value) and (found := kubeconfig_in_text(value)) is not None:
+                yield _origin(resource, path), frozenset(map(normal_server, found.servers))
+
+
+def _origin(resource: Resource, path: Path) -> str:
+    return f"{resource.urn} {show(path)}"
+
+
 def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Provider]) -> Iterator[bytes]:
-    """Fingerprints of what data planes made themselves, of the credentials in `providers` that open only those
-    clusters, and of ids: random ones that are public, and those that an account tells in plain."""
+    """Fingerprints of what data planes made themselves, and of the credentials in `providers` that open only those
+    clusters."""
     for provider in providers:
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             yield from own_kubeconfigs(provider, clusters.clusters.get(provider.urn, Cluster()))
     for resource in stack.resources:
-        if PUBLIC_RANDOM.search(resource.type):
-            for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
-                yield from fingerprints(as_bytes(leaf.value), certain=True)
-        elif not resource.is_kubernetes:
-            yield from _ids_told(resource)
         if resource.kind == "Secret" and clusters.on_data_plane(resource):
             asked = set(_data_fingerprints(resource.inputs)) if resource.inputs is not None else None
             if asked is not None or resource.read_only:
                 yield from (one for one in _data_fingerprints(resource.outputs) if one not in (asked or ()))
 
 
-def _ids_told(resource: Resource) -> Iterator[bytes]:
-    """Of what an account made, its ids under names that say so (`clientId`) and without a mark. A resource's own `id`
-    may be anything: a random string's is the string."""
-    for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
-        named = len(leaf.path) == 1 and leaf.path != ("id",) and is_identifiers_name(str(leaf.path[0]))
-        if named and not leaf.secret and _ID.fullmatch(value := as_bytes(leaf.value)):
-            yield from fingerprints(value, certain=True)
+def public_ids(stack: Stack) -> Iterator[bytes]:
+    """Fingerprints of ids, which are nobody's secret: random ones that are made to be shown, and those that an account
+    tells under a name that says so (`clientId`), if nothing that was made has the same as a secret."""
+    made = [one for one in stack.resources if not one.is_kubernetes]
+    secrets = {value for one in made for tree in (one.inputs, one.outputs) for _, value in secret_leaves(one, tree)}
+    for resource in made:
+        random = PUBLIC_RANDOM.search(resource.type)
+        for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
+            value = as_bytes(leaf.value)
+            if random or (value not in secrets and _is_told_as_id(leaf) and _ID.fullmatch(value)):
+                yield from fingerprints(value, certain=True)
+
+
+def _is_told_as_id(leaf: Leaf) -> bool:
+    """A resource's own `id` may be anything: a random string's is the string."""
+    named = len(leaf.path) == 1 and leaf.path != ("id",) and is_identifiers_name(str(leaf.path[0]))
+    return named and not leaf.secret
 
 
 def _data_fingerprints(tree: Any) -> Iterator[bytes]:
