@@ -112,6 +112,7 @@ OTHERWISE = frozenset(
         "fleet-marked-output-on-the-network",
         "fleet-tokens-known-by-hash",
         "found-component-per-account",
+        "found-kubeconfig-without-a-login",
         "found-login-of-the-shop-kept-by-the-hub",
         "found-module-of-secrets-by-name",
         "found-service-user-of-a-cluster-object",
