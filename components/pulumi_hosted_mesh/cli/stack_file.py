@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.spec.federation import Federation, FederationMember, Off
 from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.load import read, read_file
 from pulumi_hosted_mesh.spec.schema import DOCUMENTS, LISTS, PROJECT
-from pulumi_hosted_mesh.spec.stack import REQUIRED, StackSettings
+from pulumi_hosted_mesh.spec.stack import REQUIRED, StackKind, StackSettings
 
 PREFIX: Final = f"{PROJECT}:"
 
@@ -31,11 +31,18 @@ def checked(content: object, file: Path) -> tuple[list[str], list[Problem]]:
         raise InvalidInputError([Problem("config", "is no mapping of keys", fix)], str(file))
     given = {str(key).removeprefix(PREFIX): value for key, value in config.items() if _is_ours(str(key))}
     settings = {key: value for key, value in given.items() if key not in DOCUMENTS and not _is_secret(value)}
-    kind = _settings(settings, str(file)).stack
+    read_settings = _settings(settings, str(file))
+    kind = read_settings.stack
     if missing := [key for key in REQUIRED[kind] if key not in given]:
         fix = "Give the document, or the name of a file beside this one"
         problems = [Problem(f"{PREFIX}{key}", f"is required by a stack {kind.value}", fix) for key in missing]
         raise InvalidInputError(problems, str(file))
+    if kind is StackKind.DATA_PLANE and not given.get("endpoints") and read_settings.references.control_plane is None:
+        fix = "Name the stack `control-plane`, or the files that `hosted-mesh endpoint` wrote"
+        problem = Problem(
+            f"{PREFIX}references.controlPlane, or {PREFIX}endpoints", f"is required by a stack {kind}", fix
+        )
+        raise InvalidInputError([problem], str(file))
     said, documents = [f"stack {kind.value}"], list[Model]()
     for key, value in given.items():
         if key in DOCUMENTS:

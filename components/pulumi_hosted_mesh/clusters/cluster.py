@@ -279,5 +279,7 @@ def _compare(one: Cluster, other: Cluster, called: tuple[str, str], source: str)
 def _require(cluster: object, role: type[Cluster]) -> None:
     if not isinstance(cluster, role):
         rule = f"must be a {role.__name__}, but a {type(cluster).__name__} was given"
-        problem = Problem("cluster", rule, "Are the two clusters swapped?")
+        swapped = isinstance(cluster, Cluster)
+        fix = "Are the two clusters swapped?" if swapped else f"Give {role.__name__}(kubeconfig=..., server=...)"
+        problem = Problem("cluster", rule, fix)
         raise InvalidInputError([problem], "the component's arguments")

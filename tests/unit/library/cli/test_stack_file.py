@@ -60,6 +60,16 @@ def test_a_mistake_is_one_message(keys: dict[str, Any], words: str) -> None:
     assert (code, words in text) == (1, True), text
 
 
+def test_a_data_planes_stack_is_told_of_a_control_plane() -> None:
+    """By a reference or by files, as `pulumi up` asks."""
+    member = yaml.safe_load((STACKS / "example.data-plane.yaml").read_text())
+    keys: dict[str, Any] = {"stack": "data-plane", "dataPlane": member}
+    for given in (keys, keys | {"endpoints": []}):
+        code, text = validated("-", config(**given))
+        assert (code, "hosted-mesh:endpoints: is required by a stack data-plane" in text) == (1, True), text
+    assert validated("-", config(**keys, references={"controlPlane": "organization/hosted-mesh/cp"}))[0] == 0
+
+
 def test_a_key_without_the_projects_name_is_the_projects() -> None:
     """As Pulumi has it; and a missing one is called by its whole name."""
     keys = {"stack": "control-plane", "mesh": document({"revisions.0.hots": "x"})}

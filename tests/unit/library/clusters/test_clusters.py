@@ -342,7 +342,9 @@ def test_a_component_takes_a_wrapper_or_a_mapping() -> None:
     assert ControlPlaneCluster.of(wrapper, name="shop") is wrapper
     with pytest.raises(InvalidInputError, match="swapped"):
         DataPlaneCluster.of(wrapper, name="shop")
-    with pytest.raises(InvalidInputError, match="must be a DataPlaneCluster, but a str was given"):
+    with pytest.raises(
+        InvalidInputError, match=r"must be a DataPlaneCluster, but a str was given\. Give DataPlaneCluster\("
+    ):
         DataPlaneCluster.of("~/.kube/config", name="shop")
     made_one = DataPlaneCluster.of({"kubeconfig": text(), "context": "user", "identity": None}, name="shop")
     assert (made_one.name, made_one.server) == ("shop", "https://127.0.0.1:2")
