@@ -23,7 +23,8 @@ from lightkube.resources.core_v1 import Pod
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
-from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of, revisions_of
+from pulumi_hosted_mesh.operations.doctor.proxies import labels_of_webhooks, proxies_of
+from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
 from typer.testing import CliRunner
 
 from sandbox import deployment
@@ -138,7 +139,8 @@ class Mesh:
         """The workloads that `hosted-mesh doctor` names: of a revision that the cluster has no injection of."""
         asked = kubeconfig.Asked(context=self.sandbox.data_plane.name)
         api = ApiServer(kubeconfig.from_file(str(self.sandbox.kubeconfig), asked))
-        return {one.app for one in proxies_of(api) if one.revision not in revisions_of(api)}
+        revisions = {labels.get(REVISION_LABEL) for labels in labels_of_webhooks(api)}
+        return {one.app for one in proxies_of(api) if one.revision not in revisions}
 
     @property
     def any_revision(self) -> Deployed:

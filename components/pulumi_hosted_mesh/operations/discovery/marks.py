@@ -79,6 +79,13 @@ def containers_of(workload: Manifest) -> list[Mapping[str, Any]]:
     return ((workload.get("spec") or {}).get("template") or {}).get("spec", {}).get("containers") or []
 
 
+def environment_of(workload: Manifest) -> dict[str, str]:
+    """Variables of the containers of a Deployment's Pods; empty for what is taken from elsewhere."""
+    return {
+        str(one["name"]): str(one.get("value", "")) for part in containers_of(workload) for one in part.get("env") or []
+    }
+
+
 def _mapping(text: object) -> Mapping[str, Any]:
     try:
         parsed = yaml.safe_load(str(text)) if text else None

@@ -17,6 +17,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import (
     Marks,
     annotations_of,
     containers_of,
+    environment_of,
     image_version,
     labels_of,
     marks_of,
@@ -137,15 +138,7 @@ def _is_istiod(deployment: Manifest) -> bool:
 def _role(istiod: Manifest | None) -> str:
     if istiod is None:
         return "data-plane"
-    return "control-plane" if _variables(istiod).get("EXTERNAL_ISTIOD") == "true" else "istiod"
-
-
-def _variables(deployment: Manifest) -> dict[str, str]:
-    return {
-        str(one["name"]): str(one.get("value", ""))
-        for part in containers_of(deployment)
-        for one in part.get("env") or []
-    }
+    return "control-plane" if environment_of(istiod).get("EXTERNAL_ISTIOD") == "true" else "istiod"
 
 
 def _version(istiod: Manifest | None, hooks: Sequence[Manifest]) -> str:

@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, meshes_of, proxies_of, revisions_of
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, proxies_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
@@ -32,6 +32,7 @@ from pulumi_hosted_mesh.vocabulary import (
     KUBECONFIG_SECRET,
     MESH_LABEL,
     REMOTE_CLUSTERS_SECRET,
+    REVISION_LABEL,
     namespace_of,
     remote_kubeconfig_key,
     root_certificate_config_map,
@@ -121,12 +122,14 @@ def observe(
     centre = ApiServer(control_plane) if control_plane else None
     space = quote(federation.peer(mesh).gateway_namespace if federation else namespace_of(mesh))
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
-    proxies, labelled = tuple(proxies_of(api)), tuple(_labelled(api))
-    own = [one for one in labelled if federation is not None and _is_of(one, federation.name, mesh)]
+    proxies, hooks = tuple(proxies_of(api)), labels_of_webhooks(api)
+    own, others = list[Manifest](), list[Manifest]()
+    for one in _labelled(api):
+        (own if federation is not None and _is_of(one, federation.name, mesh) else others).append(one)
     observed = Observed(
         root=((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem"),
         proxies=proxies,
-        revisions=revisions_of(api),
+        revisions=frozenset(one[REVISION_LABEL] for one in hooks if REVISION_LABEL in one),
         clocks={
             place: ahead(one, clock)
             for place, one in (("data plane", api), ("control plane", centre))
@@ -136,8 +139,8 @@ def observe(
         control_plane=_control_plane(mesh, centre, data_plane, endpoint) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
         gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))),
-        meshes=meshes_of(api),
-        of_federations=tuple(one for one in labelled if one not in own),
+        meshes=frozenset(one[MESH_LABEL] for one in hooks if MESH_LABEL in one),
+        of_federations=tuple(others),
         objects=tuple(own),
     )
     if federation is not None:

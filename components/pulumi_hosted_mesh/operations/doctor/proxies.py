@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
-from pulumi_hosted_mesh.vocabulary import MESH_LABEL, REVISION_LABEL
+from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
 
 # Both templates of injection, of sidecars and of gateways, give this label and the annotation istio.io/rev.
 PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
@@ -93,16 +93,12 @@ def injected(pod: Mapping[str, Any]) -> Injected | None:
     )
 
 
-def revisions_of(api: ApiServer) -> frozenset[str]:
-    """The revisions that a cluster has injection webhooks of. Raises: UnreachableError."""
-    hooks: list[Any] = list(api.list(WEBHOOKS, metadata_only=True))
-    return frozenset(labels_of(one)[REVISION_LABEL] for one in hooks if REVISION_LABEL in labels_of(one))
+def labels_of_webhooks(api: ApiServer) -> list[Mapping[str, str]]:
+    """Of each configuration of injection webhooks in a cluster: they tell its revisions and meshes.
 
-
-def meshes_of(api: ApiServer) -> frozenset[str]:
-    """The meshes that a cluster has injection webhooks of. Raises: UnreachableError."""
-    hooks: list[Any] = list(api.list(WEBHOOKS, metadata_only=True))
-    return frozenset(labels_of(one)[MESH_LABEL] for one in hooks if MESH_LABEL in labels_of(one))
+    Raises: UnreachableError.
+    """
+    return [labels_of(one) for one in api.list(WEBHOOKS, metadata_only=True)]
 
 
 def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | None) -> Iterator[Verdict]:

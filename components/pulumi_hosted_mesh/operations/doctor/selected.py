@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
-from pulumi_hosted_mesh.operations.discovery.marks import containers_of, name_of, namespace_of
+from pulumi_hosted_mesh.operations.discovery.marks import environment_of, name_of, namespace_of
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Manifest, Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
@@ -46,17 +46,12 @@ def is_scoped(found: ControlPlane | None) -> bool | None:
     """Whether istiod has a Gateway select Pods of its own namespace alone; None where that was not looked at."""
     if found is None or not found.istiods:
         return None
-    return all(_variable(one) in IS_TRUE for one in found.istiods)
+    return all(environment_of(one).get(SCOPE) in IS_TRUE for one in found.istiods)
 
 
 def selects(spec: Manifest, labels: Labels) -> bool:
     """Whether Istio's Gateway does, a Pod with these labels. One without a selector selects all."""
     return (spec.get("selector") or {}).items() <= labels.items()
-
-
-def _variable(istiod: Manifest) -> str:
-    given = [one for part in containers_of(istiod) for one in part.get("env") or [] if one["name"] == SCOPE]
-    return str(given[-1].get("value", "")) if given else ""
 
 
 def _admits(mesh: str, namespace: str, pods: Collection[Labels], observed: Observed) -> bool:
