@@ -140,7 +140,7 @@ class Account:
         role = role_kind(
             name,
             metadata=metadata,
-            rules=[_args(rule) for rule in grant.rules],
+            rules=[policy_rule(rule) for rule in grant.rules],
             opts=cluster.options(parent, depends_on=after),
         )
         return binding_kind(  # type: ignore[no-any-return]
@@ -152,7 +152,8 @@ class Account:
         )
 
 
-def _args(rule: Rule) -> rbac.v1.PolicyRuleArgs:
+def policy_rule(rule: Rule) -> rbac.v1.PolicyRuleArgs:
+    """As a Role or ClusterRole has it."""
     return rbac.v1.PolicyRuleArgs(
         api_groups=[rule.group],
         resources=list(rule.resources),

@@ -9,6 +9,7 @@ from functools import partial
 import pulumi
 from pulumi_kubernetes import apiextensions, core, rbac
 
+from pulumi_hosted_mesh.data_plane.account import policy_rule
 from pulumi_hosted_mesh.dns import crd, manifests
 from pulumi_hosted_mesh.dns.namespace import BridgeNamespace
 from pulumi_hosted_mesh.dns.plan import Pair
@@ -67,10 +68,7 @@ def _rights(namespace: BridgeNamespace, pairs: Sequence[Pair]) -> list[pulumi.Re
     """The account of publishers that need no other, and the binding by which all of them read the records."""
     name, prefix = manifests.RECORDS_ACCOUNT, f"{namespace.prefix}-records"
     metadata = namespace.metadata(name)
-    rules = [
-        rbac.v1.PolicyRuleArgs(api_groups=[rule.group], resources=list(rule.resources), verbs=list(rule.verbs))
-        for rule in OWN_PUBLISHER
-    ]
+    rules = [policy_rule(rule) for rule in OWN_PUBLISHER]
     role = rbac.v1.Role(prefix, metadata=metadata, rules=rules, opts=namespace.within())
     account = core.v1.ServiceAccount(
         prefix, metadata=metadata, automount_service_account_token=False, opts=namespace.within()
