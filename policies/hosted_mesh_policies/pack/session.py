@@ -19,7 +19,6 @@ from ..detect.value.control_plane_secrets import (
     add_provider,
     add_secrets_of,
     for_others,
-    kept_kubeconfigs,
     known_secrets,
     own_kubeconfigs,
 )
@@ -52,7 +51,7 @@ class Session:
     _data_planes: set[bytes] = field(default_factory=set)
     _shown: Shown = field(default_factory=Shown)
     _remembered: set[str] = field(default_factory=set)
-    _kept_kubeconfigs: dict[str, frozenset[str]] = field(default_factory=dict)
+    _gathered_from: dict[str, Resource] = field(default_factory=dict)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
         """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
@@ -72,7 +71,7 @@ class Session:
             self.evidence,
             self._known_clusters,
             self._data_planes,
-            self._kept_kubeconfigs,
+            self._gathered_from,
         )
         if (
             resource.urn in context.flow.spread.owned
@@ -81,7 +80,7 @@ class Session:
         ):
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
             add_secrets_of(resource, self._index, self._not_of(resource.urn), foreign)
-            self._kept_kubeconfigs.update(kept_kubeconfigs(resource))
+            self._gathered_from[resource.urn] = resource
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found

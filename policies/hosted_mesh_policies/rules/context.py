@@ -20,7 +20,7 @@ from ..detect.secrets.resource_secrets import secret_leaves
 from ..detect.shape.kubeconfigs import Kubeconfig
 from ..detect.value.cleared_texts import cleared
 from ..detect.value.config_sections import Sections
-from ..detect.value.control_plane_secrets import born_on_data_plane, known_secrets
+from ..detect.value.control_plane_secrets import born_on_data_plane, kept_kubeconfigs, known_secrets
 from ..detect.value.inspection import Inspection, Match, inspect
 from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
@@ -47,9 +47,9 @@ class Context:
     known_clusters: Clusters | None = None
     born_elsewhere: Set[bytes] = frozenset()
     """Fingerprints of what data planes made themselves, as far as they were gathered elsewhere."""
-    kept_kubeconfigs: Mapping[str, Set[str]] = field(default_factory=dict)
-    """Kubeconfigs that the control plane keeps, by where: the API servers that each is for. Only before a write: at the
-    end all data planes are known, and by what they are logged in to is theirs."""
+    gathered_from: Mapping[str, Resource] = field(default_factory=dict)
+    """By URN the control plane's resources whose secrets are in `index`. Only before a write: at the end all data
+    planes are known, and by what they are logged in to is theirs."""
     _texts: dict[str, Text] = field(default_factory=dict)
     _of_sections: dict[str, frozenset[Path]] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
@@ -195,7 +195,12 @@ class Context:
             found = inspect(text_of(rest), self.known, look_for_shapes=False).matches
         if self.clusters.role_of_provider(resource.as_provider) is not Role.DATA_PLANE:
             return found
-        return [match for match in found if self.kept_kubeconfigs.get(match.origin) != {cluster.server}]
+        return [match for match in found if not self._is_kept_for(match.origin, cluster.server)]
+
+    def _is_kept_for(self, origin: str, server: str) -> bool:
+        """Whether the control plane keeps a kubeconfig there, for that API server alone."""
+        keeper = self.gathered_from.get(origin.partition(" ")[0])
+        return keeper is not None and dict(kept_kubeconfigs(keeper)).get(origin) == frozenset({server})
 
     def show(self, path: Path) -> str:
         """A path for a message, without keys that are secrets themselves."""

@@ -203,13 +203,18 @@ def public_ids(stack: Stack) -> Iterator[bytes]:
     """Fingerprints of ids, which are nobody's secret: random ones that are made to be shown, and those that an account
     tells under a name that says so (`clientId`), if nothing that was made has the same as a secret."""
     made = [one for one in stack.resources if not one.is_kubernetes]
-    secrets = {value for one in made for tree in (one.inputs, one.outputs) for _, value in secret_leaves(one, tree)}
+    told, random = set[bytes](), set[bytes]()
     for resource in made:
-        random = PUBLIC_RANDOM.search(resource.type)
         for leaf in leaves(resource.outputs if resource.outputs is not None else {}):
             value = as_bytes(leaf.value)
-            if random or (value not in secrets and _is_told_as_id(leaf) and _ID.fullmatch(value)):
-                yield from fingerprints(value, certain=True)
+            if PUBLIC_RANDOM.search(resource.type):
+                random.add(value)
+            elif _is_told_as_id(leaf) and _ID.fullmatch(value):
+                told.add(value)
+    if told:
+        told -= {value for one in made for tree in (one.inputs, one.outputs) for _, value in secret_leaves(one, tree)}
+    for value in told | random:
+        yield from fingerprints(value, certain=True)
 
 
 def _is_told_as_id(leaf: Leaf) -> bool:
