@@ -147,15 +147,15 @@ def service_account_token() -> str:
     )
 
 
-def kubeconfig(server: str, bearer: str = "") -> str:
-    """A kubeconfig with a bearer token."""
+def kubeconfig(server: str, bearer: str = "", *, key: str = "token") -> str:
+    """A kubeconfig with a bearer token, or another credential under its key."""
     return yaml.safe_dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "c",
             "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "users": [{"name": "u", "user": {"token": bearer or opaque("kubeconfig", 40)}}],
+            "users": [{"name": "u", "user": {key: bearer or opaque("kubeconfig", 40)}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         }
     )

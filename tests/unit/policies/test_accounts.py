@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import ClusterConfig
@@ -284,17 +283,6 @@ OURS, THEIRS = "https://ours.example.com:6443", "https://users.example.com:6443"
 LOGIN = literals.opaque("by what the deployer logs in", 40)
 
 
-def _kubeconfig(server: str, **user: str) -> str:
-    return yaml.safe_dump(
-        {
-            "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-            "current-context": "c",
-            "users": [{"name": "u", "user": user}],
-        }
-    )
-
-
 def _in_store(**entries: str) -> Resource:
     body = {"metadata": {"name": "store"}, "stringData": {key: Secret(value) for key, value in entries.items()}}
     return _made("kubernetes:core/v1:Secret", "store", body, _through("kubernetes", "ours"))
@@ -305,11 +293,11 @@ def _with_login(package: str, **login: Any) -> Resource:
     return _made(f"{package}:index/made:Made", "made", {"name": "made"}, _through(package, "ours", **login))
 
 
-def _said_of_login(session: Session, earlier: Resource | None = None, **user: str) -> list[str]:
-    """What is said, before it is written, of a data plane's provider that logs in by `user`."""
+def _said_of_login(session: Session, earlier: Resource | None = None, *, key: str = "token") -> list[str]:
+    """What is said, before it is written, of a data plane's provider that logs in by LOGIN, of the kind `key`."""
     if earlier is not None:
         session.before_write(earlier, [])
-    inputs = {"kubeconfig": Secret(_kubeconfig(THEIRS, **user))}
+    inputs = {"kubeconfig": Secret(literals.kubeconfig(THEIRS, LOGIN, key=key))}
     login = _made("pulumi:providers:kubernetes", "users", inputs, None)
     return [finding.message for finding in session.before_write(login, [VALUE])]
 
@@ -319,8 +307,8 @@ def _with_configuration(key: str, value: str) -> Session:
 
 
 def test_by_what_a_data_plane_is_logged_in_to_may_also_be_in_the_control_planes_store() -> None:
-    for kept in ({"kubeconfig": _kubeconfig(THEIRS, token=LOGIN)}, {}):
-        assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept), token=LOGIN) == []
+    for kept in ({"kubeconfig": literals.kubeconfig(THEIRS, LOGIN)}, {}):
+        assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept)) == []
 
 
 @pytest.mark.parametrize(
@@ -338,21 +326,21 @@ def test_a_data_planes_provider_does_not_log_in_as_the_deployer_elsewhere(
 ) -> None:
     """A cluster of a cloud's takes the cloud's own token, and many examples write that into its kubeconfig. So the API
     server of a user's is shown what opens the whole account: the deployer's token is not the data plane's own."""
-    assert _said_of_login(session, earlier, token=LOGIN)
+    assert _said_of_login(session, earlier)
 
 
 def test_the_control_planes_own_login_is_refused_before_the_write_wherever_it_was_read_from() -> None:
     """The kubeconfig is in the configuration, as the kubernetes package wants it, and the provider was made of it: the
     configuration came first, so the token is told from there. A user's provider is given that token by mistake."""
-    kubeconfig = _kubeconfig(OURS, token=LOGIN)
+    kubeconfig = literals.kubeconfig(OURS, LOGIN)
     session = _with_configuration("kubernetes:kubeconfig", kubeconfig)
-    assert _said_of_login(session, _with_login("kubernetes", kubeconfig=Secret(kubeconfig)), token=LOGIN)
+    assert _said_of_login(session, _with_login("kubernetes", kubeconfig=Secret(kubeconfig)))
 
 
 @pytest.mark.parametrize(
     ("kept", "key"),
     [
-        ({"kubeconfig": _kubeconfig(OURS, token=LOGIN)}, "token"),
+        ({"kubeconfig": literals.kubeconfig(OURS, LOGIN)}, "token"),
         ({"url": "https://console.example.com", "username": "admin", "password": LOGIN}, "password"),
     ],
     ids=["another cluster's", "another service's"],
@@ -360,4 +348,4 @@ def test_the_control_planes_own_login_is_refused_before_the_write_wherever_it_wa
 def test_what_the_store_says_to_open_something_else_is_no_data_planes_login(kept: dict[str, str], key: str) -> None:
     """The wrong one of two variables, or a loop that kept its first token: the address is the user's, the login is what
     the control plane's store has for an address of its own."""
-    assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept), **{key: LOGIN})
+    assert _said_of_login(Session(settings=SETTINGS), _in_store(**kept), key=key)
