@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.plan.clusters import Clusters
 from hosted_mesh_policies.plan.model import Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, plain
-from hosted_mesh_policies.rules.settings import Settings
 
 from bench.samples import timed
 from sandbox.errors import SandboxError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.scan.command import findings_in
 from hosted_mesh_policies.scan.sources import UnreadableError, from_paths
 

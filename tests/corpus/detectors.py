@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from hosted_mesh_policies.evaluation.rule import Rule
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
-from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus.cases import CASES

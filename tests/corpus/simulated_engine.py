@@ -20,15 +20,15 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from google.protobuf import empty_pb2, json_format, struct_pb2
+from hosted_mesh_policies.evaluation.finding import Finding
+from hosted_mesh_policies.evaluation.rule import Rule
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_struct
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import Provider, Resource
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, plain
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.finding import Finding
-from hosted_mesh_policies.rules.rule import Rule
-from hosted_mesh_policies.rules.settings import Settings
 from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
 

@@ -28,13 +28,13 @@ from typing import Any, Final
 from ..detect.leaf.level import Level
 from ..detect.leaf.names import describes
 from ..detect.secrets.resource_types import tells_facts
+from ..evaluation.context import Context
+from ..evaluation.finding import Finding
 from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
 from ..plan.tree import Path as Place
-from ..rules.context import Context
 from ..rules.credentials import FLOW, SHAPE, VALUE
-from ..rules.finding import Finding
 from . import engine
 
 OLDEST_NOTE_SECONDS: Final = 24 * 3600

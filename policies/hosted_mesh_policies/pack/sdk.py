@@ -24,13 +24,13 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
+from ..configuration import BEFORE_WRITE, check_settings
+from ..evaluation.context import Context
+from ..evaluation.rule import Rule, judge, judge_resource
+from ..evaluation.settings import Settings
 from ..plan.model import Provider, Resource, Stack
 from ..plan.tree import UNKNOWN, Tree
 from ..rules.catalogue import RULES
-from ..rules.configuration import BEFORE_WRITE, check_settings
-from ..rules.context import Context
-from ..rules.rule import Rule, judge, judge_resource
-from ..rules.settings import Settings
 from ..rules.unproven import UNPROVEN
 
 

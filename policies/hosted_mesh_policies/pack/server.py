@@ -22,14 +22,14 @@ from google.protobuf import empty_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
+from ..configuration import BEFORE_WRITE, UnusableConfigurationError, check
+from ..evaluation.finding import Finding, Severity
+from ..evaluation.rule import Rule
+from ..evaluation.settings import Settings
 from ..plan.decode import from_struct
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource
 from ..rules.catalogue import RULES
-from ..rules.configuration import BEFORE_WRITE, UnusableConfigurationError, check
-from ..rules.finding import Finding, Severity
-from ..rules.rule import Rule
-from ..rules.settings import Settings
 from . import engine
 from .preview_evidence import UnusableEvidenceError, load, note_path, read_note, save, write_note
 from .protocol import analyzer_pb2, plugin_pb2

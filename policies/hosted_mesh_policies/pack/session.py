@@ -22,14 +22,14 @@ from ..detect.value.control_plane_secrets import (
     known_secrets,
     own_kubeconfigs,
 )
+from ..evaluation.context import Context
+from ..evaluation.finding import Finding
+from ..evaluation.rule import Rule, judge, judge_resource
+from ..evaluation.settings import Settings
 from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
 from ..plan.owners import Owners
-from ..rules.context import Context
-from ..rules.finding import Finding
-from ..rules.rule import Rule, judge, judge_resource
-from ..rules.settings import Settings
 from .preview_evidence import evidence_of
 
 

@@ -1,1 +1,1 @@
-"""The plan that rules read: resources, trees of values, clusters, and what a preview showed."""
+"""The plan that rules read: resources and what they say, what is istiod's, values, clusters, what a preview showed."""

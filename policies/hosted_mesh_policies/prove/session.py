@@ -11,9 +11,9 @@ from typing import Any, Final, TextIO
 
 from rich.console import Console
 
+from ..configuration import UnusableConfigurationError, check
+from ..evaluation.settings import Settings
 from ..plan.clusters import is_server
-from ..rules.configuration import UnusableConfigurationError, check
-from ..rules.settings import Settings
 from . import project, report
 from .capture import is_kept
 from .engine import preview, stack_state

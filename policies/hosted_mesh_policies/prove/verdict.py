@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from .. import vocabulary
+from ..plan.annotations import with_reasons
 from ..plan.tree import is_covered
-from ..rules.ownership import with_reasons
 from .capture import Spot
 from .compare import value_at
 from .experiment import Experiment

@@ -13,13 +13,13 @@ from cryptography import x509
 from .. import vocabulary
 from ..detect.secrets.resource_secrets import secret_leaves
 from ..detect.secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule
+from ..evaluation.settings import schema_of
+from ..plan.istiod import discovery_container, pod_of
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, show
-from .context import Context
-from .finding import Severity
-from .istiod import discovery_container, pod_of
-from .rule import Place, Rule
-from .settings import schema_of
 
 HOURS: Final = 24
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..evaluation.rule import Rule
 from .advice import CERTIFICATES, CHART_VERSIONS, DISRUPTION, QUOTAS
 from .credentials import FLOW, SHAPE, VALUE
 from .exposure import EXPOSURE
@@ -11,7 +12,6 @@ from .operators import OPERATORS
 from .outputs import OUTPUTS
 from .providers import CLASSIFIED, PROVIDERS
 from .rights import RIGHTS
-from .rule import Rule
 from .tenants import TENANTS
 from .trust import TRUST
 from .unproven import UNPROVEN

@@ -11,14 +11,15 @@ from ..detect.leaf.names import is_own_login, names_clouds_credential
 from ..detect.secrets.resource_types import CHART_TYPES
 from ..detect.shape.credential_forms import Kind
 from ..detect.shape.shapes import Shape, shapes, shapes_in_tree
+from ..evaluation.certificates import holds_certificate_of_its_key
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule
+from ..evaluation.settings import schema_of
+from ..plan.annotations import declassified, is_annotated
 from ..plan.model import IN_SECRET, Resource
 from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show
-from .context import Context
-from .finding import Severity
-from .ownership import declassified, holds_certificate_of_its_key, is_annotated
-from .rule import Place, Rule
-from .settings import schema_of
 
 CURE_FLOW: Final = (
     "Pass a public fact instead (a certificate, a public key, a host name). If the value is public although it is made "

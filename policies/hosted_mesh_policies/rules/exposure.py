@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .. import vocabulary
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule, not_known
+from ..plan.annotations import is_annotated
+from ..plan.istiod import discovery_container, is_external, is_istios
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, items
-from .context import Context
-from .finding import Severity
-from .istiod import discovery_container, is_external, is_istios
-from .ownership import is_annotated
-from .rule import Place, Rule, not_known
 
 PLAIN_PORTS: Final = {15010: "plaintext xDS", 15014: "istiod's metrics and debug pages"}
 ISTIODS_PORTS: Final = {**PLAIN_PORTS, 8080: "istiod's debug pages"}
@@ -35,7 +35,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         yield from _istio_gateway(resource, _ports(context, resource))
     elif resource.kind == "Gateway" and resource.group == "gateway.networking.k8s.io":
         yield from _gateway(resource)
-    elif resource.kind == "Ingress" and is_istios(context, resource):
+    elif resource.kind == "Ingress" and is_istios(context.stack, resource):
         for position, rule in enumerate(items(resource.body, "spec", "rules")):
             yield from _host(f"spec.rules[{position}].host", at(rule, "host"))
 
@@ -55,7 +55,7 @@ def _ports(context: Context, resource: Resource) -> Mapping[int, str]:
     selector = at(resource.body, "spec", "selector", default={})
     chosen = selector.values() if isinstance(selector, dict) else [selector]
     selects = any(value in ("istiod", UNKNOWN) for value in chosen)
-    return ISTIODS_PORTS if selects or is_istios(context, resource) else PLAIN_PORTS
+    return ISTIODS_PORTS if selects or is_istios(context.stack, resource) else PLAIN_PORTS
 
 
 def _service(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Rule
 from ..plan.model import Resource
 from ..plan.tree import at, items
-from .context import Context
-from .finding import Severity
-from .rule import Rule
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:

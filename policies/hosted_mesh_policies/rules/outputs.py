@@ -10,13 +10,13 @@ from ..detect.search.tree_text import Text, text_of
 from ..detect.shape.credential_forms import Kind
 from ..detect.shape.shapes import Shape, shapes
 from ..detect.value.inspection import inspect
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Rule
 from ..plan.clusters import KUBECONFIG_KEYS
 from ..plan.model import STACK_TYPE, Resource
 from ..plan.tree import UNKNOWN, Path, Secret, Tree, leaves, show
-from .context import Context
 from .credentials import UNEXPLAINED
-from .finding import Severity
-from .rule import Rule
 
 AWAITED: Final = (
     "is not known yet, nor is a secret of the control plane's that this stack makes: on the data plane's side nothing "

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import vocabulary
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule
+from ..evaluation.settings import CLUSTER_SCHEMA
 from ..plan.clusters import Role
 from ..plan.model import Provider, Resource
-from .context import Context
-from .finding import Severity
-from .rule import Place, Rule
-from .settings import CLUSTER_SCHEMA
 
 ONE_SIDED: Final = {
     vocabulary.TYPE_EXTERNAL_CONTROL_PLANE: Role.CONTROL_PLANE,

@@ -6,13 +6,13 @@ import fnmatch
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule, not_known
+from ..evaluation.settings import schema_of
+from ..plan.istiod import is_istios
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, items
-from .context import Context
-from .finding import Severity
-from .istiod import is_istios
-from .rule import Place, Rule, not_known
-from .settings import schema_of
 
 ESCALATING_VERBS: Final = frozenset({"bind", "escalate", "impersonate"})
 _BY_ANY_VERB: Final = (
@@ -43,7 +43,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
             yield "roleRef.name", not_known("the role")
         elif role in BROAD_ROLES:
             yield "roleRef.name", f"gives istiod the built-in role {role}"
-    if resource.kind in {"ClusterRole", "Role"} and is_istios(context, resource):
+    if resource.kind in {"ClusterRole", "Role"} and is_istios(context.stack, resource):
         yield from rules(resource)
 
 
@@ -60,14 +60,14 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
         if (
             (resource.kind, resource.object_name) in bound
             and context.clusters.on_data_plane(resource)
-            and not is_istios(context, resource)
+            and not is_istios(context.stack, resource)
         ):
             for path, what in rules(resource):
                 yield resource, path, what
 
 
 def _binds_istiod(context: Context, resource: Resource) -> bool:
-    if is_istios(context, resource):
+    if is_istios(context.stack, resource):
         return True
     names = [at(subject, "name") for subject in items(resource.body, "subjects")]
     return UNKNOWN in names or any(

@@ -13,13 +13,13 @@ from ..detect.search.index import Index
 from ..detect.secrets.resource_types import ALL_SECRET_TYPES, KEY_TYPE
 from ..detect.value.control_plane_secrets import add_secrets_of
 from ..detect.value.inspection import inspect
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Rule
+from ..evaluation.settings import schema_of
+from ..plan.istiod import discovery_container, environment
 from ..plan.model import Resource
 from ..plan.tree import at, show
-from .context import Context
-from .finding import Severity
-from .istiod import discovery_container, environment
-from .rule import Rule
-from .settings import schema_of
 
 OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
 """Secrets that no two meshes may share. A registry login or a DNS credential may be shared by choice."""

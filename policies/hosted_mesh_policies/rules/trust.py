@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule, not_known
+from ..evaluation.settings import schema_of
+from ..plan.istiod import discovery_container, environment, is_external, pod_of
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, at, items
 from ..vocabulary import CACERTS_SECRET
-from .context import Context
-from .finding import Severity
-from .istiod import discovery_container, environment, is_external, pod_of
-from .rule import Place, Rule, not_known
-from .settings import schema_of
 
 KEYS: Final = ({"ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"}, {"tls.crt", "tls.key", "ca.crt"})
 """What istiod reads from its `cacerts` Secret: its own form, or that of a kubernetes.io/tls Secret."""

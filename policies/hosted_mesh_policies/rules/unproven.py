@@ -11,12 +11,12 @@ from ..detect.leaf.content import as_bytes, held
 from ..detect.leaf.level import Level, level_of
 from ..detect.leaf.names import is_identifiers_name, is_own_login, names_digest_of_public
 from ..detect.leaf.public_structure import is_bare_digest, is_public
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule
+from ..plan.annotations import declassified, is_annotated
 from ..plan.model import Resource
 from ..plan.tree import Leaf, is_covered, leaves, show
-from .context import Context
-from .finding import Severity
-from .ownership import declassified, is_annotated
-from .rule import Place, Rule
 
 ALLOW: Final = "allow"
 REFUSE_SECRETS: Final = "refuse-secrets"

@@ -7,13 +7,13 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..evaluation.context import Context
+from ..evaluation.finding import Severity
+from ..evaluation.rule import Place, Rule, not_known
+from ..evaluation.settings import schema_of
+from ..plan.istiod import is_istios
 from ..plan.model import Resource
 from ..plan.tree import UNKNOWN, at, items
-from .context import Context
-from .finding import Severity
-from .istiod import is_istios
-from .rule import Place, Rule, not_known
-from .settings import schema_of
 
 KINDS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 
@@ -36,7 +36,7 @@ def _is_control_planes(context: Context, resource: Resource) -> bool:
     """True for the mesh's webhooks: Istio's, and any that call out of the cluster. A data plane's own webhooks inside
     it are nobody else's business."""
     hooks = items(resource.body, "webhooks")
-    return is_istios(context, resource) or any(
+    return is_istios(context.stack, resource) or any(
         hook is UNKNOWN
         or at(hook, "clientConfig", "url") is not None
         or str(at(hook, "clientConfig", "service", "name", default="")).startswith("istiod")

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
+from ..configuration import UnusableConfigurationError, at_their_levels, check
+from ..evaluation.context import Context
+from ..evaluation.finding import Finding
+from ..evaluation.rule import Rule, judge
+from ..evaluation.settings import Settings
 from ..plan.model import Stack
 from ..rules.catalogue import RULES
-from ..rules.configuration import UnusableConfigurationError, at_their_levels, check
-from ..rules.context import Context
-from ..rules.finding import Finding
-from ..rules.rule import Rule, judge
-from ..rules.settings import Settings
 from .report import as_json, as_sarif, as_text
 from .sources import UnreadableError, from_paths, why
 from .summary import summary

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .. import sarif
+from ..evaluation.finding import Finding, Severity
+from ..evaluation.rule import Rule
 from ..rules.catalogue import RULES
-from ..rules.finding import Finding, Severity
-from ..rules.rule import Rule
 
 SARIF_LEVELS: Final = {
     Severity.CRITICAL: "error",

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2
+from hosted_mesh_policies.evaluation.finding import Finding
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.finding import Finding
 from pulumi.runtime.proto import resource_pb2
 
 from tests.corpus.case import EXPOSURE, OPERATORS, PROVIDERS, RIGHTS, TRUST, WEBHOOKS

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 import pytest
-from hosted_mesh_policies.rules.configuration import BEFORE_WRITE
+from hosted_mesh_policies.configuration import BEFORE_WRITE
 
 from tests.corpus.cases import CASES, batches
 from tests.corpus.engine import Engine, Run

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.rule import judge, judge_resource
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
-from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
-from hosted_mesh_policies.rules.rule import judge, judge_resource
-from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus import literals

@@ -6,12 +6,12 @@ import base64
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.rule import Rule, judge
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.rules.advice import CERTIFICATES, CHART_VERSIONS, DISRUPTION, QUOTAS
-from hosted_mesh_policies.rules.context import Context
-from hosted_mesh_policies.rules.rule import Rule, judge
-from hosted_mesh_policies.rules.settings import Settings
 
 from tests.support.authorities import DAY, NOW, Authority, pem
 

@@ -6,13 +6,13 @@ import base64
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.rule import judge
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
-from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
-from hosted_mesh_policies.rules.rule import judge
-from hosted_mesh_policies.rules.settings import Settings
 
 from tests.corpus import literals
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import grpc
 import pytest
+from hosted_mesh_policies.configuration import UnusableConfigurationError, at_their_levels, check
 from hosted_mesh_policies.pack.protocol import analyzer_pb2
 from hosted_mesh_policies.pack.sdk import policies
 from hosted_mesh_policies.pack.server import Analyzer
-from hosted_mesh_policies.rules.configuration import UnusableConfigurationError, at_their_levels, check
 
 CLUSTERS = "providers-reach-their-own-cluster"
 WEBHOOKS = "data-plane-webhooks-by-url"

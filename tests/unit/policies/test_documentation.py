@@ -11,11 +11,11 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pulumi
 import pytest
+from hosted_mesh_policies.configuration import BEFORE_WRITE
+from hosted_mesh_policies.evaluation.finding import Finding
+from hosted_mesh_policies.evaluation.rule import Rule
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.configuration import BEFORE_WRITE
 from hosted_mesh_policies.rules.credentials import FLOW
-from hosted_mesh_policies.rules.finding import Finding
-from hosted_mesh_policies.rules.rule import Rule
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 from hosted_mesh_policies.scan.command import app as scan
 from typer.testing import CliRunner

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from hosted_mesh_policies import vocabulary
+from hosted_mesh_policies.evaluation.rule import Rule
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.rule import Rule
 
 from tests.corpus.case import (
     EXPOSURE,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hosted_mesh_policies.detect.decoders import alphabets, compression
 from hosted_mesh_policies.detect.value import cleared_texts
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.plan.model import Stack
-from hosted_mesh_policies.rules.context import Context
-from hosted_mesh_policies.rules.rule import judge
 from hosted_mesh_policies.rules.tenants import TENANTS
 
 from tests.corpus import growing

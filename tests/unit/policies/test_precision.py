@@ -21,17 +21,17 @@ from hosted_mesh_policies.detect.search.tree_text import text_of
 from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
 from hosted_mesh_policies.detect.secrets.named_credentials import holds_named
 from hosted_mesh_policies.detect.value.inspection import inspect
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.rule import Rule, judge, judge_resource
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.context import Context
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
 from hosted_mesh_policies.rules.providers import PROVIDERS
-from hosted_mesh_policies.rules.rule import Rule, judge, judge_resource
-from hosted_mesh_policies.rules.settings import Settings
 from hosted_mesh_policies.rules.tenants import TENANTS
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 

@@ -7,14 +7,14 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
+from hosted_mesh_policies.evaluation.context import Context
+from hosted_mesh_policies.evaluation.finding import Finding
+from hosted_mesh_policies.evaluation.rule import Rule, judge
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.rules.context import Context
-from hosted_mesh_policies.rules.finding import Finding
-from hosted_mesh_policies.rules.rule import Rule, judge
-from hosted_mesh_policies.rules.settings import Settings
 
 from tests.corpus import literals
 from tests.corpus.cases import CASES

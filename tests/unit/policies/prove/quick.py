@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final
 
+from hosted_mesh_policies.evaluation.finding import Finding
+from hosted_mesh_policies.evaluation.rule import Rule
+from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_plain
 from hosted_mesh_policies.plan.evidence import Evidence
@@ -28,9 +31,6 @@ from hosted_mesh_policies.prove.secrets.credentials import replaced
 from hosted_mesh_policies.prove.secrets.vault import Vault
 from hosted_mesh_policies.prove.secrets.vault import World as Secrets
 from hosted_mesh_policies.prove.values import UNKNOWN, plain
-from hosted_mesh_policies.rules.finding import Finding
-from hosted_mesh_policies.rules.rule import Rule
-from hosted_mesh_policies.rules.settings import Settings
 
 from tests.corpus import literals
 from tests.corpus import simulated_engine as simulated

@@ -9,10 +9,10 @@ from typing import Any
 from .. import vocabulary
 from ..detect.decoders.compression import MOST_UNPACKED
 from ..detect.decoders.text import TooMuchError
+from ..plan.annotations import is_accepted
 from ..plan.model import Resource
 from .context import Context
 from .finding import Finding, Severity
-from .ownership import is_accepted
 
 Place = tuple[str, str]
 """(property path, what is wrong there)"""

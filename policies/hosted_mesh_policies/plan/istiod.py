@@ -6,9 +6,8 @@ import fnmatch
 from typing import Any, Final
 
 from .. import vocabulary
-from ..plan.model import Resource
-from ..plan.tree import UNKNOWN, at, items
-from .context import Context
+from .model import Resource, Stack
+from .tree import UNKNOWN, at, items
 
 ISTIOS_LABELS: Final = frozenset({vocabulary.MESH_LABEL, vocabulary.REVISION_LABEL})
 ISTIOS_PARTS: Final = frozenset({"istiod", "istio", "sidecar-injector", "istio-reader"})
@@ -56,9 +55,9 @@ def is_external(resource: Resource, container: Any) -> bool:
     )
 
 
-def is_istios(context: Context, resource: Resource) -> bool:
+def is_istios(stack: Stack, resource: Resource) -> bool:
     """True for what the hosted mesh, or any Istio, put on a cluster: by components, labels or the object's name."""
-    types = context.stack.ancestor_types(resource)
+    types = stack.ancestor_types(resource)
     if any(kind in vocabulary.DATA_PLANE_TYPES | vocabulary.CONTROL_PLANE_TYPES for kind in types):
         return True
     labels = at(resource.body, "metadata", "labels", default={})

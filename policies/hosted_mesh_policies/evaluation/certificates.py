@@ -1,4 +1,4 @@
-"""What a resource says about its secrets: declassified, the data plane's own, beside their certificate."""
+"""What certificate a Secret keeps for the private key in it."""
 
 from __future__ import annotations
 
@@ -8,48 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from .. import vocabulary
 from ..detect.keys.der import is_certificate_authority, private_numbers, public_key_of
 from ..detect.leaf.content import held
 from ..plan.model import IN_SECRET, Resource
-from ..plan.tree import Leaf, at, leaves
+from ..plan.tree import Leaf, leaves
 
-LEAST_REASON: Final = 8
-"""A reason of fewer characters is none."""
 _PEM = re.compile(rb"-----BEGIN ([A-Z ]+)-----([^-]*)-----END \1-----")
 ED25519_BYTES: Final = 32
 RSA_TAIL: Final = 64
 """An RSA public key ends with its modulus and 5 bytes of exponent; a private key has the modulus."""
-
-
-def is_annotated(resource: Resource, annotation: str) -> bool:
-    """True when an annotation gives a reason."""
-    value = at(resource.body, "metadata", "annotations", annotation)
-    return isinstance(value, str) and len(value.strip()) >= LEAST_REASON
-
-
-def declassified(resource: Resource) -> frozenset[str]:
-    """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An
-    entry without a reason does not count."""
-    return _with_reasons(resource, vocabulary.DECLASSIFY_ANNOTATION)
-
-
-def is_accepted(resource: Resource, policy: str) -> bool:
-    """True when the resource says why a policy's verdict on it is accepted."""
-    return policy in _with_reasons(resource, vocabulary.ACCEPT_ANNOTATION)
-
-
-def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
-    value = at(resource.body, "metadata", "annotations", annotation)
-    return with_reasons(value) if isinstance(value, str) else frozenset()
-
-
-def with_reasons(annotation: str) -> frozenset[str]:
-    """What has a reason in `what: reason; ...`."""
-    entries = [entry.partition(":") for entry in annotation.split(";")]
-    return frozenset(
-        what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON
-    )
 
 
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:

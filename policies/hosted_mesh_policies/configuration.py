@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..plan.clusters import is_server
-from ..rules.catalogue import RULES
-from ..rules.rule import Rule
+from .evaluation.rule import Rule
+from .plan.clusters import is_server
+from .rules.catalogue import RULES
 
 BEFORE_WRITE: Final = "-before-write"
 LEVEL: Final = "enforcementLevel"

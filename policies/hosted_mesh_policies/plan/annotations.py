@@ -1,0 +1,42 @@
+"""What a resource says of itself in annotations: declassified, the data plane's own, accepted. Each with a reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import vocabulary
+from .model import Resource
+from .tree import at
+
+LEAST_REASON: Final = 8
+"""A reason of fewer characters is none."""
+
+
+def is_annotated(resource: Resource, annotation: str) -> bool:
+    """True when an annotation gives a reason."""
+    value = at(resource.body, "metadata", "annotations", annotation)
+    return isinstance(value, str) and len(value.strip()) >= LEAST_REASON
+
+
+def declassified(resource: Resource) -> frozenset[str]:
+    """Property paths that the resource declassifies: `data.digest: sha256 of the root key; another.path: reason`. An
+    entry without a reason does not count."""
+    return _with_reasons(resource, vocabulary.DECLASSIFY_ANNOTATION)
+
+
+def is_accepted(resource: Resource, policy: str) -> bool:
+    """True when the resource says why a policy's verdict on it is accepted."""
+    return policy in _with_reasons(resource, vocabulary.ACCEPT_ANNOTATION)
+
+
+def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
+    value = at(resource.body, "metadata", "annotations", annotation)
+    return with_reasons(value) if isinstance(value, str) else frozenset()
+
+
+def with_reasons(annotation: str) -> frozenset[str]:
+    """What has a reason in `what: reason; ...`."""
+    entries = [entry.partition(":") for entry in annotation.split(";")]
+    return frozenset(
+        what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON
+    )
