@@ -16,7 +16,7 @@ from bench.samples import Samples, timed
 from sandbox import clusters, toolchain
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
-from tests.live.inside import family
+from tests.live.sandbox.machine.inside import family
 
 ROUNDS = 3
 FEW, MANY = 2, 4

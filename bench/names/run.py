@@ -19,7 +19,7 @@ from bench.own_sandbox import beside
 from bench.samples import Samples
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, Step
-from tests.live.dns_names import NAMESPACE, gateway
+from tests.live.dns.bridge.dns_names import NAMESPACE, gateway
 
 PORTS = (world.BRIDGE_PORT, world.INSIDE_PORT)
 LONGEST_PAUSE_SECONDS, SETTLE_SECONDS = 6.0, 30.0

@@ -20,7 +20,7 @@ from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api
-from tests.live.dns_names import COREDNS, NAMESPACE, Names, deploy, gateway, service
+from tests.live.dns.bridge.dns_names import COREDNS, NAMESPACE, Names, deploy, gateway, service
 
 HERE: Final = Path(__file__).parent
 SERVERS: Final = HERE / "servers.yaml"

@@ -1,4 +1,4 @@
-"""The rules' text. That they hold is shown with real sockets in tests/live/test_clusters.py."""
+"""The rules' text. That they hold is shown with real sockets in tests/live/sandbox/test_clusters.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What a node's enforcer of NetworkPolicies knows of Pods, and when it writes rules. What the rules do to packets:
-tests/live/network_policies."""
+tests/live/sandbox/network_policies."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def test_a_state_that_is_a_file_is_one_block_without_a_stack_trace(command: str,
 
 def test_tests_run_in_order_and_paths_choose_folders() -> None:
     assert list(split_by_folder(["-x"])) == list(FOLDERS)
-    chosen = split_by_folder(["./tests/live/test_node.py", "-k", "x", "tests/unit"])
-    assert chosen == {"tests/unit": ["tests/unit"], "tests/live": ["tests/live/test_node.py"]}
+    chosen = split_by_folder(["./tests/live/sandbox/test_node.py", "-k", "x", "tests/unit"])
+    assert chosen == {"tests/unit": ["tests/unit"], "tests/live": ["tests/live/sandbox/test_node.py"]}
     assert list(chosen) == ["tests/unit", "tests/live"]
     assert split_by_folder(["tests/unti"]) == {"tests/unti": ["tests/unti"]}
 
