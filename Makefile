@@ -25,7 +25,7 @@ test: ## Lint, then all tests: unit, engine, live
 
 nightly: ## Judge the policies by a million made-up programs (hours); prints its seed, keeps what it finds as cases
 	@HOSTED_MESH_PROGRAMS=1000000 HOSTED_MESH_EXAMPLES=100000 HOSTED_MESH_SEED=$$(date +%s) $(PYTHON) -m sandbox test \
-		tests/unit/policies/prove/test_judge.py tests/unit/policies/test_wrapping_property.py --timeout=0 -s $(ARGS)
+		tests/unit/policies/prove/test_judge.py tests/unit/policies/detect/test_wrapping_property.py --timeout=0 -s $(ARGS)
 
 lint: ## ruff and mypy
 	@$(PYTHON) -m sandbox lint $(ARGS)

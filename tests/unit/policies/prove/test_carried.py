@@ -11,9 +11,9 @@ from hosted_mesh_policies.prove.values import UNKNOWN
 from hosted_mesh_policies.prove.verdict import Kind, Verdict
 
 from tests.corpus.world import World, password
+from tests.unit.policies.plan.test_carriers import AWAY, HERE, TAKEN
 from tests.unit.policies.prove.fake_pulumi import provider, resource, written
 from tests.unit.policies.prove.in_process import SERVERS, proven
-from tests.unit.policies.test_carriers import AWAY, HERE, TAKEN
 
 KNOWN = Known((SERVERS["cp"], "hub-*"), (SERVERS["dp"],))
 RUN = [how for how in AWAY if how != "argo, not known yet"]

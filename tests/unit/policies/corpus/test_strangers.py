@@ -83,7 +83,7 @@ def _row(which: str) -> list[str]:
 
 @pytest.mark.parametrize("which", SETS)
 def test_the_documentation_has_the_score(which: str) -> None:
-    text = (Path(__file__).parents[3] / "docs/policies/score.md").read_text()
+    text = (Path(__file__).parents[4] / "docs/policies/score.md").read_text()
     now = text.partition("<!-- strangers -->")[2].partition("<!-- end -->")[0]
     (row,) = re.findall(rf"(?m)^\| {which} \| (.*) \|$", now)
     assert row.split(" | ") == _row(which)

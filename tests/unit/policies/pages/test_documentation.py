@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from tests.corpus import detectors, literals
 from tests.corpus.simulated_engine import SERVERS, run
-from tests.unit.policies.documentation import FOLDER, Block, Example, anchors, pages, read, sections
+from tests.unit.policies.pages.documentation import FOLDER, Block, Example, anchors, pages, read, sections
 
 BY_NAME = {rule.name: rule for rule in RULES}
 PAGES = [path.name for path in pages()]
