@@ -18,7 +18,7 @@ from unittest import mock
 import yaml
 
 from sandbox import toolchain
-from sandbox.plugins.kubernetes import helm
+from sandbox.plugins.kubernetes.charts import helm
 from sandbox.plugins.kubernetes.objects import Gvk
 from sandbox.progress import Progress
 

@@ -1,4 +1,4 @@
-"""The protocol methods of the kubernetes provider, except components (components.py)."""
+"""The protocol methods of the kubernetes provider, except components (charts/components.py)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sandbox.plugins import VERSIONS
 from sandbox.plugins.kubernetes import settings as configuration
-from sandbox.plugins.kubernetes.connection import Connection
-from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
+from sandbox.plugins.kubernetes.api_server.kubeconfig import KubeconfigError
 from sandbox.plugins.kubernetes.objects import gvk_of_urn
+from sandbox.plugins.kubernetes.operations.connection import Connection
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
@@ -100,7 +100,7 @@ class KubernetesProvider:
         return self._operation("reading", request.urn).read(request)
 
     def construct(self, request: Any) -> Any:
-        from sandbox.plugins.kubernetes.components import Components
+        from sandbox.plugins.kubernetes.charts.components import Components
 
         cluster = self._configured().reachable()
         return Components(cluster.discovery, cluster.settings, self._engine, VERSION).construct(request)
@@ -109,12 +109,12 @@ class KubernetesProvider:
         raise NotImplementedHere(f"the function {request.tok}")
 
     def _operation(self, module: str, urn: str) -> Any:
-        """What one of the modules of operations does with a resource: its class has the module's name."""
+        """What one of the modules of operations/ does with a resource: its class has the module's name."""
         token, gvk = urn_type(urn), gvk_of_urn(urn)
         is_patch = gvk.kind.endswith("Patch") and is_built_in(gvk.api_version, gvk.kind.removesuffix("Patch"))
         if token in _UNSUPPORTED or is_patch:
             raise NotImplementedHere(f"the resource type {token}")
-        kind = getattr(importlib.import_module(f"sandbox.plugins.kubernetes.{module}"), module.capitalize())
+        kind = getattr(importlib.import_module(f"sandbox.plugins.kubernetes.operations.{module}"), module.capitalize())
         return kind(urn, self._configured(), self._engine)
 
     def _configured(self) -> Connection:
@@ -125,5 +125,5 @@ class KubernetesProvider:
 
 def _load_ahead() -> None:
     """Loads what any preview asks for: the program seldom has an object ready as soon as its provider is configured."""
-    for operations in ("planning", "components"):
-        importlib.import_module(f"sandbox.plugins.kubernetes.{operations}")
+    for module in ("operations.planning", "charts.components"):
+        importlib.import_module(f"sandbox.plugins.kubernetes.{module}")

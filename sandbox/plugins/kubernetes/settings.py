@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes import kubeconfig
+from sandbox.plugins.kubernetes.api_server import kubeconfig
 from sandbox.plugins.protocol.errors import NotImplementedHere
 from sandbox.plugins.protocol.values import UNKNOWN, plain
 

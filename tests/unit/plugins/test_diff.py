@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.diff import Change, changes, prune
-from sandbox.plugins.kubernetes.replacement import rules_for
+from sandbox.plugins.kubernetes.fields.diff import Change, changes, prune
+from sandbox.plugins.kubernetes.fields.replacement import rules_for
 from sandbox.plugins.protocol.naming import format_path
 from sandbox.plugins.protocol.values import UNKNOWN
 

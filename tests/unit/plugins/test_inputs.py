@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.inputs import normalize, to_object, to_properties
+from sandbox.plugins.kubernetes.fields.inputs import normalize, to_object, to_properties
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 

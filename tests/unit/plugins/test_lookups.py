@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.plugins.kubernetes import helm
-from sandbox.plugins.kubernetes.lookups import refuse_lookups
+from sandbox.plugins.kubernetes.charts import helm
+from sandbox.plugins.kubernetes.charts.lookups import refuse_lookups
 from sandbox.plugins.protocol.errors import NotImplementedHere
 
 LOOKUP = '{{ lookup "v1" "Secret" "" "" }}'

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.managers import CREATOR, must_force, taken_over
+from sandbox.plugins.kubernetes.fields.managers import CREATOR, must_force, taken_over
 
 OURS = "pulumi-kubernetes-01234567"
 

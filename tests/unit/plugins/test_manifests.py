@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.components import as_resource
-from sandbox.plugins.kubernetes.manifests import dependencies, expanded, parse
+from sandbox.plugins.kubernetes.charts.components import as_resource
+from sandbox.plugins.kubernetes.charts.manifests import dependencies, expanded, parse
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.values import Secret
 

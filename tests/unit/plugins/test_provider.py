@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.plugins.kubernetes import helm
+from sandbox.plugins.kubernetes.charts import helm
 from sandbox.plugins.kubernetes.provider import KubernetesProvider
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError

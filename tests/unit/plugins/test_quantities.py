@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.plugins.kubernetes.quantities import canonical
+from sandbox.plugins.kubernetes.scheme.quantities import canonical
 
 
 @pytest.mark.parametrize(

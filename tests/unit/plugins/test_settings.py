@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes import kubeconfig, settings
+from sandbox.plugins.kubernetes import settings
+from sandbox.plugins.kubernetes.api_server import kubeconfig
 from sandbox.plugins.kubernetes.provider import KubernetesProvider
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import NotImplementedHere

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.state import checkpoint, marked, saved
+from sandbox.plugins.kubernetes.fields.state import checkpoint, marked, saved
 from sandbox.plugins.protocol.values import Secret, plain
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.client import Client
-from sandbox.plugins.kubernetes.discovery import Discovery
-from sandbox.plugins.kubernetes.kubeconfig import access, parse
+from sandbox.plugins.kubernetes.api_server.client import Client
+from sandbox.plugins.kubernetes.api_server.discovery import Discovery
+from sandbox.plugins.kubernetes.api_server.kubeconfig import access, parse
 from sandbox.plugins.kubernetes.readiness import waiting as module
 from sandbox.plugins.kubernetes.readiness.simple import SERVICE, asked_for
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady, Waiting

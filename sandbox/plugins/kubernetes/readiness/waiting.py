@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox.plugins.kubernetes.client import ApiError, Client
-from sandbox.plugins.kubernetes.discovery import ClusterError, Discovery
+from sandbox.plugins.kubernetes.api_server.client import ApiError, Client
+from sandbox.plugins.kubernetes.api_server.discovery import ClusterError, Discovery
 from sandbox.plugins.kubernetes.objects import Gvk, Object, get, gvk_of, name_of, namespace_of
 from sandbox.plugins.kubernetes.readiness.verdict import ENDPOINTS, Condition, Verdict, View
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.quantities import canonical
+from sandbox.plugins.kubernetes.scheme.quantities import canonical
 
 _DROP: Final = object()
 

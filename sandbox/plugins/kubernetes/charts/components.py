@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes import helm, manifests
-from sandbox.plugins.kubernetes.discovery import ClusterError, Discovery
-from sandbox.plugins.kubernetes.monitor import Monitor
+from sandbox.plugins.kubernetes.api_server.discovery import ClusterError, Discovery
+from sandbox.plugins.kubernetes.charts import helm, manifests
+from sandbox.plugins.kubernetes.charts.monitor import Monitor
 from sandbox.plugins.kubernetes.objects import (
     SKIP_AWAIT,
     Object,

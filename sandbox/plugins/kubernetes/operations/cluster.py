@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes import managers
-from sandbox.plugins.kubernetes.client import APPLY, JSON_PATCH, ApiError, Client
-from sandbox.plugins.kubernetes.discovery import Discovery, NoSuchKind, Resource
+from sandbox.plugins.kubernetes.api_server.client import APPLY, JSON_PATCH, ApiError, Client
+from sandbox.plugins.kubernetes.api_server.discovery import Discovery, NoSuchKind, Resource
+from sandbox.plugins.kubernetes.fields import managers
 from sandbox.plugins.kubernetes.objects import (
     PATCH_FORCE,
     TIMEOUT_SECONDS,

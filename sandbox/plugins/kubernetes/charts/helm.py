@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from sandbox.memory_file import memory_file
-from sandbox.plugins.kubernetes.lookups import refuse_lookups
+from sandbox.plugins.kubernetes.charts.lookups import refuse_lookups
 from sandbox.plugins.kubernetes.objects import Gvk
 from sandbox.plugins.protocol.errors import ProviderError
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from sandbox.plugins.kubernetes.client import ApiError
-from sandbox.plugins.kubernetes.connection import Operation
-from sandbox.plugins.kubernetes.diff import prune
-from sandbox.plugins.kubernetes.discovery import ClusterError, NoSuchKind
-from sandbox.plugins.kubernetes.inputs import normalize, to_object
-from sandbox.plugins.kubernetes.managers import new_manager
+from sandbox.plugins.kubernetes.api_server.client import ApiError
+from sandbox.plugins.kubernetes.api_server.discovery import ClusterError, NoSuchKind
+from sandbox.plugins.kubernetes.fields.diff import prune
+from sandbox.plugins.kubernetes.fields.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.fields.managers import new_manager
+from sandbox.plugins.kubernetes.fields.state import checkpoint, marked, saved
 from sandbox.plugins.kubernetes.objects import (
     Object,
     gvk_of,
@@ -22,10 +22,10 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
+from sandbox.plugins.kubernetes.operations.connection import Operation
 from sandbox.plugins.kubernetes.readiness.kinds import read_condition_for
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
 from sandbox.plugins.kubernetes.scheme import is_built_in
-from sandbox.plugins.kubernetes.state import checkpoint, marked, saved
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
 from sandbox.plugins.protocol.values import read_struct, write_struct

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.diff import prune
+from sandbox.plugins.kubernetes.fields.diff import prune
 from sandbox.plugins.kubernetes.objects import Object, get, is_crd, is_secret, remove_in
 from sandbox.plugins.kubernetes.scheme import normalized
 from sandbox.plugins.protocol.values import contains_unknown, plain

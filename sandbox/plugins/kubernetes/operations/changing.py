@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sandbox.plugins.kubernetes.client import ApiError
-from sandbox.plugins.kubernetes.connection import Operation
-from sandbox.plugins.kubernetes.discovery import ClusterError, NoSuchKind
-from sandbox.plugins.kubernetes.inputs import normalize, to_object
-from sandbox.plugins.kubernetes.managers import new_manager
+from sandbox.plugins.kubernetes.api_server.client import ApiError
+from sandbox.plugins.kubernetes.api_server.discovery import ClusterError, NoSuchKind
+from sandbox.plugins.kubernetes.fields.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.fields.managers import new_manager
+from sandbox.plugins.kubernetes.fields.state import checkpoint, saved
 from sandbox.plugins.kubernetes.objects import (
     Object,
     gvk_of,
@@ -17,8 +17,8 @@ from sandbox.plugins.kubernetes.objects import (
     parse_qualified_name,
     qualified_name,
 )
+from sandbox.plugins.kubernetes.operations.connection import Operation
 from sandbox.plugins.kubernetes.readiness.waiting import NotReady
-from sandbox.plugins.kubernetes.state import checkpoint, saved
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
 from sandbox.plugins.protocol.stubs import empty_pb2, provider_pb2
 from sandbox.plugins.protocol.values import contains_unknown, read_struct, write_struct

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.plugins.kubernetes.connection import Operation
-from sandbox.plugins.kubernetes.diff import Change, Path, changes, prune
-from sandbox.plugins.kubernetes.discovery import built_in_scope
-from sandbox.plugins.kubernetes.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.api_server.discovery import built_in_scope
+from sandbox.plugins.kubernetes.fields.diff import Change, Path, changes, prune
+from sandbox.plugins.kubernetes.fields.inputs import normalize, to_object
+from sandbox.plugins.kubernetes.fields.replacement import rules_for
+from sandbox.plugins.kubernetes.fields.state import marked, saved
 from sandbox.plugins.kubernetes.objects import (
     AUTONAMED,
     REFUSED_ANNOTATIONS,
@@ -25,10 +26,9 @@ from sandbox.plugins.kubernetes.objects import (
     remove_in,
     set_in,
 )
+from sandbox.plugins.kubernetes.operations.connection import Operation
 from sandbox.plugins.kubernetes.readiness.simple import asked_for
-from sandbox.plugins.kubernetes.replacement import rules_for
 from sandbox.plugins.kubernetes.scheme import is_built_in
-from sandbox.plugins.kubernetes.state import marked, saved
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
 from sandbox.plugins.protocol.naming import format_path, unique_name, urn_name
 from sandbox.plugins.protocol.stubs import provider_pb2

@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 import urllib3
 
 from sandbox.memory_file import memory_file
-from sandbox.plugins.kubernetes.discovery import ClusterError
-from sandbox.plugins.kubernetes.kubeconfig import Access, KubeconfigError
+from sandbox.plugins.kubernetes.api_server.discovery import ClusterError
+from sandbox.plugins.kubernetes.api_server.kubeconfig import Access, KubeconfigError
 from sandbox.plugins.kubernetes.objects import Object
 
 _POOL = 64

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from sandbox.plugins.kubernetes.inputs import to_object, to_properties
+from sandbox.plugins.kubernetes.fields.inputs import to_object, to_properties
 from sandbox.plugins.kubernetes.objects import Object
 from sandbox.plugins.protocol.values import Secret, contains_secret, plain
 

@@ -6,14 +6,14 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sandbox.plugins.kubernetes.kubeconfig import KubeconfigError
+from sandbox.plugins.kubernetes.api_server.kubeconfig import KubeconfigError
 from sandbox.plugins.kubernetes.settings import Settings
 from sandbox.plugins.protocol.engine import Engine
 from sandbox.plugins.protocol.errors import ProviderError
 
 if TYPE_CHECKING:
-    from sandbox.plugins.kubernetes.cluster import Cluster
-    from sandbox.plugins.kubernetes.discovery import Discovery
+    from sandbox.plugins.kubernetes.api_server.discovery import Discovery
+    from sandbox.plugins.kubernetes.operations.cluster import Cluster
 
 
 class Connection:
@@ -48,9 +48,9 @@ class Connection:
         return cluster
 
     def _open(self) -> None:
-        from sandbox.plugins.kubernetes.client import Client
-        from sandbox.plugins.kubernetes.cluster import Cluster
-        from sandbox.plugins.kubernetes.discovery import ClusterError, Discovery
+        from sandbox.plugins.kubernetes.api_server.client import Client
+        from sandbox.plugins.kubernetes.api_server.discovery import ClusterError, Discovery
+        from sandbox.plugins.kubernetes.operations.cluster import Cluster
 
         assert self.settings.access is not None
         try:

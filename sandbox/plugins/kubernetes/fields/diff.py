@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, Literal, NamedTuple
 
-from sandbox.plugins.kubernetes.replacement import Pattern, replaces
+from sandbox.plugins.kubernetes.fields.replacement import Pattern, replaces
 from sandbox.plugins.protocol.values import UNKNOWN
 
 Path = tuple[str | int, ...]

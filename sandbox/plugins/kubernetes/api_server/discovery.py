@@ -10,7 +10,7 @@ from sandbox.plugins.kubernetes.objects import Gvk, defined_by, is_crd, text_in
 from sandbox.plugins.kubernetes.scheme import is_built_in
 
 if TYPE_CHECKING:
-    from sandbox.plugins.kubernetes.client import Client
+    from sandbox.plugins.kubernetes.api_server.client import Client
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # fmt: off

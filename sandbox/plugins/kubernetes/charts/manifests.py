@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from sandbox.plugins.kubernetes.discovery import Discovery
+from sandbox.plugins.kubernetes.api_server.discovery import Discovery
 from sandbox.plugins.kubernetes.objects import (
     Object,
     annotation,
