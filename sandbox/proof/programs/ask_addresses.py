@@ -1,5 +1,7 @@
 """Asks a name server for IPv4 addresses: ask_addresses.py SERVER NAME...; prints JSON, a list of them for each name.
 
+It fails where the server does not know: that there is no answer is not the answer that there is none.
+
 No library: the system's resolver takes no server to ask, and follows its own cache.
 """
 
@@ -11,6 +13,7 @@ import struct
 import sys
 
 A, IN = 1, 1
+NO_ERROR, NO_SUCH_NAME = 0, 3
 
 
 def ask(server: str, name: str) -> list[str]:
@@ -22,6 +25,9 @@ def ask(server: str, name: str) -> list[str]:
 
 
 def addresses(answer: bytes) -> list[str]:
+    code = answer[3] & 0xF
+    if code not in (NO_ERROR, NO_SUCH_NAME):
+        raise OSError(f"the name server answered with code {code}")
     place, found = after_name(answer, 12) + 4, []
     for _ in range(struct.unpack(">H", answer[6:8])[0]):
         place = after_name(answer, place)

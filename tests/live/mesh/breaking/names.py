@@ -46,9 +46,10 @@ def record_deleted_and_istiod_new(deployed: Deployed) -> Iterator[None]:
 
 
 def unanswered(deployed: Deployed) -> None:
-    """Raises NotObserved while istiod's host is answered in the data plane's network."""
-    if name_server.addresses(deployed.sandbox, deployed.sandbox.data_plane.name, deployed.mesh.host):
-        raise NotObserved(f"{deployed.mesh.host} is still answered")
+    """Raises NotObserved until the answer in the data plane's network is that istiod's host has no address."""
+    found = name_server.addresses(deployed.sandbox, deployed.sandbox.data_plane.name, deployed.mesh.host)
+    if found != []:
+        raise NotObserved(f"{deployed.mesh.host} is {'not answered' if found is None else f'still {found}'}")
 
 
 def bridge_stopped(deployed: Deployed) -> AbstractContextManager[None]:
