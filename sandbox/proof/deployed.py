@@ -76,6 +76,7 @@ class Deployed:
     mesh: MeshFacts
     engine_states: Callable[[], Sequence[Mapping[str, Any]]]  # of the mesh's stacks, with their secrets in plain text
     gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those that the document asks for
+    patience: float = 90  # seconds until a sample workload that is not there, or not ready, is given up
 
     @classmethod
     def of(cls, sandbox: Sandbox, tools: Tools) -> Deployed:

@@ -95,8 +95,10 @@ def parse(manifest: Mapping[str, object]) -> AnyResource:
 def deploy(deployed: Deployed) -> dict[str, PodModel]:
     """Applies the sample workloads and waits until one injected Pod of each is ready; returns it by name."""
     for manifest in manifests(deployed.mesh.injection_labels):
-        eventually(partial(_apply, deployed, manifest), seconds=90)
-    return {name: eventually(partial(ready_pod, deployed, name), seconds=90) for name in (CALLER, CALLED)}
+        eventually(partial(_apply, deployed, manifest), seconds=deployed.patience)
+    return {
+        name: eventually(partial(ready_pod, deployed, name), seconds=deployed.patience) for name in (CALLER, CALLED)
+    }
 
 
 def _apply(deployed: Deployed, manifest: Mapping[str, object]) -> None:
