@@ -11,22 +11,20 @@ import pytest
 
 from tests.corpus.strangers.judge import play
 from tests.corpus.strangers.programs import CLEAN, LEAKS, SETS
-from tests.corpus.strangers.score import known, table, verdict
+from tests.corpus.strangers.score import graded, known, table, verdict
 
 KNOWN = known()
 EVERY = {**LEAKS, **CLEAN}
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_the_verdict_is_the_known_one(name: str) -> None:
-    """Fails when a leak that was stopped passes, and also when one is mended that still stands in known.json."""
-    assert verdict(EVERY[name]) == KNOWN.get(name, "right"), EVERY[name].why
-
-
 @pytest.mark.parametrize("name", LEAKS)
-def test_the_secret_can_be_had_from_what_was_sent(name: str) -> None:
-    _, sent, provider = play(LEAKS[name], judged=False)
-    found = LEAKS[name].recover(sent.leaves())
+def test_a_leaks_verdict_is_the_known_one_and_it_leaks(name: str) -> None:
+    """Fails when a leak that was stopped passes, when one is mended that still stands in known.json, and when the
+    secret cannot be had from what is sent."""
+    leak = LEAKS[name]
+    assert verdict(leak) == KNOWN.get(name, "right"), leak.why
+    _, sent, provider = play(leak, judged=False)
+    found = leak.recover(sent.leaves())
     assert any(secret.encode() in found for secret in provider.given if len(secret) >= 8)
 
 
@@ -37,14 +35,18 @@ def _forms(secret: str) -> set[bytes]:
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_a_harmless_program_sends_nothing_of_the_providers(name: str) -> None:
+def test_a_harmless_programs_verdict_is_the_known_one_and_it_sends_nothing_of_the_providers(name: str) -> None:
     """It sends the same whatever the provider's secrets are; where it rightly does not, no secret is in it."""
     stranger = CLEAN[name]
-    sides = [play(stranger, seed=seed, judged=False) for seed in (0, 1)]
-    sent = [{name: tree for name, tree in each[1].inputs.items() if _goes_out(name, stranger)} for each in sides]
+    outcome, *judged = play(stranger)
+    assert graded(stranger, outcome) == KNOWN.get(name, "right"), stranger.why
+    if name in KNOWN:  # it was refused, so not all was sent
+        _, *judged = play(stranger, judged=False)
+    sides = [judged, play(stranger, seed=1, judged=False)[1:]]
+    sent = [{name: tree for name, tree in each[0].inputs.items() if _goes_out(name, stranger)} for each in sides]
     assert (sent[0] == sent[1]) is not bool(stranger.rightly)
-    leaves = [leaf for place, leaf in sides[0][1].leaves().items() if _goes_out(place.partition(".")[0], stranger)]
-    for secret in sides[0][2].given:
+    leaves = [leaf for place, leaf in sides[0][0].leaves().items() if _goes_out(place.partition(".")[0], stranger)]
+    for secret in sides[0][1].given:
         assert len(secret) < 8 or not any(form in leaf for form in _forms(secret) for leaf in leaves)
 
 
