@@ -37,6 +37,9 @@ def bench(
     write: Annotated[
         bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
     ] = False,
+    growth: Annotated[
+        bool, typer.Option("--growth", help="Of `policies`: only what they add to synthetic stacks as these grow.")
+    ] = False,
     changes: Annotated[int, typer.Option(min=0, help="Of `dns`: changes at each number of edges. 0: none.")] = 200,
     edges: Annotated[
         list[int] | None,
@@ -63,8 +66,11 @@ def bench(
     `--changes 10 --edges 1 --records 200 --rest 60`.
 
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
-    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes.
+    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes; with
+    `--growth` some twelve.
     """
+    if write and growth:
+        raise typer.BadParameter("the page needs all of it: leave --growth out.", param_hint="--write")
     from bench import clusters, federation, federation_up, proxies, report
     from bench.names import run as names
     from bench.policies import run as policies
@@ -80,7 +86,7 @@ def bench(
     if what in (Bench.ALL, Bench.DNS):
         names.run(state_dir(state), Progress(), Console(), names.Size(changes, edges or (1, 2), records, rest))
     if what in (Bench.ALL, Bench.POLICIES):
-        policies.run(state_dir(state), Progress(), Console(), write=write)
+        policies.run(state_dir(state), Progress(), Console(), write=write, growth=growth)
 
 
 if __name__ == "__main__":

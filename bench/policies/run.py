@@ -20,15 +20,23 @@ from sandbox.toolchain import Tools
 ROUNDS = 7
 
 
-def run(state: Path, progress: Progress, console: Console, *, write: bool) -> None:
+def run(state: Path, progress: Progress, console: Console, *, write: bool, growth: bool = False) -> None:
     """Measures on a sandbox of its own, prints the tables and, if asked, writes docs/policies/bench.md.
+
+    growth: only what the pack adds to synthetic stacks as these grow.
 
     state: the directory of the sandbox that people use; only its parent's place on disk matters here.
     Raises SandboxError.
     """
     tools = toolchain.ensure(progress=progress)
     with beside(state) as folder:
-        _measure(clusters.up(folder / "state", tools, progress), tools, folder, progress, console, write=write)
+        sandbox = clusters.up(folder / "state", tools, progress)
+        if growth:
+            sizes = scaling.measure(sandbox, tools, folder, progress)
+            for table in (scaling.messages_grid(sizes), scaling.engine_grid(sizes)):
+                console.print(table.for_terminal())
+        else:
+            _measure(sandbox, tools, folder, progress, console, write=write)
 
 
 def _measure(
