@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,11 +14,11 @@ from ..detect.flow.leaks import Flow
 from ..detect.leaf.level import LEAST_SECRET
 from ..detect.leaf.public_structure import is_public
 from ..detect.search.index import Index
-from ..detect.search.tree_text import Text, text_of
+from ..detect.search.tree_text import Text, asked_text, text_of
 from ..detect.secrets.fingerprints import digests, fingerprints
 from ..detect.secrets.resource_secrets import secret_leaves
 from ..detect.shape.kubeconfigs import Kubeconfig
-from ..detect.value.cleared_texts import cleared
+from ..detect.value.cleared_texts import Read, cleared
 from ..detect.value.config_sections import Sections
 from ..detect.value.control_plane_secrets import born_on_data_plane, kept_kubeconfigs, known_secrets
 from ..detect.value.inspection import Inspection, Match, inspect
@@ -28,6 +28,21 @@ from ..plan.model import Resource, Stack
 from ..plan.owners import Owners
 from ..plan.tree import Path, show
 from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What was computed before the whole stack was there: by URN a resource and its text, and what texts say."""
+
+    texts: Mapping[str, tuple[Resource, Text]] = field(default_factory=dict)
+    read: Sequence[Read] = ()
+
+    def text(self, resource: Resource) -> Text:
+        """The searchable text of what a resource asks for; made ahead only if it asks for the very same now."""
+        earlier, made = self.texts.get(resource.urn, (None, None))
+        if made is None or earlier is None or earlier.asked is not resource.asked or earlier.name != resource.name:
+            return asked_text(resource)
+        return made
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,7 @@ class Context:
     gathered_from: Mapping[str, Resource] = field(default_factory=dict)
     """By URN the control plane's resources whose secrets are in `index`. Only before a write: at the end all data
     planes are known, and by what they are logged in to is theirs."""
+    ahead: Ahead = field(default_factory=Ahead)
     _texts: dict[str, Text] = field(default_factory=dict)
     _of_sections: dict[str, frozenset[Path]] = field(default_factory=dict)
     _inspections: dict[str, Inspection | TooMuchError] = field(default_factory=dict)
@@ -147,7 +163,7 @@ class Context:
     def text(self, resource: Resource) -> Text:
         """The searchable text of what a resource asks for, its own name included."""
         if resource.urn not in self._texts:
-            self._texts[resource.urn] = text_of(resource.asked, also=((("(the resource's name)",), resource.name),))
+            self._texts[resource.urn] = self.ahead.text(resource)
         return self._texts[resource.urn]
 
     @cached_property
@@ -157,7 +173,7 @@ class Context:
         kept = [r for r in self.stack.resources if r.kind != "Secret" and self.clusters.on_control_plane(r)]
         given = [r for r in self.stack.resources if self.owners.is_judged(r)]
         looked_at = () if self.stack.partial else (*given, *kept)
-        return frozenset(cleared(self._texts_of(looked_at), self.known))
+        return cleared(self._texts_of(looked_at), self.known, self.ahead.read)
 
     def _texts_of(self, resources: Iterable[Resource]) -> Iterator[tuple[str, bytes]]:
         for resource in resources:

@@ -22,7 +22,7 @@ from ..detect.value.control_plane_secrets import (
     known_secrets,
     own_kubeconfigs,
 )
-from ..evaluation.context import Context
+from ..evaluation.context import Ahead, Context
 from ..evaluation.finding import Finding
 from ..evaluation.rule import Rule, judge, judge_resource
 from ..evaluation.settings import Settings
@@ -31,6 +31,7 @@ from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource, Stack
 from ..plan.owners import Owners
 from .preview_evidence import evidence_of
+from .work_ahead import WorkAhead
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Session:
     settings: Settings = field(default_factory=Settings)
     ambient: Mapping[str, str] = field(default_factory=dict)
     evidence: Evidence | None = None
+    work_ahead: WorkAhead | None = None
     _inputs: dict[str, Resource] = field(default_factory=dict)
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
@@ -58,6 +60,8 @@ class Session:
         written, and the end of it sees more."""
         self._inputs[resource.urn] = resource
         if self.preview:
+            if self.work_ahead is not None:
+                self.work_ahead.add(resource)
             return []
         if resource.provider is not None:
             self._remember(resource.provider)
@@ -87,9 +91,9 @@ class Session:
 
     def at_end(self, resources: Sequence[Resource], rules: Sequence[Rule]) -> tuple[list[Finding], Evidence]:
         """Judges the whole stack, and says what evidence it gives to the update that follows a preview."""
-        context = Context(
-            self._stack(tuple(map(self._complete, resources)), partial=False), self.settings, self.ambient
-        )
+        stack = self._stack(tuple(map(self._complete, resources)), partial=False)
+        ahead = self.work_ahead.done() if self.work_ahead is not None else Ahead()
+        context = Context(stack, self.settings, self.ambient, ahead=ahead)
         found = [finding for rule in rules for finding in judge(rule, context)]
         return [finding for finding in found if finding not in self._said], evidence_of(context, found)
 

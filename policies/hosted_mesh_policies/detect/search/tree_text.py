@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from ...plan.model import Resource
 from ...plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
 from ..decoders.text import GAP
 from ..keys.keystores import opened
@@ -51,6 +52,11 @@ class Text:
         return [
             (path, self.buffer[start : end - len(GAP)]) for (start, path), end in zip(self.pieces, ends, strict=True)
         ]
+
+
+def asked_text(resource: Resource) -> Text:
+    """The text of what a resource asks for, its own name included."""
+    return text_of(resource.asked, also=((("(the resource's name)",), resource.name),))
 
 
 def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,12 @@ from tests.support.waiting import eventually
 SERVICE = analyzer_pb2.DESCRIPTOR.services_by_name["Analyzer"]
 
 
+PACK = (str(CHECKOUT / "policies" / "hosted-mesh"),)
+
+
 @contextmanager
-def running(*under: str) -> Iterator[tuple[subprocess.Popen[bytes], grpc.Channel]]:
-    command = [*under, sys.executable, str(CHECKOUT / "policies" / "hosted-mesh")]
+def running(*under: str, pack: Sequence[str] = PACK) -> Iterator[tuple[subprocess.Popen[bytes], grpc.Channel]]:
+    command = [*under, sys.executable, *pack]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
@@ -35,8 +38,9 @@ def running(*under: str) -> Iterator[tuple[subprocess.Popen[bytes], grpc.Channel
             process.kill()
 
 
-def answer(channel: grpc.Channel, method: Any) -> grpc.StatusCode:
-    request = message_factory.GetMessageClass(method.input_type)()
+def answer(channel: grpc.Channel, method: Any, request: Any = None) -> grpc.StatusCode:
+    """request: else an empty one."""
+    request = request or message_factory.GetMessageClass(method.input_type)()
     call: Any = channel.unary_unary(
         f"/{SERVICE.full_name}/{method.name}",
         request_serializer=lambda message: message.SerializeToString(),
@@ -66,6 +70,36 @@ IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> None:
     """Else the engine waits five seconds and then kills the pack."""
     with running(*under) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+        assert process.stderr is not None
+        assert not process.stderr.read()
+
+
+STUCK = """
+import threading
+from hosted_mesh_policies.pack import work_ahead
+from hosted_mesh_policies.pack.server import serve
+
+def stuck(_):
+    print("at work", flush=True)
+    threading.Event().wait()
+
+work_ahead.asked_text = stuck
+serve()
+"""
+"""Reads ahead for ever."""
+
+
+def test_the_pack_ends_while_it_reads_ahead() -> None:
+    stack = analyzer_pb2.AnalyzerStackConfigureRequest(stack="dev", project="shop", dry_run=True)
+    kind = "kubernetes:core/v1:ConfigMap"
+    resource = analyzer_pb2.AnalyzeRequest(urn=f"urn:pulumi:dev::shop::{kind}::settings", type=kind, name="settings")
+    with running(pack=("-c", STUCK)) as (process, channel):
+        for name, request in (("ConfigureStack", stack), ("Analyze", resource)):
+            assert answer(channel, SERVICE.methods_by_name[name], request) is grpc.StatusCode.OK
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"at work\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0
         assert process.stderr is not None
