@@ -9,7 +9,7 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Service
 
-from sandbox import name_server
+from sandbox.clusters.network.addresses import WAN_DNS
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.names import NAMESPACE, DNSEndpoint
 from tests.live.mesh.breaking.mesh import no_istiod
@@ -47,9 +47,10 @@ def record_deleted_and_istiod_new(deployed: Deployed) -> Iterator[None]:
 
 def unanswered(deployed: Deployed) -> None:
     """Raises NotObserved until the answer in the data plane's network is that istiod's host has no address."""
-    found = name_server.addresses(deployed.sandbox, deployed.sandbox.data_plane.name, deployed.mesh.host)
-    if found != []:
-        raise NotObserved(f"{deployed.mesh.host} is {'not answered' if found is None else f'still {found}'}")
+    network, host = deployed.sandbox.data_plane.name, deployed.mesh.host
+    (found,) = deployed.in_network(network, "ask_addresses.py", WAN_DNS, host)
+    if found:
+        raise NotObserved(f"{host} is still {', '.join(found)}")
 
 
 def bridge_stopped(deployed: Deployed) -> AbstractContextManager[None]:
