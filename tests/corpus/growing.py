@@ -203,13 +203,14 @@ def judged(
     """All that mandatory rules say in a first preview or in an update, and the evidence for the update."""
     judge = session(preview=preview, evidence=evidence)
     plan = [one if one.is_provider or not preview else _unknown(one) for one in resources]
-    found = [finding for one in plan for finding in judge.before_write(_before(one), BEFORE)]
+    found = [finding for one in plan for finding in judge.before_write(before(one), BEFORE)]
     whole = [Resource(_urn(STACK_TYPE, "growing"), STACK_TYPE, "growing", inputs={}, outputs={}), *plan]
     said, kept = judge.at_end([replace(one, inputs=None) for one in whole], RULES)
     return [finding for finding in (*found, *said) if finding.rule in MANDATORY], kept
 
 
-def _before(resource: Resource) -> Resource:
+def before(resource: Resource) -> Resource:
+    """As the engine shows it before its write."""
     return replace(resource, outputs=None, dependencies={})
 
 
@@ -217,4 +218,4 @@ def kubeconfig_secret(server: str) -> Resource:
     """A Secret of the first data plane's with a kubeconfig, as it is before its write."""
     data_plane = _provider("data-plane-0001", "https://dp-0001.example.com:6443")
     config = base64.b64encode(_kubeconfig(server, made_up("access")).encode()).decode()
-    return _before(_object("core/v1:Secret", "access", data_plane, {"data": {"config": config}}))
+    return before(_object("core/v1:Secret", "access", data_plane, {"data": {"config": config}}))

@@ -66,14 +66,18 @@ IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 """As a script's `&` starts something: with SIGINT ignored."""
 
 
+def _ends_when_interrupted(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0
+    assert process.stderr is not None
+    assert not process.stderr.read()
+
+
 @pytest.mark.parametrize("under", [(), IN_THE_BACKGROUND], ids=["in front", "in the background"])
 def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> None:
     """Else the engine waits five seconds and then kills the pack."""
     with running(*under) as (process, _):
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
-        assert process.stderr is not None
-        assert not process.stderr.read()
+        _ends_when_interrupted(process)
 
 
 STUCK = """
@@ -100,10 +104,7 @@ def test_the_pack_ends_while_it_reads_ahead() -> None:
             assert answer(channel, SERVICE.methods_by_name[name], request) is grpc.StatusCode.OK
         assert process.stdout is not None
         assert process.stdout.readline() == b"at work\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
-        assert process.stderr is not None
-        assert not process.stderr.read()
+        _ends_when_interrupted(process)
 
 
 SLOW = """

@@ -32,12 +32,17 @@ OTHERS = [f"setting {number}: the quick brown fox".encode() for number in range(
 GUILTY = f"x: {SECRET}".encode()
 
 
-def verdict(plan: list[Resource], ahead: WorkAhead | None) -> list[Finding]:
-    """All that rules say at the end of a first preview."""
+def previewing(plan: list[Resource], ahead: WorkAhead | None) -> Session:
+    """A first preview that has seen each resource, and not its end."""
     session = replace(growing.session(preview=True), work_ahead=ahead)
     for one in plan:
-        session.before_write(replace(one, outputs=None, dependencies={}), growing.BEFORE)
-    return session.at_end([replace(one, inputs=None) for one in plan], RULES)[0]
+        session.before_write(growing.before(one), growing.BEFORE)
+    return session
+
+
+def verdict(plan: list[Resource], ahead: WorkAhead | None) -> list[Finding]:
+    """All that rules say at the end of a first preview."""
+    return previewing(plan, ahead).at_end([replace(one, inputs=None) for one in plan], RULES)[0]
 
 
 def added(plan: list[Resource], ahead: WorkAhead) -> Ahead:
@@ -81,9 +86,7 @@ def test_all_objects_are_read_ahead(growth: str) -> None:
 def test_an_end_reads_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = growing.meshes(8)
     ahead = WorkAhead()
-    session = replace(growing.session(preview=True), work_ahead=ahead)
-    for one in plan:
-        session.before_write(replace(one, outputs=None, dependencies={}), growing.BEFORE)
+    session = previewing(plan, ahead)
     ahead.done()
     for module, name in ((cleared_texts, "reading"), (context, "asked_text")):
         monkeypatch.setattr(module, name, lambda _: pytest.fail("read again"))
