@@ -66,8 +66,8 @@ def bench(
     `--changes 10 --edges 1 --records 200 --rest 60`.
 
     `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
-    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some twenty minutes; with
-    `--growth` some twelve.
+    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some forty minutes; with
+    `--growth` some thirty.
     """
     if write and growth:
         raise typer.BadParameter("the page needs all of it: leave --growth out.", param_hint="--write")

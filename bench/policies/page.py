@@ -56,13 +56,12 @@ def goal_verdict(sizes: list[Size]) -> str:
     if not measured:
         return "Nothing was measured on the engine."
     resources, seen = measured[-1]
-    silent = seen.added_by(seen.with_silent)
-    ratio = seen.added / silent
-    met = "is met" if ratio <= scaling.GOAL else "**is not met**"
+    in_go, in_python = seen.added_by(seen.with_silent_in_go).median, seen.added_by(seen.with_silent).median
+    met = "is met" if seen.ratio <= scaling.GOAL else "**is not met**"
     return (
         f"The goal, at most {scaling.GOAL} times what the silent pack in Python adds at {resources:,} resources, "
-        f"{met}: {ratio:.2f} times. A pack that says nothing takes {seen.added_by(seen.with_silent_in_go):.1f} s of "
-        f"the engine's time when it is written in Go, and {silent:.1f} s in Python."
+        f"{met}: {seen.ratio:.2f} times. A pack that says nothing takes {in_go:.1f} s of the engine's time when it is "
+        f"written in Go, and {in_python:.1f} s in Python."
     )
 
 

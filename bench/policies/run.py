@@ -32,8 +32,7 @@ def run(state: Path, progress: Progress, console: Console, *, write: bool, growt
     with beside(state) as folder:
         sandbox = clusters.up(folder / "state", tools, progress)
         if growth:
-            sizes = scaling.measure(sandbox, tools, folder, progress)
-            for table in (scaling.messages_grid(sizes), scaling.engine_grid(sizes)):
+            for table in scaling.grids(scaling.measure(sandbox, tools, folder, progress)):
                 console.print(table.for_terminal())
         else:
             _measure(sandbox, tools, folder, progress, console, write=write)
@@ -51,8 +50,7 @@ def _measure(
         side_by_side.grid(scores),
         ratio.grid(found),
         growing.grid(grown),
-        scaling.messages_grid(sizes),
-        scaling.engine_grid(sizes),
+        *scaling.grids(sizes),
     ):
         console.print(table.for_terminal())
     if write:

@@ -16,7 +16,7 @@ from bench.policies.growing import Grown
 from bench.policies.page import bytes_verdict, goal_verdict, machine, text
 from bench.policies.ratio import Pair, Ratio
 from bench.policies.ratio import grid as ratio_grid
-from bench.policies.scaling import Judging, OnEngine, Size
+from bench.policies.scaling import Judging, OnEngine, Size, in_turn
 from bench.policies.scanners.environments import GITLEAKS, GITLEAKS_VERSION
 from bench.policies.scanners.others import SCANNERS
 from bench.policies.synthetic import NO_SECRET, made_up, planned
@@ -127,7 +127,12 @@ def test_words_follow_from_figures():
 def test_what_a_pack_adds_is_the_median_of_the_rounds():
     """Not the difference of two medians, which the machine's drift from round to round would decide."""
     without, pack = Samples([10.0, 20.0, 12.0]), Samples([11.0, 21.5, 32.0])
-    assert OnEngine(without, without, without, pack, Judging(0, 0, 0, 0)).added == 1.5
+    seen = OnEngine(without, without, without, pack, Judging(0, 0, 0, 0))
+    assert seen.added_by(pack).median == 1.5
+
+
+def test_each_round_begins_with_another_and_has_all():
+    assert [in_turn("abc", number) for number in range(4)] == [[*"abc"], [*"bca"], [*"cab"], [*"abc"]]
 
 
 def test_ratios_are_of_rounds():
