@@ -18,12 +18,14 @@ MESH_LABEL: Final = f"{PREFIX}/mesh"
 REVISION_LABEL: Final = "istio.io/rev"
 EXTERNAL_DNS_HOSTNAME_ANNOTATION: Final = "external-dns.alpha.kubernetes.io/hostname"
 CACERTS_SECRET: Final = "cacerts"  # noqa: S105 a name
+AUTHORITY_SECRETS: Final = frozenset({CACERTS_SECRET, "istio-ca-secret"})
+"""Where Istio keeps the key of its certificate authority: one that was brought, one that istiod made."""
 KUBECONFIG_SECRET: Final = "istio-kubeconfig"  # noqa: S105 a name
 
 DECLASSIFY_ANNOTATION: Final = f"{PREFIX}/declassify"
 """On an object: `<property>: <reason>; ...`, values that are public although made from a secret."""
 DATA_PLANE_OWNED_ANNOTATION: Final = f"{PREFIX}/data-plane-owned"
-"""On an object: why the credentials in it are the data plane's own."""
+"""On an object: why the credentials in it are the data plane's own; also on a Secret that the control plane keeps."""
 ACCEPT_ANNOTATION: Final = f"{PREFIX}/accept"
 """On an object: `<policy>: <reason>; ...`, verdicts of those policies that somebody has decided to accept."""
 OPEN_TO_ALL_ANNOTATION: Final = f"{PREFIX}/open-to-all"

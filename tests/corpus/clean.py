@@ -323,7 +323,16 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         pair = {"tls.crt": cert.output("certPem"), "tls.key": leaf.output("privateKeyPem")}
         world.secret("dp", "web", pair, kind="kubernetes.io/tls")
 
+    def login_of_both(world: World) -> None:
+        """An agent in the data plane logs in by it to a collector in the control plane."""
+        _with_secrets(world)
+        login = password("collector").output("result")
+        reason = {DATA_PLANE_OWNED: "the user's agent logs in by it to the collector"}
+        world.secret("cp", "collector", {"password": login}, annotations=reason)
+        world.secret("dp", "agent", {"password": login})
+
     yield "an authority of its own", own_authority
+    yield "a login that both sides have, said so", login_of_both
     yield "password", own_password
     yield "TLS pair", own_tls
     yield "TLS pair signed by the provider's CA", own_tls_by_providers_ca

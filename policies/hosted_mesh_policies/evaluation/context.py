@@ -22,6 +22,7 @@ from ..detect.value.cleared_texts import Read, cleared
 from ..detect.value.config_sections import Sections
 from ..detect.value.control_plane_secrets import born_on_data_plane, kept_kubeconfigs, known_secrets
 from ..detect.value.inspection import Inspection, Match, inspect
+from ..detect.value.logins import Logins
 from ..plan.clusters import Clusters, Role
 from ..plan.evidence import Evidence
 from ..plan.model import Resource, Stack
@@ -217,6 +218,14 @@ class Context:
         """Whether the control plane keeps a kubeconfig there, for that API server alone."""
         keeper = self.gathered_from.get(origin.partition(" ")[0])
         return keeper is not None and dict(kept_kubeconfigs(keeper)).get(origin) == frozenset({server})
+
+    @cached_property
+    def _logins(self) -> Logins:
+        return Logins(self.stack, self.flow, self.text, self.gathered_from)
+
+    def is_login_of_both(self, resource: Resource, match: Match) -> bool:
+        """True where a data plane keeps a login that both sides have, as somebody says."""
+        return self._logins.are_both_sides(resource, match)
 
     def show(self, path: Path) -> str:
         """A path for a message, without keys that are secrets themselves."""

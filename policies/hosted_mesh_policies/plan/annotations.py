@@ -9,13 +9,17 @@ from .model import Resource
 from .tree import at
 
 LEAST_REASON: Final = 8
-"""A reason of fewer characters is none."""
+"""A reason of fewer characters is none, and so is the `<reason>` of a message."""
 
 
 def is_annotated(resource: Resource, annotation: str) -> bool:
     """True when an annotation gives a reason."""
-    value = at(resource.body, "metadata", "annotations", annotation)
-    return isinstance(value, str) and len(value.strip()) >= LEAST_REASON
+    return is_reason(at(resource.body, "metadata", "annotations", annotation))
+
+
+def is_reason(said: object) -> bool:
+    text = said.strip() if isinstance(said, str) else ""
+    return len(text) >= LEAST_REASON and not (text.startswith("<") and text.endswith(">"))
 
 
 def declassified(resource: Resource) -> frozenset[str]:
@@ -37,6 +41,4 @@ def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
 def with_reasons(annotation: str) -> frozenset[str]:
     """What has a reason in `what: reason; ...`."""
     entries = [entry.partition(":") for entry in annotation.split(";")]
-    return frozenset(
-        what.strip() for what, _, reason in entries if what.strip() and len(reason.strip()) >= LEAST_REASON
-    )
+    return frozenset(what.strip() for what, _, reason in entries if what.strip() and is_reason(reason))

@@ -14,6 +14,7 @@ IN_SECRET = frozenset((name,) for name in SECRET_DATA)
 """How the paths of a Secret's values begin."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 REFERENCE_TYPE = "pulumi:pulumi:StackReference"
+SECRET_TYPE = "kubernetes:core/v1:Secret"  # noqa: S105 a type
 LONGEST_NAME = 63
 
 

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Final
 
 from .. import vocabulary
+from .annotations import is_annotated
 from .carriers import carried
 from .clusters import Clusters, Role, matches
-from .model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE, Provider, Resource, Stack
+from .model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_TYPE, STACK_TYPE, Provider, Resource, Stack
 from .tree import at
 
 CONTROL_PLANE: Final = "the control plane"
@@ -205,6 +206,52 @@ class Owners:
         if resource.type.split(":")[0] in GENERATORS or resource.type == STACK_TYPE or resource.is_provider:
             return None
         return CONTROL_PLANE if resource.provider is not None or resource.read_only else None
+
+    def keeps_logins(self, resource: Resource) -> bool:
+        """True for a Secret of the control plane's of which somebody says, with a reason, that it keeps logins that a
+        data plane has too. What its own cluster puts into it is not meant, nor the key of istiod's authority."""
+        return self.may_keep_logins(resource) and is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
+
+    def may_keep_logins(self, resource: Resource) -> bool:
+        """True for a Secret of the control plane's of which somebody may say so."""
+        return (
+            resource.type == SECRET_TYPE
+            and resource.inputs is not None  # an annotation that is only read, anybody may have written
+            and resource.object_name not in {"", *vocabulary.AUTHORITY_SECRETS}
+            and at(resource.body, "type") != "kubernetes.io/service-account-token"
+            and self.clusters.on_control_plane(resource)
+            and self.place(resource) == CONTROL_PLANE
+            and not self._is_below_control_plane(resource)
+        )
+
+    def is_assumed_maker(self, maker: Resource) -> bool:
+        """True where a secret counts as the control plane's because nobody says whose its maker is: another stack, or
+        an account for which the program names a provider."""
+        if maker.type == REFERENCE_TYPE:
+            return not self._is_data_plane_stack(maker)
+        provider = maker.provider
+        return (
+            provider is not None
+            and not provider.is_default
+            and maker.type.split(":")[0] not in GENERATORS
+            and self._is_of_nobody(maker, provider)
+        )
+
+    def is_assumed_place(self, resource: Resource) -> bool:
+        """True where something counts as given away because nobody says whose its provider, which reaches no cluster,
+        is."""
+        provider = resource.provider
+        given = self.is_given_away(resource) or self.is_in_unclassified_account(resource)
+        return given and provider is not None and self._is_of_nobody(resource, provider)
+
+    def _is_of_nobody(self, resource: Resource, provider: Provider) -> bool:
+        config = self.clusters.config
+        return (
+            provider.urn not in self.clusters.providers
+            and not matches(provider, (*config.control_plane_providers, *config.data_plane_providers))
+            and not self._is_below_control_plane(resource)
+            and not self.is_below_data_plane(resource)
+        )
 
     def _is_data_plane_stack(self, reference: Resource) -> bool:
         """By the name that the program gives the reference: the stack's full name unless `stack_name` says another one,

@@ -18,6 +18,7 @@ from .compare import Noise, difference, value_at
 from .places import Side
 from .public_facts import PublicFacts
 from .secrets.vault import FIRST, Vault, World
+from .values import plain
 
 Run = Callable[[World], Capture]
 RunAll = Callable[[Sequence[World]], list[Capture]]
@@ -189,6 +190,17 @@ class Experiment:
     def place_name(self, spot: Spot) -> str:
         place = self._captures[spot.urn].place(spot.urn)
         return place.name if place else ""
+
+    def metadata(self, spot: Spot) -> dict[str, Any]:
+        """An object's metadata, as the program gives it; empty for what has none."""
+        resource = self.first.resources.get(spot.urn)
+        found = plain(resource.inputs.get("metadata")) if resource else None
+        return found if isinstance(found, dict) else {}
+
+    def annotation(self, spot: Spot, name: str) -> str:
+        """What an object says of itself; empty if nothing."""
+        annotations = self.metadata(spot).get("annotations")
+        return str(annotations.get(name, "")) if isinstance(annotations, dict) else ""
 
     def is_on_data_plane(self, spot: Spot) -> bool:
         """True for a place that nobody knows too."""

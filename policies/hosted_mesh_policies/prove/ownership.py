@@ -6,6 +6,8 @@ import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .. import vocabulary
+from ..plan.annotations import is_reason
 from ..plan.model import IN_SECRET
 from .capture import Spot
 from .experiment import Experiment
@@ -29,7 +31,7 @@ class Owners:
         if source.owner is Owner.PLACE:
             return self._of_place(source, spot)
         if self.is_control_planes(source.id):
-            return "the control plane's"
+            return "" if self._is_login_of_both(source, spot) else "the control plane's"
         places = {
             self.experiment.place_name(one)
             for one in self.experiment.alone(source.id)
@@ -55,12 +57,35 @@ class Owners:
             return source.owner is Owner.CONTROL_PLANE
         if source.owner is Owner.PLACE:
             return self.sides.get(source.place, Side.UNKNOWN) is not Side.DATA_PLANE
-        kept = [spot for spot in self.experiment.alone(source.id) if self.experiment.side(spot) is Side.CONTROL_PLANE]
-        if any(not source.weak or _is_secret_data(spot) for spot in kept):
+        if any(not source.weak or _is_secret_data(spot) for spot in self._kept(source)):
             return True
         vault = self.experiment.vault
         signed = {subject for signer, subject in vault.signers if signer == source.id and subject != source.id}
         return any(subject in vault.sources and self.is_control_planes(subject) for subject in signed)
+
+    def _kept(self, source: Source) -> list[Spot]:
+        """Where the control plane has it."""
+        return [spot for spot in self.experiment.alone(source.id) if self.experiment.side(spot) is Side.CONTROL_PLANE]
+
+    def _is_login_of_both(self, source: Source, spot: Spot) -> bool:
+        """As the policies have it: a password, where a data plane keeps logins, that in the control plane nothing has
+        but Secrets that say, with a reason, that they keep such a login."""
+        if self.experiment.side(spot) is not Side.DATA_PLANE or not (_is_secret_data(spot) or _is_in_values(spot)):
+            return False
+        signs = any(signer == source.id for signer, _ in self.experiment.vault.signers)
+        texts = [text for one, found in self.experiment.vault.by_source() if one == source.id for text in found]
+        is_key = signs or any("PRIVATE KEY" in text for text in texts)
+        kept = self._kept(source)
+        return source.owner is Owner.FREE and not is_key and bool(kept) and all(map(self._keeps_logins, kept))
+
+    def _keeps_logins(self, spot: Spot) -> bool:
+        said = self.experiment.annotation(spot, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
+        named = self.experiment.metadata(spot).get("name")
+        return _is_secret_data(spot) and is_reason(said) and named not in {None, *vocabulary.AUTHORITY_SECRETS}
+
+
+def _is_in_values(spot: Spot) -> bool:
+    return ":helm.sh/" in spot.urn and spot.path[:1] == ("values",)
 
 
 def _is_secret_data(spot: Spot) -> bool:

@@ -13,7 +13,7 @@ from .compare import value_at
 from .experiment import Experiment
 from .ownership import Owners
 from .places import Known, Side
-from .values import plain, show
+from .values import show
 
 
 class Kind(Enum):
@@ -107,11 +107,8 @@ def _finding(experiment: Experiment, kind: Kind, spot: Spot, secrets: tuple[str,
 
 def _declared(experiment: Experiment, spot: Spot, guilty: list[str]) -> bool:
     """True if the object says with a reason that this value is public, and the secret is not there as it is."""
-    resource = experiment.first.resources.get(spot.urn)
-    metadata = plain(resource.inputs.get("metadata")) if resource else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    said = str((annotations or {}).get(vocabulary.DECLASSIFY_ANNOTATION, "")) if isinstance(annotations, dict) else ""
-    if not is_covered(show(spot.path), with_reasons(said)):
+    said = with_reasons(experiment.annotation(spot, vocabulary.DECLASSIFY_ANNOTATION))
+    if not is_covered(show(spot.path), said):
         return False
     value = str(value_at(experiment.first, spot))
     texts = {text for source, texts in experiment.vault.by_source() if source in guilty for text in texts}

@@ -20,6 +20,7 @@ from ..plan.annotations import declassified, is_annotated
 from ..plan.model import IN_SECRET, Resource
 from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show
+from .whose import short, unsaid
 
 CURE_FLOW: Final = (
     "Pass a public fact instead (a certificate, a public key, a host name). If the value is public although it is made "
@@ -54,7 +55,8 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         whose = WHOSE.get(leak.owner, "a secret of another data plane")
         way = _told(leak.path, leak.resource)
-        yield leak.resource, where, f"{whose} flows here: {way}{_of_account(context, leak.resource)}"
+        asked = unsaid(context, leak.path[0].urn, leak.resource, leak.property)
+        yield leak.resource, where, f"{whose} flows here: {way}{asked}"
     for resource, unexplained in context.flow.unexplained():
         allowed = declassified(resource)
         if not is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
@@ -63,21 +65,8 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
                     yield resource, context.show(place), UNEXPLAINED
 
 
-def _of_account(context: Context, resource: Resource) -> str:
-    """How to say whose an account is of which nobody has said it."""
-    if resource.provider is None or not context.owners.is_in_unclassified_account(resource):
-        return ""
-    return f". Nobody says whose provider {resource.provider.name} is: if the control plane's, in controlPlaneProviders"
-
-
 def _told(path: tuple[Hop, ...], end: Resource) -> str:
-    return " -> ".join([f"{_short(hop.urn)} (as {hop.property})" for hop in path] + [_short(end.urn)])
-
-
-def _short(urn: str) -> str:
-    """`PrivateKey root` for a URN: what people call a resource."""
-    parts = urn.split("::")
-    return f"{parts[2].split('$')[-1].split(':')[-1]} {parts[-1]}" if len(parts) > 3 else urn
+    return " -> ".join([f"{short(hop.urn)} (as {hop.property})" for hop in path] + [short(end.urn)])
 
 
 def values(context: Context, resource: Resource) -> Iterator[Place]:
@@ -88,11 +77,17 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
     for match in context.matches(resource):
         if match.path and context.owners.is_deployers_login(resource, str(match.path[0])):
             continue
+        if context.is_login_of_both(resource, match):
+            continue
         if in_account and (is_own_login(match.path) or not context.flow.is_from_elsewhere(match.origin)):
             continue
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
-        whence = f"it comes from {_origin(match.origin)}{_of_account(context, resource)}"
-        yield context.show(match.path), f"holds a control-plane secret{wrapped}; {whence}"
+        name = str(match.path[0]) if match.path else ""
+        asked = unsaid(context, match.origin.partition(" ")[0], resource, name)
+        yield (
+            context.show(match.path),
+            f"holds a control-plane secret{wrapped}; it comes from {_origin(match.origin)}{asked}",
+        )
 
 
 def _told_layers(layers: tuple[str, ...]) -> str:
@@ -102,7 +97,7 @@ def _told_layers(layers: tuple[str, ...]) -> str:
 
 def _origin(origin: str) -> str:
     urn, _, path = origin.partition(" ") if origin.startswith("urn:") else (origin, "", "")
-    return f"{_short(urn)} ({path})" if path else urn
+    return f"{short(urn)} ({path})" if path else urn
 
 
 def credentials(context: Context, resource: Resource) -> Iterator[Place]:
@@ -247,12 +242,11 @@ def _is_own_authority(context: Context, resource: Resource) -> bool:
 
 
 LEAST_NAMED: Final = 12
-_ISTIO_CA_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, "istio-ca-secret"})
 
 
 def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
-    if resource.kind == "Secret" and resource.object_name in _ISTIO_CA_SECRETS:
+    if resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS:
         for leaf in leaves(resource.body):
             if leaf.path[:1] in IN_SECRET and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
                 yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"

@@ -1,4 +1,4 @@
-"""Prints the score, and what each case's outcome was: python -m tests.corpus.strangers [--write | --told] [name ...]."""
+"""Prints the score, and what each case's outcome was: python -m tests.corpus.strangers [--write | --told | --advised] [name ...]."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from ... import vocabulary
 from ...plan.clusters import Role
-from ...plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, Resource, Stack
+from ...plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE, Resource, Stack
 from ...plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ...plan.tree import Leaf, Path, at, leaves
 from ..leaf.content import as_bytes, held
@@ -119,6 +120,31 @@ class Flow:
         kept = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
         return any(names_credential(str(leaf.path[-1])) for leaf in kept)
 
+    def takes_logins(self, resource: Resource, name: str) -> bool:
+        """True for where a data plane keeps logins: in its Secrets' data, and in its charts' values."""
+        names = ("values",) if resource.type in CHART_TYPES else SECRET_DATA if resource.type == SECRET_TYPE else ()
+        return name in names and self.owners.clusters.role(resource) is Role.DATA_PLANE
+
+    def has_login(self, keeper: Resource, resource: Resource, name: str) -> bool:
+        """True where somebody says that what a Secret of the control plane's keeps may be there. With a mesh's label it
+        keeps no login of another."""
+        ours, theirs = (at(one.body, "metadata", "labels", vocabulary.MESH_LABEL) for one in (keeper, resource))
+        same = ours is None or theirs is None or ours == theirs
+        return same and self.takes_logins(resource, name) and self.owners.keeps_logins(keeper)
+
+    def _keepers(self, resource: Resource, name: str) -> frozenset[str]:
+        found = self.spread.login_keepers
+        return frozenset(one.urn for one in found if self.has_login(one, resource, name)) if found else frozenset()
+
+    def owned_for(self, resource: Resource, name: str) -> Set[str]:
+        """URNs of the sources that are the control plane's where this property is concerned: a login that both sides
+        have is none there."""
+        return self.spread.owned_but(self._keepers(resource, name))
+
+    def tainted_for(self, resource: Resource, name: str) -> Mapping[str, Hop | None]:
+        """The same of what holds or may hold a secret of the control plane's."""
+        return self.spread.tainted_but(self._keepers(resource, name))
+
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret
         does."""
@@ -127,7 +153,8 @@ class Flow:
         fed = [(name, one) for name in names for one in self.stack.sources_of(resource, name)]
         fed = [(name, source) for name, source in fed if self.uses.is_source(source)]
         return bool(fed) and not any(
-            source.urn in self.spread.tainted and self.uses.level(resource, name, source) is not Level.PUBLIC
+            source.urn in self.tainted_for(resource, name)
+            and self.uses.level(resource, name, source) is not Level.PUBLIC
             for name, source in fed
         )
 
@@ -135,7 +162,8 @@ class Flow:
         """Among a chart's values those that the update will make of secrets of the data plane's own, and of nothing
         that is the control plane's."""
         sources = self.stack.sources_of(resource, "values") if resource.type in CHART_TYPES else []
-        if not sources or any(one.urn in self.spread.owned or one.urn in self.spread.tainted for one in sources):
+        owned, tainted = self.owned_for(resource, "values"), self.tainted_for(resource, "values")
+        if not sources or any(one.urn in owned or one.urn in tainted for one in sources):
             return frozenset()
         return (
             frozenset(self.uses.use(resource, "values").unknown) if self.is_from_data_plane(resource) else frozenset()
@@ -149,7 +177,8 @@ class Flow:
         holders = self.uses.found_in(value)
         if not holders and (token := _SIGNED.fullmatch(value)):
             holders = frozenset(one.urn for one in sources if _has_signed(one, token))
-        return not holders.isdisjoint(one.urn for one in sources) and self.spread.tainted.keys().isdisjoint(holders)
+        tainted = self.tainted_for(resource, str(path[0]))
+        return not holders.isdisjoint(one.urn for one in sources) and tainted.keys().isdisjoint(holders)
 
     def is_own_authority(self, resource: Resource) -> bool:
         """True for a Secret with an authority that was made for its data plane alone: nobody else takes in its key, or
@@ -192,7 +221,7 @@ class Flow:
                     if self.owners.clusters.role(resource) is not Role.DATA_PLANE:
                         others.discard(UNCLASSIFIED)
                     holders = [
-                        (CONTROL_PLANE, self.spread.tainted),
+                        (CONTROL_PLANE, self.tainted_for(resource, name)),
                         *((one, self.spread.neighbours[one]) for one in sorted(others)),
                     ]
                     if leak := next(filter(None, (self._leak(resource, name, *one) for one in holders)), None):

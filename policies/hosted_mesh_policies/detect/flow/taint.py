@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ from ...plan.model import Resource, Stack
 from ...plan.owners import CONTROL_PLANE, Owners
 from ..leaf.level import Level
 from ..secrets.resource_secrets import is_minted
-from ..secrets.resource_types import CERTIFICATE_TYPES, KEY_TYPE
+from ..secrets.resource_types import CERTIFICATE_TYPES, KEY_TYPE, is_random
 from .expected_contents import is_private_half
 from .property_levels import Uses
 
@@ -35,11 +35,19 @@ class Spread:
     stack: Stack
     owners: Owners
     uses: Uses
+    _owned_but: dict[frozenset[str], Set[str]] = field(default_factory=dict, init=False)
+    _tainted_but: dict[frozenset[str], Mapping[str, Hop | None]] = field(default_factory=dict, init=False)
 
     @cached_property
     def owned(self) -> frozenset[str]:
         """URNs of the sources, and of what their secrets passed through, that are the control plane's."""
-        return frozenset(self._owned(self.stack.by_urn))
+        return frozenset(self.owned_by)
+
+    @cached_property
+    def owned_by(self) -> Mapping[str, Resource]:
+        """By URN of what is the control plane's, who makes it so: itself, or who has its secret. One of whom somebody
+        said whose he is comes before those that are assumed to be the control plane's."""
+        return self._owned(self.stack.by_urn)
 
     @cached_property
     def in_accounts(self) -> frozenset[str]:
@@ -51,22 +59,53 @@ class Spread:
         """The same by all but accounts that nobody classified: what only such an account has is no leak into it."""
         return frozenset(self._owned(self.stack.by_urn.keys() - self.in_accounts)) if self.in_accounts else self.owned
 
-    def _owned(self, by: Iterable[str]) -> set[str]:
-        makers = set(by)
-        found = {urn for urn in self.stack.by_urn if urn in makers and self._is_control_planes(urn)}
-        todo = list(found)
-        while todo:
-            resource = self.stack.by_urn[todo.pop()]
-            if resource.urn not in makers or self.owners.is_given_away(resource):
-                continue  # what its provider makes may be the control plane's, but not what it is given
-            for source in self._secrets_into(resource):
-                if source.urn not in found and self.owners.maker(source) is None:
-                    found.add(source.urn)
-                    todo.append(source.urn)
-        return found
+    @cached_property
+    def login_keepers(self) -> tuple[Resource, ...]:
+        """The Secrets of the control plane's that keep logins which data planes have too, as somebody says."""
+        return tuple(one for one in self.stack.resources if self.owners.keeps_logins(one))
 
-    def _is_control_planes(self, urn: str) -> bool:
-        return self.owners.maker(self.stack.by_urn[urn]) == CONTROL_PLANE
+    def owned_but(self, keepers: frozenset[str]) -> Set[str]:
+        """As `owned`, without the passwords that only these Secrets, named by their URNs, make the control plane's."""
+        if keepers not in self._owned_but:
+            self._owned_but[keepers] = self._owned(self.stack.by_urn, keepers).keys() if keepers else self.owned
+        return self._owned_but[keepers]
+
+    def tainted_but(self, keepers: frozenset[str]) -> Mapping[str, Hop | None]:
+        """As `tainted`, by `owned_but`."""
+        if keepers not in self._tainted_but:
+            found = self._spread(self._beginnings(self.owned_but(keepers))) if keepers else self.tainted
+            self._tainted_but[keepers] = found
+        return self._tainted_but[keepers]
+
+    def _owned(self, by: Iterable[str], keepers: Set[str] = frozenset()) -> dict[str, Resource]:
+        """What is the control plane's, each with who makes it so.
+
+        by: who may. keepers: URNs of Secrets that make no password theirs; what reads them does.
+        """
+        may_make, everything = set(by), self.stack.by_urn.values()
+        makers = [one for one in everything if one.urn in may_make and self.owners.maker(one) == CONTROL_PLANE]
+        found: dict[str, Resource] = {}
+
+        def walk(maker: Resource, todo: list[Resource]) -> None:
+            while todo:
+                resource = todo.pop()
+                if resource.urn in found:
+                    continue
+                found[resource.urn] = maker
+                if resource.urn not in may_make or self.owners.is_given_away(resource):
+                    continue  # what its provider makes may be the control plane's, but not what it is given
+                into = self._secrets_into(resource)
+                todo += (one for one in into if self.owners.maker(one) is None or one.urn in keepers)
+
+        for maker in sorted(makers, key=self.owners.is_assumed_maker):
+            if maker.urn not in keepers:
+                walk(maker, [maker])
+        for keeper in makers:
+            if keeper.urn not in found:
+                found[keeper.urn] = keeper
+                into = self._secrets_into(keeper)
+                walk(keeper, [one for one in into if self.owners.maker(one) is None and not is_random(one)])
+        return found
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
         """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
@@ -118,7 +157,7 @@ class Spread:
     def tainted_elsewhere(self) -> Mapping[str, Hop | None]:
         return self._spread(self._beginnings(self.owned_elsewhere))
 
-    def _beginnings(self, owned: frozenset[str]) -> Iterator[str]:
+    def _beginnings(self, owned: Set[str]) -> Iterator[str]:
         providers = self.owners.clusters.providers
         for urn, resource in self.stack.by_urn.items():
             if urn in owned and (self.uses.is_source(resource) or urn in providers):

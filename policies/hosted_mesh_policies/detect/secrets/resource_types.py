@@ -39,6 +39,11 @@ _KEYS_KEPT_INSIDE: Final = re.compile(r":(?:kms|keyvault)[/:].*:(?!data)\w*key$|
 """A service's keys that nobody gets out of it, and SSH keys, of which a cloud is given the public half."""
 
 
+def is_random(resource: Resource) -> bool:
+    """True for what makes a random text: a password, bytes, a string. A private key is none."""
+    return resource.type.startswith("random:")
+
+
 def is_clouds_secret(resource: Resource) -> bool:
     """True for a type of a cloud whose main output is a secret."""
     package, _, rest = resource.type.partition(":")

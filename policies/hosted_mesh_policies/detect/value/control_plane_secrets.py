@@ -58,6 +58,7 @@ def known_secrets(
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
     owned = sorted((one for one in stack.resources if one.urn in flow.spread.owned), key=_origin_first)
+    owned.sort(key=flow.owners.keeps_logins)  # what another has too is told from there
     in_accounts = [one for one in owned if one.urn not in flow.spread.owned_elsewhere]
     for resource in (one for one in owned if one.urn in flow.spread.owned_elsewhere):
         add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)

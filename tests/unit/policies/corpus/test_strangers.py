@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.corpus.strangers.advised import advised
 from tests.corpus.strangers.judge import play
 from tests.corpus.strangers.programs import CLEAN, LEAKS, SETS
 from tests.corpus.strangers.score import graded, known, table, verdict
@@ -52,6 +53,22 @@ def test_a_harmless_programs_verdict_is_the_known_one_and_it_sends_nothing_of_th
 
 def _goes_out(name: str, stranger: object) -> bool:
     return name != "outputs" or stranger.stack != "corpus"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "eleventh-own-stack-of-its-database",
+        "eighth-own-database-roles",
+        "eighth-command-with-a-public-answer",
+        "eighth-up-login-of-the-tenants-metrics",
+        "tenth-secret-copied-in-the-tenants-cluster",
+    ],
+    ids=["another stack", "an account", "a command", "a login of both sides", "a copy of what is read"],
+)
+def test_a_harmless_program_that_is_refused_passes_when_its_author_says_what_the_verdict_asks(name: str) -> None:
+    stranger = CLEAN[name]
+    assert (verdict(stranger), verdict(advised(stranger))) == ("refused", "right")
 
 
 def test_there_are_as_many_as_were_asked_for() -> None:

@@ -284,6 +284,21 @@ def test_a_declassified_hash_passes_and_a_declassified_secret_does_not() -> None
     assert proven(lambda world: program(world, str)).exit_code == 1
 
 
+def test_a_login_that_both_sides_have_is_the_data_planes_where_its_secret_says_so() -> None:
+    def program(world: World, name: str = "collector", reason: str = "the agent logs in by it", *more: str) -> None:
+        login = password("collector").output("result")
+        said = {"hosted-mesh.io/data-plane-owned": reason}
+        world.secret("cp", name, {"password": login}, annotations=said)
+        for other in more:
+            world.secret("cp", other, {"password": login})
+        world.secret("dp", "agent", {"password": login})
+
+    found = proven(program)
+    assert (found.exit_code, [one.kind for one in found.findings]) == (0, [Kind.OWN])
+    for case in (("collector", "yes"), ("cacerts",), ("collector", "the agent logs in by it", "another")):
+        assert proven(lambda world, case=case: program(world, *case)).exit_code == 1
+
+
 def test_what_could_not_be_run_is_said_and_nothing_is_proven() -> None:
     def dynamic(world: World) -> None:
         found = Object("pulumi-python:dynamic:Resource", "via", {"__provider": "x"}, None, ["y"])

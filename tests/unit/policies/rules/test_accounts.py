@@ -69,7 +69,7 @@ def test_an_account_that_nobody_classified_is_a_place_where_things_go(kind: str,
         given = _made(kind, "given", {argument: value}, _through(package, name), dependencies={argument: (word.urn,)})
         found = _judged(word, _kept(value, "ours", word.urn), given)
         assert bool(found) is said
-        assert all("Nobody says whose provider some-account is" in one for one in found)
+        assert all(f"Nobody says whose provider {package}:some-account is" in one for one in found)
         assert all("controlPlaneProviders" in one for one in found)
 
 

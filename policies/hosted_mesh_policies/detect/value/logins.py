@@ -1,0 +1,68 @@
+"""Logins that both sides have: the control plane keeps one in a Secret of which somebody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ...plan.model import SECRET_DATA, Resource, Stack
+from ...plan.tree import show
+from ..flow.leaks import Flow
+from ..search.index import Index
+from ..search.tree_text import Text
+from ..secrets.fingerprints import fingerprints
+from ..secrets.resource_secrets import secret_leaves
+from ..secrets.resource_types import is_random
+from ..shape.credential_forms import Kind
+from ..shape.shapes import shapes
+from .inspection import Match, inspect
+
+NO_LOGINS: Final = frozenset({Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.KUBECONFIG, Kind.SERVICE_ACCOUNT_TOKEN})
+"""Each side has one of its own."""
+
+
+@dataclass(frozen=True)
+class Logins:
+    """Those of one stack. gathered_from: by URN what came by before, while the whole is not known."""
+
+    stack: Stack
+    flow: Flow
+    text: Callable[[Resource], Text]
+    gathered_from: Mapping[str, Resource]
+
+    def are_both_sides(self, resource: Resource, match: Match) -> bool:
+        """True for a known secret, where a data plane keeps logins, that in the control plane nothing has but such
+        Secrets. Raises TooMuchError."""
+        name = str(match.path[0]) if match.path else ""
+        urn, _, place = match.origin.partition(" ")
+        source = self.gathered_from.get(urn) or self.stack.by_urn.get(urn)
+        if source is None or not self._is_kept_as_login(source, resource, name):
+            return False
+        found = (one for tree in (source.inputs, source.outputs) for one in secret_leaves(source, tree))
+        values = {value for path, value in found if show(path) == place}
+        return bool(values) and not any(map(self._is_more, values))
+
+    def _is_kept_as_login(self, source: Resource, resource: Resource, name: str) -> bool:
+        """True for what is random and only such Secrets keep, and for such a Secret that was given nothing else."""
+        if not self.flow.takes_logins(resource, name):
+            return False
+        really = self.flow.owned_for(resource, name)
+        if self.flow.has_login(source, resource, name):
+            kept = self.stack.sources_of(source, *SECRET_DATA)
+            return all(is_random(one) and one.urn not in really for one in kept)
+        return source.urn in self.flow.spread.owned and source.urn not in really
+
+    def _is_more(self, value: bytes) -> bool:
+        """True for a key, and for what the control plane has elsewhere, marked there or not."""
+        if any(shape.kind in NO_LOGINS for shape in shapes(value)):
+            return True
+        index = Index()
+        index.add(fingerprints(value, certain=True), "")
+        owners = self.flow.owners
+        kept = (one for one in self.stack.resources if owners.clusters.on_control_plane(one))
+        return any(
+            inspect(self.text(one), index, look_for_shapes=False).matches
+            for one in kept
+            if not owners.keeps_logins(one)
+        )

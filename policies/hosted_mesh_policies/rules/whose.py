@@ -1,0 +1,83 @@
+"""What a verdict adds where it rests on nobody having said whose something is: how to say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ..detect.secrets.resource_types import is_random
+from ..evaluation.context import Context
+from ..plan.model import REFERENCE_TYPE, SECRET_DATA, Provider, Resource
+from ..vocabulary import DATA_PLANE_OWNED_ANNOTATION
+
+_CONTROL_PLANES: Final = re.compile(r"control-plane|(^|/)(root|trust|dns)$")
+"""What the control plane's stacks are called: of these nobody is asked."""
+
+
+def unsaid(context: Context, source: str, given: Resource, name: str) -> str:
+    """Sentences for the end of a verdict; none where all is known.
+
+    source: the URN of who has the secret. given, name: the resource that gets it, and by which property.
+    """
+    found = (*_of_maker(context, source, given, name), *_of_place(context, given))
+    return "".join(f". {one}" for one in found)
+
+
+def _of_maker(context: Context, urn: str, given: Resource, name: str) -> Iterator[str]:
+    maker = context.flow.spread.owned_by.get(urn)
+    if maker is None:
+        return
+    if maker.type == REFERENCE_TYPE:
+        if context.owners.is_assumed_maker(maker) and not _CONTROL_PLANES.search(maker.name):
+            yield f"Nobody says whose stack {maker.name} is: if a data plane's, name it in dataPlaneStacks"
+    elif maker.provider is not None and context.owners.is_assumed_maker(maker):
+        through = f"provider {_named(maker.provider)} is, by which {short(maker.urn)} is made"
+        yield f"Nobody says whose {through}: if a data plane's, name it in dataPlaneProviders"
+    elif maker.read_only:
+        yield (
+            f"The engine does not show from where {short(maker.urn)} is read: if from this cluster, declassify the copy"
+        )
+    elif context.flow.takes_logins(given, name) and _would_be_login(context, urn, maker):
+        yield (
+            f"{short(maker.urn)} keeps it in the control plane: if that is a login that both sides have, say why "
+            f'there, in annotation {DATA_PLANE_OWNED_ANNOTATION}: "<reason>"'
+        )
+
+
+def _would_be_login(context: Context, urn: str, keeper: Resource) -> bool:
+    """True for a password that is all that a Secret keeps, and that nothing else of the control plane's has."""
+    stack, spread = context.stack, context.flow.spread
+    source = stack.by_urn.get(urn)
+    if source is None or not is_random(source) or not context.owners.may_keep_logins(keeper):
+        return False
+    alone = [one.urn for one in stack.sources_of(keeper, *SECRET_DATA)] == [urn]
+    keepers = frozenset((keeper.urn, *(one.urn for one in spread.login_keepers)))
+    return alone and urn not in spread.owned_but(keepers)
+
+
+def _of_place(context: Context, resource: Resource) -> Iterator[str]:
+    provider = resource.provider
+    if provider is None or not context.owners.is_assumed_place(resource):
+        return
+    if not provider.is_default:
+        through = f"provider {_named(provider)} is"
+        yield f"Nobody says whose {through}: if the control plane's, name it in controlPlaneProviders"
+    elif not resource.type.startswith("command:remote:"):  # the same provider makes local ones too
+        what = f"all that {_package(provider)}'s default provider makes"
+        yield f"If {what} stays with the control plane, name {_package(provider)}:* in controlPlaneProviders"
+
+
+def _named(provider: Provider) -> str:
+    """With its package: another's of the same name may be somebody else's."""
+    return f"{_package(provider)}:{provider.name}"
+
+
+def _package(provider: Provider) -> str:
+    return provider.type.rpartition(":")[2]
+
+
+def short(urn: str) -> str:
+    """`PrivateKey root` for a URN: what people call a resource."""
+    parts = urn.split("::")
+    return f"{parts[2].split('$')[-1].split(':')[-1]} {parts[-1]}" if len(parts) > 3 else urn

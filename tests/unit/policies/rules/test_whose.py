@@ -1,0 +1,160 @@
+"""Whose something is, where nobody says it: what a verdict adds, and how a person says that both sides have a login."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.evaluation.settings import Settings
+from hosted_mesh_policies.pack.session import Session
+from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Resource
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
+from hosted_mesh_policies.rules.credentials import VALUE
+
+from tests.unit.policies.rules.sides import KEY, LOGIN, OWN, REASON, REFERENCE, SIDES, WORD, judged, resource, secret
+
+
+def _advised(found: list[str]) -> set[tuple[str, str]]:
+    """What to name, and in which setting."""
+    patterns = (
+        r"Nobody says whose (?:stack|provider) (\S+) is\b[^.]*?, name it in (\w+)",
+        r"stays with the control plane, name (\S+) in (\w+)",
+    )
+    return {match.group(1, 2) for one in found for pattern in patterns for match in re.finditer(pattern, one)}
+
+
+VALUES = pytest.mark.parametrize("value", [UNKNOWN, Secret(LOGIN)], ids=["not known yet", "known"])
+
+
+def test_a_verdict_on_another_stacks_secret_says_how_to_say_whose_it_is() -> None:
+    database = resource(REFERENCE, "shop/data/prod", outputs={"outputs": {"password": Secret(LOGIN)}})
+    given = secret("users", Secret(LOGIN), database)
+    assert _advised(judged(database, given)) == {("shop/data/prod", "dataPlaneStacks")}
+    assert judged(database, given, stacks=("shop/data/prod",)) == []
+
+
+@VALUES
+def test_so_does_one_on_what_an_account_makes(value: Any) -> None:
+    key = resource("aws:iam/accessKey:AccessKey", "backup", "some-account", inputs={}, outputs={"secret": value})
+    given = secret("users", value, key)
+    assert _advised(judged(key, given)) == {("aws:some-account", "dataPlaneProviders")}
+    assert judged(key, given, data_plane_providers=("aws:some-account",)) == []
+
+
+@VALUES
+def test_so_does_one_on_what_an_account_is_given(value: Any) -> None:
+    """A database's login is generated: that the account has it makes it the control plane's."""
+    word = resource(WORD, "login", outputs={"result": value})
+    role = resource("postgresql:index/role:Role", "orders", "some-account", inputs={"password": value})
+    role = Resource(role.urn, role.type, role.name, role.inputs, None, None, role.provider, {"password": (word.urn,)})
+    found = judged(word, role, given := secret("users", value, word))
+    assert _advised(found) == {("postgresql:some-account", "dataPlaneProviders")}
+    assert all("by which Role orders is made" in one for one in found)
+    assert judged(word, role, given, data_plane_providers=("some-account",)) == []
+
+
+@pytest.mark.parametrize(("through", "named"), [("default_1_2", "command:*"), ("deployer", "command:deployer")])
+def test_a_verdict_on_what_a_command_gets_says_how_to_say_that_it_stays(through: str, named: str) -> None:
+    word = resource(WORD, "login", outputs={"result": UNKNOWN})
+    command = resource(
+        "command:local:Command",
+        "asks",
+        through,
+        inputs={"environment": UNKNOWN},
+        dependencies={"environment": (word.urn,)},
+    )
+    resources = (word, secret("ours", UNKNOWN, word), command)
+    assert _advised(judged(*resources)) == {(named, "controlPlaneProviders")}
+    assert judged(*resources, control_plane_providers=(named,)) == []
+
+
+def test_what_somebody_classified_is_not_asked_for() -> None:
+    word = resource(WORD, "login", outputs={"result": UNKNOWN})
+    key = resource("aws:iam/accessKey:AccessKey", "backup", "our-account", outputs={"secret": Secret(UNKNOWN)})
+    reference = resource(REFERENCE, "shop/data-plane", outputs={"outputs": {"token": Secret(LOGIN)}})
+    found = judged(
+        *(word, key, reference, secret("ours", UNKNOWN, word), secret("ours", UNKNOWN, reference, name="theirs")),
+        *(secret("users", UNKNOWN, word), secret("users", UNKNOWN, key, name="backup")),
+        stacks=("*/data-plane",),
+        control_plane_providers=("our-account",),
+    )
+    assert len(found) == 2
+    assert _advised(found) == set()
+
+
+def test_of_two_who_make_it_the_control_planes_the_one_who_is_classified_counts() -> None:
+    """Else a person says that the account is the data plane's, and is refused again."""
+    word = resource(WORD, "login", outputs={"result": UNKNOWN})
+    role = resource(
+        "postgresql:index/role:Role",
+        "a",
+        "some-account",
+        inputs={"password": UNKNOWN},
+        dependencies={"password": (word.urn,)},
+    )
+    for resources in ((word, role, secret("ours", UNKNOWN, word)), (word, secret("ours", UNKNOWN, word), role)):
+        (found,) = judged(*resources, secret("users", UNKNOWN, word))
+        assert _advised([found]) == set()
+        assert OWN not in found  # the account has it too
+
+
+@VALUES
+def test_a_secret_that_both_sides_have_passes_where_a_person_says_whose_it_is(value: Any) -> None:
+    word = resource(WORD, "login", outputs={"result": value})
+    given = secret("users", value, word)
+    assert any(OWN in one for one in judged(word, secret("ours", value, word), given))
+    assert judged(word, secret("ours", value, word, annotations=REASON), given) == []
+
+
+def test_so_does_one_of_the_configuration() -> None:
+    assert judged(secret("ours", Secret(LOGIN)), given := secret("users", Secret(LOGIN)))
+    assert judged(secret("ours", Secret(LOGIN), annotations=REASON), given) == []
+
+
+def test_before_a_write_too() -> None:
+    for reason, said in ((REASON, 0), ({}, 1)):
+        session = Session(settings=Settings(clusters=ClusterConfig(**SIDES)))
+        session.before_write(secret("ours", Secret(LOGIN), annotations=reason), [VALUE])
+        assert len(session.before_write(secret("users", Secret(LOGIN)), [VALUE])) == said
+
+
+@VALUES
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda value, word: [secret("ours", value, word, annotations={OWN: "yes"})],
+        lambda value, word: [secret("ours", value, word, name="cacerts", annotations=REASON)],
+        lambda value, word: [
+            secret("ours", value, word, annotations=REASON),
+            secret("ours", value, word, name="other"),
+        ],
+        lambda value, word: [
+            secret("ours", value, word, annotations=REASON),
+            resource(
+                "kubernetes:apps/v1:Deployment",
+                "collector",
+                "ours",
+                inputs={"metadata": {"name": "collector"}, "spec": {"password": value}},
+                dependencies={"spec": (word.urn,)},
+            ),
+        ],
+    ],
+    ids=["without a reason", "in istiod's Secret", "while another Secret has it", "while a Deployment has it"],
+)
+def test_what_is_said_of_one_secret_holds_for_no_other(value: Any, more: Any) -> None:
+    word = resource(WORD, "login", outputs={"result": value})
+    assert judged(word, *more(value, word), secret("users", value, word))
+
+
+def test_on_the_data_planes_side_it_does_not_help_against_the_control_planes() -> None:
+    word = resource(WORD, "login", outputs={"result": Secret(LOGIN)})
+    given = secret("users", Secret(LOGIN), word, annotations=REASON)
+    assert len(judged(word, secret("ours", Secret(LOGIN), word), given)) == 2
+
+
+def test_nobody_is_asked_whose_a_private_key_is() -> None:
+    key = resource(KEY, "authority", outputs={"privateKeyPem": UNKNOWN})
+    (found,) = judged(key, secret("ours", UNKNOWN, key), secret("users", UNKNOWN, key))
+    assert OWN not in found
