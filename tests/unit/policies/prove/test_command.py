@@ -387,6 +387,7 @@ def test_the_librarys_control_plane_alone_is_proven_with_the_other_stacks_output
 
 EXAMPLE = "examples/two_clusters"
 LEAKY = "tests/corpus/leaky --config-file stacks/Pulumi.all-in-one.yaml --rounds 1"
+_HOSTED_MESH = "from pulumi_hosted_mesh.cli.command import app; app(prog_name='hosted-mesh')"
 MADE_UP = ("https://control-plane.example.com:6443", "https://data-plane.example.com:6443")
 
 
@@ -402,8 +403,8 @@ def _words(text: str) -> list[str]:
 
 
 def _printed(arguments: str, **variables: str) -> str:
-    """On a machine that has nothing but these variables: each that is called a token is a secret more."""
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", *arguments.split()]
+    """By the command of the pages, on a machine that has nothing but these variables: a token there is a secret more."""
+    command = [sys.executable, "-c", _HOSTED_MESH, "prove", *arguments.split()]
     kept = {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH") if name in os.environ}
     environment = {**kept, "COLUMNS": "100", **variables}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
