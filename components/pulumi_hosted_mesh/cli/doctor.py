@@ -13,6 +13,8 @@ from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, print_report
+from pulumi_hosted_mesh.clusters import address
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
@@ -34,7 +36,9 @@ def doctor(
     control_plane_kubeconfig: Annotated[
         str | None, typer.Option(help="Of the control plane's cluster, to look at istiod and its authority too.")
     ] = None,
-    control_plane_context: Annotated[str | None, typer.Option(help="Its context.")] = None,
+    control_plane_context: Annotated[
+        str | None, typer.Option(help="Its context. Without a file for it: of the one for the data plane's.")
+    ] = None,
     offers: Annotated[
         list[Path] | None, typer.Option("--offer", help="What a peer exports, as its stack has it; several times.")
     ] = None,
@@ -52,6 +56,8 @@ def doctor(
 
     hosted-mesh endpoint | hosted-mesh doctor --mesh demo --endpoint -
 
+    hosted-mesh doctor --mesh demo --context data-plane --control-plane-context control-plane
+
     Exit code 3 if a check fails, 1 if an API server cannot be asked.
     With --json each check has: check, ok, notice, cause (a word, `wrong-address`), seen, fix.
     """
@@ -61,8 +67,10 @@ def doctor(
         told = _endpoint_of(mesh, endpoint) if endpoint else None
         data_plane = cluster_of(kubeconfig, context)
         control_plane = None
-        if control_plane_kubeconfig is not None:
-            control_plane = cluster_of(control_plane_kubeconfig, control_plane_context, "--control-plane-kubeconfig")
+        if control_plane_kubeconfig is not None or control_plane_context is not None:
+            file = kubeconfig if control_plane_kubeconfig is None else control_plane_kubeconfig
+            control_plane = cluster_of(file, control_plane_context, "--control-plane-kubeconfig")
+            _require_two(data_plane, control_plane)
         observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
     about = {"federation": federation.name} if federation else {}
@@ -74,6 +82,14 @@ def _require_name(mesh: str) -> None:
         mesh_name(mesh)
     except RuleBrokenError as broken:
         raise InvalidInputError([Problem("--mesh", broken.rule, broken.fix)], "the command line") from None
+
+
+def _require_two(data_plane: Kubeconfig, control_plane: Kubeconfig) -> None:
+    """One file with a context for each cluster is easily given twice, with the current context for both."""
+    if address.normal(data_plane.server) == address.normal(control_plane.server):
+        rule = f"leads to the same API server as --kubeconfig, {control_plane.server}"
+        fix = "Name each cluster's context, by --context and --control-plane-context"
+        raise InvalidInputError([Problem("--control-plane-kubeconfig", rule, fix)], "the command line")
 
 
 def _federation_of(mesh: str, document: Path | None, offers: Sequence[Path]) -> tuple[Federation | None, list[Offer]]:

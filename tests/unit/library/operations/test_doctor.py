@@ -708,6 +708,25 @@ def test_offers_without_a_federation_are_refused(tmp_path: Path) -> None:
     assert "--offer: is of a federation, and none is given" in " ".join(done.output.split())
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--control-plane-kubeconfig=FILE"], "leads to the same API server as --kubeconfig, https://dp.example.com"),
+        (["--control-plane-context=dp"], "Name each cluster's context, by --context and --control-plane-context"),
+        (["--control-plane-context=nothing"], "--control-plane-context: there is no context 'nothing'"),
+    ],
+)
+def test_one_cluster_given_twice_is_asked_nothing(tmp_path: Path, options: list[str], said: str) -> None:
+    file = tmp_path / "kubeconfig"
+    named = {"name": "dp", "cluster": {"server": "https://dp.example.com"}}
+    context = {"name": "dp", "context": {"cluster": "dp", "user": "dp"}}
+    user = {"name": "dp", "user": {"token": "t"}}
+    file.write_text(json.dumps({"clusters": [named], "users": [user], "contexts": [context], "current-context": "dp"}))
+    asked = [f"--kubeconfig={file}", *(one.replace("FILE", str(file)) for one in options)]
+    done = CliRunner().invoke(app, ["doctor", "--mesh=east", *asked])
+    assert (done.exit_code, said in " ".join(done.output.split())) == (1, True), done.output
+
+
 @pytest.mark.parametrize("name", ["", "east/../../secrets", "East"])
 def test_what_can_be_no_meshs_name_is_asked_of_no_server(name: str) -> None:
     done = CliRunner().invoke(app, ["doctor", f"--mesh={name}", "--kubeconfig=/nowhere"])
