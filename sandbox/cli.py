@@ -52,6 +52,10 @@ def up(
             show_default=False,
         ),
     ] = None,
+    no_mesh: Annotated[
+        bool,
+        typer.Option("--no-mesh", help="The clusters alone, for a mesh of your own. `up` without it adds ours."),
+    ] = False,
 ) -> None:
     """Make everything: tools, clusters, `pulumi up` of a mesh, and a table that proves what it does.
 
@@ -59,9 +63,11 @@ def up(
     the Pulumi engine are built from their pinned sources; they are kept in the cache for ever after.
     Exit code 0 only if every row of the table has its tick.
     """
-    from sandbox.up import run
+    from sandbox.up import run, run_clusters
 
-    if not run(state_dir(state), Progress(), Console(), clusters=clusters):
+    if no_mesh:
+        run_clusters(state_dir(state), Progress(), clusters=clusters)
+    elif not run(state_dir(state), Progress(), Console(), clusters=clusters):
         raise typer.Exit(1)
 
 

@@ -28,6 +28,24 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
     clusters: how many; None: those that are there, else two.
     """
     from sandbox import proof
+
+    tools, sandbox = started(state, progress, clusters)
+    observations = settled(
+        lambda *, refresh: deploy(sandbox, tools, progress, refresh=refresh), lambda: prove(sandbox, tools, progress)
+    )
+    console.print(proof.render(observations))
+    print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=whole(observations)))
+    return whole(observations)
+
+
+def run_clusters(state: Path, progress: Progress, *, clusters: int | None = None) -> None:
+    """Makes the clusters that are not there yet, and no mesh; one that is there stays. clusters: as of `run`."""
+    _, sandbox = started(state, progress, clusters)
+    print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=True))
+
+
+def started(state: Path, progress: Progress, clusters: int | None) -> tuple[Tools, Sandbox]:
+    """The tools and the running clusters, and what is said of them. clusters: as of `run`."""
     from sandbox.clusters import Topology, status
     from sandbox.clusters import up as start
 
@@ -36,12 +54,7 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
     if line := status(state).less_real:
         progress.line(f"     less real here: {line}")
     plugins(tools, progress)
-    observations = settled(
-        lambda *, refresh: deploy(sandbox, tools, progress, refresh=refresh), lambda: prove(sandbox, tools, progress)
-    )
-    console.print(proof.render(observations))
-    print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=whole(observations)))
-    return whole(observations)
+    return tools, sandbox
 
 
 def settled(deploy: Callable[..., Changes], prove: Callable[[], Sequence[Observation]]) -> Sequence[Observation]:

@@ -97,10 +97,10 @@ def ensure(names: Collection[str] | None = None, *, progress: Progress) -> Tools
 
 
 def report(tools: Tools) -> str:
-    """Which programs are used and where they came from, one line for each, for people."""
+    """Which programs are used and where they came from, one line for each, and where they are; for people."""
     width = max(len(name) for name in tools.origins)
     lines = [f"{name:<{width}}  {origin}" for name, origin in sorted(tools.origins.items())]
-    return "\n".join([*lines, f"all of them by name: {tools.bin_dir}"])
+    return "\n".join([*lines, f"all of them by name: {tools.bin_dir}", f"Istio's charts: {tools.charts}"])
 
 
 def _on_path(wanted: set[str], root: Path) -> dict[str, on_path.Found]:
@@ -137,7 +137,7 @@ def _make(missing: list[Source], root: Path, progress: Progress) -> None:
     mod_files = [path for item in sets for path in item.mod_files()]
     go = find_go(needed_version(mod_files), progress, logs / "go.log") if sets else None
     if go:
-        progress.line(f"     {len(missing)} parts to make, Go sets with {go.origin}")
+        progress.line(f"     {len(missing)} part{'s' * (len(missing) > 1)} to make, Go sets with {go.origin}")
     cancelled = threading.Event()
     with ThreadPoolExecutor(max_workers=_builders(), thread_name_prefix="toolchain") as pool:
         jobs = [pool.submit(_make_one, source, root, logs, go, cancelled, progress) for source in missing]

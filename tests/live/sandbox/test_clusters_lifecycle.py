@@ -12,7 +12,7 @@ import pytest
 from lightkube import Client, KubeConfig
 from lightkube.models.core_v1 import Container, ContainerPort, PodSpec, ServicePort, ServiceSpec
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import ConfigMap, Pod, Service
+from lightkube.resources.core_v1 import ConfigMap, Namespace, Pod, Service
 
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
@@ -22,6 +22,25 @@ from sandbox.toolchain import Tools
 from tests.live.sandbox.machine.inside import Inside
 from tests.support.clusters import client_of
 from tests.support.waiting import eventually
+
+
+def test_clusters_alone_have_no_mesh(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    command = [sys.executable, "-m", "sandbox.cli", "up", "--no-mesh", "--state", str(state)]
+    try:
+        for said in ("start the clusters", "start the clusters: already running"):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert (done.returncode, said in done.stderr) == (0, True), done.stderr
+            assert "(contexts control-plane, data-plane)" in done.stdout
+        sandbox = clusters.load(state)
+        assert sandbox is not None
+        for name in sandbox.clusters:
+            found = {one.metadata.name for one in client_of(sandbox, name).list(Namespace) if one.metadata}
+            assert found == {"default", "kube-node-lease", "kube-public", "kube-system"}
+        assert not (state / "pulumi").exists()
+    finally:
+        clusters.down(state)
+    assert not state.exists()
 
 
 def test_after_a_crash_nothing_runs_and_up_goes_on_with_the_old_data(
