@@ -702,6 +702,14 @@ def test_a_mesh_without_a_federation_is_judged_by_the_rest(
     assert alone(replaced(**OF_FEDERATIONS)(broken(well()))) == wrong
 
 
+def test_after_a_tag_was_moved_a_restart_is_enough() -> None:
+    observed = replaced(**OF_FEDERATIONS)(replaced(revisions=frozenset({"canary"}))(well()))
+    [wrong] = [one for one in verdicts(None, "east", [], observed) if not one.ok]
+    assert wrong.fix is not None
+    assert wrong.fix.startswith("`kubectl rollout restart deployment -n books`")
+    assert "after a tag was moved it is" in wrong.fix
+
+
 def test_offers_without_a_federation_are_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--offer={tmp_path / 'offer.yaml'}"])
     assert done.exit_code == 1
