@@ -190,12 +190,17 @@ def _options(operation: Operation) -> list[str | Path]:
     return [*policies, *(["--yes"] if operation != "preview" else [])]
 
 
-def make_stack(ready: PulumiCli, state: Path, stack: str) -> None:
-    """Makes the passphrase and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
+def make_backend(state: Path) -> None:
+    """Makes the backend's folder and the passphrase, once."""
     secret = passphrase_file(state)
     if not secret.exists():
         secret.parent.mkdir(parents=True, exist_ok=True)
         write(secret, secrets.token_urlsafe(32))
+
+
+def make_stack(ready: PulumiCli, state: Path, stack: str) -> None:
+    """Makes the backend and the stack, once. Not in the checkout: `stack init` writes to the configuration there."""
+    make_backend(state)
     folder = backend(state) / "stack"
     if (folder / f"Pulumi.{stack}.yaml").exists():
         return

@@ -39,8 +39,11 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
 
 
 def run_clusters(state: Path, progress: Progress, *, clusters: int | None = None) -> None:
-    """Makes the clusters that are not there yet, and no mesh; one that is there stays. clusters: as of `run`."""
+    """Makes the clusters and Pulumi's backend, and no mesh; what is there stays. clusters: as of `run`."""
+    from sandbox import deployment
+
     _, sandbox = started(state, progress, clusters)
+    deployment.make_backend(state)
     print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=True))
 
 

@@ -17,14 +17,17 @@ from lightkube.resources.core_v1 import ConfigMap, Namespace, Pod, Service
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
 from sandbox.clusters.network.load_balancers import HOSTNAME
+from sandbox.program_environment import passphrase_file, pulumi_settings
 from sandbox.progress import Progress
+from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
+from sandbox.up import remove
 from tests.live.sandbox.machine.inside import Inside
 from tests.support.clusters import client_of
 from tests.support.waiting import eventually
 
 
-def test_clusters_alone_have_no_mesh(tmp_path: Path) -> None:
+def test_clusters_alone_have_no_mesh_and_a_backend_for_one(tmp_path: Path, tools: Tools, progress: Progress) -> None:
     state = tmp_path / "state"
     command = [sys.executable, "-m", "sandbox.cli", "up", "--no-mesh", "--state", str(state)]
     try:
@@ -37,9 +40,11 @@ def test_clusters_alone_have_no_mesh(tmp_path: Path) -> None:
         for name in sandbox.clusters:
             found = {one.metadata.name for one in client_of(sandbox, name).list(Namespace) if one.metadata}
             assert found == {"default", "kube-node-lease", "kube-public", "kube-system"}
-        assert not (state / "pulumi").exists()
+        stacks = PulumiCli.of(tools, pulumi_settings(state)).run("stack", "ls", "--json")
+        assert (stacks.returncode, stacks.stdout.strip()) == (0, "[]"), stacks.stderr
+        assert passphrase_file(state).stat().st_mode & 0o777 == 0o600
     finally:
-        clusters.down(state)
+        remove(state, progress)
     assert not state.exists()
 
 
