@@ -403,7 +403,7 @@ def _words(text: str) -> list[str]:
 
 
 def _printed(arguments: str, **variables: str) -> str:
-    """By the command of the pages, on a machine that has nothing but these variables: a token there is a secret more."""
+    """By the pages' command, on a machine with nothing but these variables: each called a token is a secret more."""
     command = [sys.executable, "-c", _HOSTED_MESH, "prove", *arguments.split()]
     kept = {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH") if name in os.environ}
     environment = {**kept, "COLUMNS": "100", **variables}
