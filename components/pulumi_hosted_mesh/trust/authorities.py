@@ -60,7 +60,8 @@ class MeshRoot(pulumi.ComponentResource):
         key = tls.PrivateKey(
             f"{name}-root-key",
             **_key(trust.algorithm),
-            opts=pulumi.ResourceOptions(parent=self, protect=trust.root.protect),
+            # A plain False would take away what a program protects as a whole.
+            opts=pulumi.ResourceOptions(parent=self, protect=trust.root.protect or None),
         )
         root = tls.SelfSignedCert(
             f"{name}-root-certificate",

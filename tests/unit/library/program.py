@@ -26,6 +26,7 @@ class Registered:
     secrets: set[str] = field(default_factory=set)
     provider: str = ""
     parent: str = ""
+    protect: bool = False
 
 
 class Monitor(mocks.MockMonitor):
@@ -42,7 +43,7 @@ class Monitor(mocks.MockMonitor):
             plain = {name: _plain(value) for name, value in raw.items()}
             provider = request.provider.rpartition("::")[0].rpartition("::")[2]
             parent = request.parent.rpartition("::")[2]
-            self.found.append(Registered(request.type, request.name, plain, marked, provider, parent))
+            self.found.append(Registered(request.type, request.name, plain, marked, provider, parent, request.protect))
         state = {**raw, **self.outputs.get(request.name, {})}
         response = resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id" if request.custom else "")
         json_format.ParseDict(state, response.object)

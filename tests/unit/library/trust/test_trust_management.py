@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
+import pulumi_hosted_mesh as hosted_mesh
 import pytest
 from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.problems import InvalidInputError
@@ -57,3 +58,15 @@ def test_an_authority_that_is_not_whole_is_refused(lacking: str) -> None:
         run(lambda: pulumi.export("files", found("brought", brought={**BROUGHT, lacking: ""}).files))
     assert f"cacerts: lacks {lacking}. Give all of" in str(refused.value)
     assert "s3cr3t" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("document", "program", "kept"), [(True, False, True), (False, True, True), (False, False, False)]
+)
+def test_the_roots_key_is_kept_where_the_document_or_the_program_says_so(
+    document: bool, program: bool, kept: bool
+) -> None:
+    options = pulumi.ResourceOptions(protect=program or None)
+    made = run(lambda: hosted_mesh.MeshRoot("shop", {"trust": {"root": {"protect": document}}}, options))
+    (key,) = [one for one in made if one.name == "shop-root-key"]
+    assert key.protect is kept
