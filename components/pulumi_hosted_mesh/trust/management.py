@@ -39,8 +39,12 @@ def authority(
 
     own: makes it, or finds what others made, where this program manages it. brought: the files of `cacerts`, where an
     authority is brought. root_certificate: PEM, where others manage all of it. source: what the errors are about.
-    Raises: InvalidInputError if what `trust.management` needs is not given; never with a value in it.
+    Raises: InvalidInputError if what `trust.management` needs is not given, or an authority is brought that it does not
+    take; never with a value in it.
     """
+    if brought is not None and trust.management is not AuthorityManagement.BROUGHT:
+        rule = f"is given, but trust.management is {trust.management.value}"
+        raise InvalidInputError([Problem("cacerts", rule, "Set trust.management: brought, or leave it out")], source)
     if trust.management is AuthorityManagement.BROUGHT:
         given = _required(brought, "cacerts", trust, source)
         files: pulumi.Output[Any] = pulumi.Output.secret(given).apply(lambda found: whole_cacerts(found, source))

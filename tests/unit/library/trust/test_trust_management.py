@@ -35,9 +35,18 @@ def test_what_is_missing_is_named(management: str, field: str) -> None:
 
 
 def test_each_way_takes_its_own() -> None:
-    everything = {"brought": BROUGHT, "root_certificate": CERTIFICATE}
-    assert found("own", **everything) is OWN
-    assert found("unmanaged", **everything) == Authority(None, CERTIFICATE)
+    # Of the stack control-plane, what the root's owner hands over.
+    assert found("own", root_certificate=CERTIFICATE) is OWN
+    assert found("unmanaged", root_certificate=CERTIFICATE) == Authority(None, CERTIFICATE)
+
+
+@pytest.mark.parametrize("management", ["own", "unmanaged"])
+def test_an_authority_that_would_not_be_used_is_refused(management: str) -> None:
+    """Silently the mesh would be another authority's."""
+    with pytest.raises(InvalidInputError) as refused:
+        found(management, brought=BROUGHT, root_certificate=CERTIFICATE)
+    assert f"cacerts: is given, but trust.management is {management}." in str(refused.value)
+    assert "s3cr3t" not in str(refused.value)
 
 
 def test_what_is_brought_is_secret_but_for_its_root() -> None:
