@@ -18,7 +18,6 @@ _IDENTIFIER: Final = "clusterIdentifier"
 _REFUSED: Final = {
     "alwaysRender": "",
     "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",
-    "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
     "rejectUnknownResources": "",
     "renderYamlToDirectory": "",
     "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
@@ -37,6 +36,7 @@ class Settings:
     upsert: bool
     mutable_config_maps: bool
     mutable_secrets: bool
+    patch_force: bool
 
 
 def read(variables: Mapping[str, str]) -> Settings:
@@ -59,6 +59,7 @@ def read(variables: Mapping[str, str]) -> Settings:
         upsert=setting("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS") == "true",
         mutable_config_maps=setting("enableConfigMapMutable", "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE") == "true",
         mutable_secrets=setting("enableSecretMutable", "PULUMI_K8S_ENABLE_SECRET_MUTABLE") == "true",
+        patch_force=setting("enablePatchForce", "PULUMI_K8S_ENABLE_PATCH_FORCE") == "true",
     )
 
 

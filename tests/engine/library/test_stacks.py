@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from sandbox.clusters import Sandbox
 from sandbox.clusters.credentials.certificates import new_authority
-from tests.engine.library.engine import Api, Project, Run, Stack, name_of
+from tests.engine.library.engine import Api, Project, Run, Stack, differences, name_of, versions
 from tests.support.comparing import decoded, described
 from tests.support.split import HERE, split_configs
 
@@ -182,6 +182,39 @@ def operations(stack: Stack) -> dict[str, set[str]]:
         if step["op"] != "same":
             result.setdefault(step["op"], set()).add(name_of(step["urn"]))
     return result
+
+
+@pytest.mark.usefixtures("clean")
+def test_what_others_have_changed_is_put_back(project: Project, mesh: Config, provider: Api, user: Api) -> None:
+    """By refresh, and by a change of the same object; what they have added stays."""
+
+    def change(api: Api, kind: str, name: str, *operations: Config) -> None:
+        patch = ["patch", kind, name, "-n", GROUPED, "--type=json", "-p", json.dumps(operations)]
+        assert api.kubectl(*patch).code == 0, name
+
+    stack = project.stack("changed", {"stack": "all-in-one", "mesh": mesh})
+    stack.up()
+    before = versions(provider, user)
+    ranges = {"op": "replace", "path": "/spec/loadBalancerSourceRanges", "value": ["0.0.0.0/0"]}
+    change(provider, "service", "istiod-exposed-demo", ranges)
+    change(provider, "networkpolicy", "mesh", {"op": "remove", "path": "/spec/egress/0"})
+    ignore = {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}
+    change(user, "mutatingwebhookconfiguration", f"istio-sidecar-injector-{GROUPED}", ignore)
+    for words in (["scale", "deployment", "istiod", "--replicas=4"], ["label", "deployment", "istiod", "team=theirs"]):
+        assert provider.kubectl(*words, "-n", GROUPED).code == 0
+    assert len(differences(before, versions(provider, user))) == 4
+
+    stack.succeed("up", "--yes", "--skip-preview", "--refresh")
+    assert stack.up().summary().keys() == {"unchanged"}
+    istiod = f"control-plane: Deployment.apps {GROUPED}/istiod"
+    assert differences(before, versions(provider, user)) == {istiod: "changed"}
+    assert provider.get("deployment", "istiod", "-n", GROUPED)["metadata"]["labels"]["team"] == "theirs"
+
+    assert provider.kubectl("scale", "deployment", "istiod", "--replicas=4", "-n", GROUPED).code == 0
+    named = changed(mesh, trustDomain="another.mesh.local", memberships__0__clusterDomain="another.local")
+    project.stack("changed", {"stack": "all-in-one", "mesh": named}).up()
+    assert provider.get("deployment", "istiod", "-n", GROUPED)["spec"]["replicas"] == 1
+    stack.destroy()
 
 
 @pytest.mark.usefixtures("clean")

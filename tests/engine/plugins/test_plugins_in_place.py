@@ -72,11 +72,11 @@ def test_mutable_by_environment(stack: Stack, provider: Provider, kubectl: Kubec
 def test_patch_force_takes_a_field_from_another_manager(
     stack: Stack, provider: Provider, kubectl: Kubectl, namespace: str
 ) -> None:
-    def program(value: str, **annotations: str) -> Program:
+    def program(value: str, *, everywhere: bool = False, **annotations: str) -> Program:
         def run() -> None:
             marks = {f"pulumi.com/{key}": text for key, text in annotations.items()}
             metadata: Any = {"name": "settings", "annotations": marks}
-            options = provider(enable_config_map_mutable=True)
+            options = provider(enable_config_map_mutable=True, enable_patch_force=everywhere or None)
             kubernetes.core.v1.ConfigMap("map", metadata=metadata, data={"a": value}, opts=options)
 
         return run
@@ -85,9 +85,10 @@ def test_patch_force_takes_a_field_from_another_manager(
     stack.up(program("2"))
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "3"}}
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=somebody", "--filename=-")
-    kubectl(*apply, "--namespace", namespace, text=json.dumps(theirs))
-    with pytest.raises(CommandError, match="conflict"):
-        stack.up(program("4"))
-    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "3"}
-    stack.up(program("4", patchForce="true"))
-    assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "4"}
+    for value, forced in (("4", program("4", patchForce="true")), ("5", program("5", everywhere=True))):
+        kubectl(*apply, "--namespace", namespace, text=json.dumps(theirs))
+        with pytest.raises(CommandError, match="conflict"):
+            stack.up(program(value))
+        assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": "3"}
+        stack.up(forced)
+        assert kubectl.get("configmap", "settings", "--namespace", namespace)["data"] == {"a": value}

@@ -58,8 +58,8 @@ def test_nothing_to_take_over(entry: dict[str, Any]) -> None:
     ],
 )
 def test_force(live: dict[str, Any] | None, preview: bool, expected: bool) -> None:
-    assert must_force(live, preview=preview, annotated=False) is expected
+    assert must_force(live, preview=preview, asked=False) is expected
 
 
-def test_force_by_annotation() -> None:
-    assert must_force(_live(_entry("somebody", "Update", {})), preview=False, annotated=True)
+def test_force_where_it_is_asked_for() -> None:
+    assert must_force(_live(_entry("somebody", "Update", {})), preview=False, asked=True)

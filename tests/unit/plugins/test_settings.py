@@ -179,7 +179,6 @@ def test_a_bad_kubeconfig_makes_the_cluster_unreachable_and_says_why() -> None:
         ("rejectUnknownResources", "true"),
         ("deleteUnreachable", "true"),
         ("skipUpdateUnreachable", "true"),
-        ("enablePatchForce", "true"),
         ("strictMode", "true"),
     ],
 )

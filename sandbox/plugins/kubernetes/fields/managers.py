@@ -49,9 +49,10 @@ def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
         _merge(into.setdefault(key, {}), value)
 
 
-def must_force(live: Mapping[str, Any] | None, *, preview: bool, annotated: bool) -> bool:
-    """Whether an apply may take fields from other managers. live: None when there is no object yet."""
-    if annotated:
+def must_force(live: Mapping[str, Any] | None, *, preview: bool, asked: bool) -> bool:
+    """Whether an apply may take fields from other managers. live: None when there is no object yet. asked: whether the
+    provider, or the object's annotation, says so."""
+    if asked:
         return True
     entries = get(live, "metadata", "managedFields") or []
     if preview:

@@ -109,7 +109,8 @@ class Cluster:
         return self.client.request("PATCH", self.path(live), patch, content_type=JSON_PATCH)
 
     def _apply(self, inputs: Object, live: Object | None, manager: str, *, preview: bool) -> Object:
-        force = managers.must_force(live, preview=preview, annotated=is_true(inputs, PATCH_FORCE))
+        asked = self.settings.patch_force or is_true(inputs, PATCH_FORCE)
+        force = managers.must_force(live, preview=preview, asked=asked)
         query = {"fieldManager": manager, "force": "true" if force else "false", **(_DRY_RUN if preview else {})}
         try:
             return self.client.request("PATCH", self.path(inputs), inputs, query=query, content_type=APPLY)

@@ -80,7 +80,8 @@ def test_a_plain_kubeconfig(tmp_path: Path) -> None:
     assert provider.secrets == {"kubeconfig"}
     assert json.loads(provider.inputs["kubeconfig"])["current-context"] == "user"
     assert TOKEN not in provider.inputs["kubeconfig"]
-    assert provider.inputs["enableSecretMutable"] == provider.inputs["enableConfigMapMutable"] == "true"
+    for setting in ("enableSecretMutable", "enableConfigMapMutable", "enablePatchForce"):
+        assert provider.inputs[setting] == "true", setting
     assert provider.inputs["clusterIdentifier"].startswith("data-plane-")
     assert found[-1].provider == "data-plane-cluster"
 
