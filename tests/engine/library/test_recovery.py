@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import base64
+import copy
 import dataclasses
 import json
-from collections.abc import Iterator
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, differences, versions
 from tests.support.split import split_configs
+from tests.support.waiting import eventually
 
 Config = dict[str, Any]
 NAMESPACE = "mesh-demo"
 KINDS = "namespaces,clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings"
 """What the stack `access` has in the cluster, but for what is in the namespace."""
 CACERTS = f"control-plane: Secret.core {NAMESPACE}/cacerts"
+PAGE = (CHECKOUT / "docs/recovery.md").read_text()
 ISTIOD = f"control-plane: Deployment.apps {NAMESPACE}/istiod"
 WEBHOOKS = {
     f"data-plane: MutatingWebhookConfiguration.admissionregistration.k8s.io /istio-sidecar-injector-{NAMESPACE}",
     f"data-plane: ValidatingWebhookConfiguration.admissionregistration.k8s.io /istio-validator-{NAMESPACE}",
 }
+
+KILLED = re.search(r"^## A run that was killed$.*?^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -162,3 +174,82 @@ def test_a_state_that_is_behind_the_clusters(
     assert "deleted" not in after.values(), after
     for name, stack in stacks.items():
         assert stack.up().summary().keys() == {"unchanged"}, name
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_run_that_was_killed(project: Project, mesh: Config, provider: Api) -> None:
+    """In the middle of `up`, and of `destroy`; as the page says, all is made, and nothing is left."""
+    never_ready = copy.deepcopy(mesh)
+    never_ready["revisions"][0]["istiod"]["waitUntilReady"] = True
+    waiting = project.stack("control-plane", {"stack": "all-in-one", "mesh": never_ready})
+    kill(waiting, "up", when=lambda: waits_for_istiod(waiting))
+    stack = project.stack("control-plane", {"stack": "all-in-one", "mesh": mesh})
+    assert "currently locked" in stack.run("up", "--yes", "--skip-preview").text
+
+    made = forgotten(stack)
+    assert ("kubernetes:apps/v1:Deployment", NAMESPACE, "istiod") in made
+    refused = stack.run("up", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert "already exists" in refused.text
+    for kind, namespace, name in made:
+        delete = ["delete", kind.rpartition(":")[2], name, "-n", namespace, "--ignore-not-found"]
+        assert provider.kubectl(*delete).code == 0, delete
+    stack.up()
+    assert stack.up().summary().keys() == {"unchanged"}
+
+    hold = {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/held"]}
+    patch = ["patch", "secret", "cacerts", "-n", NAMESPACE, "--type=json", "-p"]
+    assert provider.kubectl(*patch, json.dumps([hold])).code == 0
+    kill(
+        stack,
+        "destroy",
+        when=lambda: "deletionTimestamp" in provider.get("secret", "cacerts", "-n", NAMESPACE)["metadata"],
+    )
+    assert provider.kubectl(*patch, json.dumps([{"op": "remove", "path": "/metadata/finalizers"}])).code == 0
+    assert forgotten(stack) == []
+    stack.up()
+    assert stack.up().summary().keys() == {"unchanged"}
+    stack.destroy()
+
+
+def waits_for_istiod(stack: Stack) -> bool:
+    """Whether the engine waits for istiod, and for nothing on the data plane."""
+    try:
+        deployment = stack.export()["deployment"]
+    except AssertionError:  # the file is being written
+        return False
+    pending = [one["resource"]["urn"] for one in deployment.get("pending_operations", ())]
+    of_istiod = any(":Deployment::" in urn for urn in pending)
+    return of_istiod and all("hosted-mesh:index:ExternalControlPlane$" in urn for urn in pending)
+
+
+def kill(stack: Stack, verb: str, when: Callable[[], bool]) -> None:
+    """Begins a run of the engine and ends it, and what it has started, like a machine that fails."""
+    project = stack.project
+    command = PulumiCli(project.tools["pulumi"], project.environment).command(verb, "--yes", "--skip-preview")
+    config = ["--stack", stack.name, "--config-file", str(stack.file)]
+    run = subprocess.Popen(
+        [*command, *config],
+        cwd=project.program,
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        eventually(when, f"`{verb}` in the middle of its work")
+        assert run.poll() is None, "ended before it was killed"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+
+
+def forgotten(stack: Stack) -> list[tuple[str, ...]]:
+    """Runs the page's commands; type, namespace and name of what they list."""
+    assert KILLED
+    shell = ["bash", "-euo", "pipefail", "-c", KILLED[1]]
+    project = stack.project
+    how: dict[str, Any] = {"cwd": project.directory, "env": project.environment, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(shell, **how, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("kubernetes:")]
