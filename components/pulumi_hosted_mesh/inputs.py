@@ -357,7 +357,8 @@ class CrdsArgs(TypedDict):
     install: NotRequired[bool]
     """False where the stack `cluster`, or somebody else, installs them."""
     keep_on_destroy: NotRequired[bool]
-    """False removes them with the stack, and with them every Istio object in the cluster."""
+    """False removes them, and with them every Istio object in the cluster, when the stack, this mesh or this membership
+    goes, when the mesh gets another name, and with `install: false`. To keep them: true, and `pulumi up`, first."""
 
 
 class MembershipArgs(TypedDict):

@@ -92,7 +92,8 @@ class Crds(Model):
     install: Annotated[bool, Field(strict=True)] = True
     """False where the stack `cluster`, or somebody else, installs them."""
     keep_on_destroy: Annotated[bool, Field(strict=True)] = True
-    """False removes them with the stack, and with them every Istio object in the cluster."""
+    """False removes them, and with them every Istio object in the cluster, when the stack, this mesh or this membership
+    goes, when the mesh gets another name, and with `install: false`. To keep them: true, and `pulumi up`, first."""
 
 
 def gateway_name(value: str) -> str:
