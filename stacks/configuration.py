@@ -55,7 +55,14 @@ def read_value(model: type[M], value: Any, source: str) -> M:
 
 
 def _value(key: str, *, required: bool = True) -> Any:
-    value = pulumi.Config().get(key)
+    config = pulumi.Config()
+    value = config.get(key)
+    if value is not None and pulumi.runtime.is_config_secret(config.full_key(key)):
+        rule = "holds a secret, but a document is plain: the state and the clusters would have it as it is"
+        fix = (
+            "Take it out, or set it without --secret; cacerts, kubeconfigs and dnsCredentials are settings of their own"
+        )
+        raise InvalidInputError([Problem(key, rule, fix)], SOURCE)
     if value is None and required:
         problem = Problem(key, "is required by this stack", "Give the document, or the name of a file in stacks/")
         raise InvalidInputError([problem], SOURCE)

@@ -14,8 +14,12 @@ from stacks import configuration
 from tests.unit.library.documents import document
 
 
-def configure(**values: str) -> None:
-    pulumi.runtime.set_all_config({f"{pulumi.get_project()}:{key}": value for key, value in values.items()})
+def configure(*secrets: str, **values: str) -> None:
+    """secrets: keys under which something is encrypted, as the engine tells."""
+    own = pulumi.get_project()
+    pulumi.runtime.set_all_config(
+        {f"{own}:{key}": value for key, value in values.items()}, [f"{own}:{key}" for key in secrets]
+    )
 
 
 def test_settings_and_mesh() -> None:
@@ -23,6 +27,19 @@ def test_settings_and_mesh() -> None:
     settings, mesh = configuration.settings(), configuration.document(Mesh, "mesh")
     assert settings.references.trust == "a/b/c"
     assert mesh.name == "demo"
+
+
+def test_a_secret_in_a_document_is_refused() -> None:
+    """All that is read of one is plain from there on. What may be secret has a key of its own."""
+    hidden = document({"revisions.0.istiod": {"environment": {"TOKEN": "s3cr3t"}}})
+    configure("mesh", "cacerts", stack="all-in-one", mesh=json.dumps(hidden), cacerts='{"ca-key.pem": "s3cr3t"}')
+    assert configuration.settings().cacerts == {"ca-key.pem": "s3cr3t"}
+    with pytest.raises(InvalidInputError) as caught:
+        configuration.document(Mesh, "mesh")
+    (problem,) = caught.value.problems
+    assert problem.field == "mesh"
+    assert "holds a secret" in problem.rule
+    assert "s3cr3t" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
