@@ -29,10 +29,16 @@ def perform(
         settings.configure(mocks.MockSettings(monitor=monitor, engine=engine, dry_run=preview, **names))
         loop.run_until_complete(run_in_stack(program))
     finally:
-        left = asyncio.all_tasks(loop)  # a program that failed leaves registrations behind
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        asyncio.set_event_loop(None)
-        loop.close()
+        end(loop)
         settings.ROOT.set(None)
+
+
+def end(loop: asyncio.AbstractEventLoop) -> None:
+    """Closes it. A program that failed leaves registrations behind, and an Output that nobody asked its value."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    asyncio.set_event_loop(None)
+    loop.close()

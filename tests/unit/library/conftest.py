@@ -10,6 +10,8 @@ import pulumi
 import pytest
 from pulumi_kubernetes.helm import v4 as helm
 
+from tests.support.without_engine import end
+
 
 @pytest.fixture(autouse=True)
 def event_loop_for_outputs() -> Iterator[None]:
@@ -17,8 +19,7 @@ def event_loop_for_outputs() -> Iterator[None]:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     yield
-    asyncio.set_event_loop(None)
-    loop.close()
+    end(loop)
 
 
 @pytest.fixture
