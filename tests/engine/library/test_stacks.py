@@ -186,7 +186,7 @@ def operations(stack: Stack) -> dict[str, set[str]]:
 
 @pytest.mark.usefixtures("clean")
 def test_what_others_have_changed_is_put_back(project: Project, mesh: Config, provider: Api, user: Api) -> None:
-    """By refresh, and by a change of the same object; what they have added stays."""
+    """By refresh, and by a change of the same object. What a controller has added stays; what kubectl has, does not."""
 
     def change(api: Api, kind: str, name: str, *operations: Config) -> None:
         patch = ["patch", kind, name, "-n", GROUPED, "--type=json", "-p", json.dumps(operations)]
@@ -200,7 +200,12 @@ def test_what_others_have_changed_is_put_back(project: Project, mesh: Config, pr
     change(provider, "networkpolicy", "mesh", {"op": "remove", "path": "/spec/egress/0"})
     ignore = {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}
     change(user, "mutatingwebhookconfiguration", f"istio-sidecar-injector-{GROUPED}", ignore)
-    for words in (["scale", "deployment", "istiod", "--replicas=4"], ["label", "deployment", "istiod", "team=theirs"]):
+    added = ["label", "deployment", "istiod", "team=theirs", "--field-manager=their-controller"]
+    for words in (
+        ["scale", "deployment", "istiod", "--replicas=4"],
+        ["label", "deployment", "istiod", "by=hand"],
+        added,
+    ):
         assert provider.kubectl(*words, "-n", GROUPED).code == 0
     assert len(differences(before, versions(provider, user))) == 4
 
@@ -208,7 +213,8 @@ def test_what_others_have_changed_is_put_back(project: Project, mesh: Config, pr
     assert stack.up().summary().keys() == {"unchanged"}
     istiod = f"control-plane: Deployment.apps {GROUPED}/istiod"
     assert differences(before, versions(provider, user)) == {istiod: "changed"}
-    assert provider.get("deployment", "istiod", "-n", GROUPED)["metadata"]["labels"]["team"] == "theirs"
+    labels = provider.get("deployment", "istiod", "-n", GROUPED)["metadata"]["labels"]
+    assert (labels["team"], labels.get("by")) == ("theirs", None)
 
     assert provider.kubectl("scale", "deployment", "istiod", "--replicas=4", "-n", GROUPED).code == 0
     named = changed(mesh, trustDomain="another.mesh.local", memberships__0__clusterDomain="another.local")

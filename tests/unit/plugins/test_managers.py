@@ -28,9 +28,10 @@ def test_what_was_made_by_post_becomes_ours() -> None:
     ]
 
 
-def test_what_kubectl_owns_is_added_to_ours() -> None:
+@pytest.mark.parametrize(("manager", "operation"), [("kubectl", "Apply"), ("kubectl-patch", "Update")])
+def test_what_kubectl_owns_is_added_to_ours(manager: str, operation: str) -> None:
     own = _entry(OURS, "Apply", {"f:spec": {"f:a": {}}})
-    other = _entry("kubectl", "Apply", {"f:spec": {"f:b": {}}})
+    other = _entry(manager, operation, {"f:spec": {"f:b": {}}})
     assert taken_over(_live(own, other), OURS) == [_entry(OURS, "Apply", {"f:spec": {"f:a": {}, "f:b": {}}})]
 
 

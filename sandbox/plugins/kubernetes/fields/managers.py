@@ -10,14 +10,13 @@ from sandbox.plugins.kubernetes.objects import get
 from sandbox.plugins.protocol.naming import unique_name
 
 CREATOR: Final = "pulumi-kubernetes"
-_TAKEN_OVER: Final = frozenset(
-    {
-        ("kubectl", "Apply"),
-        ("kubectl", "Update"),
-        ("before-first-apply", "Update"),
-        (CREATOR, "Update"),
-    }
+_TAKEN_OVER: Final = (
+    ("kubectl", "Apply"),
+    ("kubectl", "Update"),
+    ("before-first-apply", "Update"),
+    (CREATOR, "Update"),
 )
+"""Beginnings of managers' names, as fluxcd/pkg/ssa compares them: `kubectl label` calls itself kubectl-label."""
 
 
 def new_manager() -> str:
@@ -41,7 +40,9 @@ def taken_over(live: Mapping[str, Any], manager: str) -> list[dict[str, Any]] | 
 
 
 def _is_taken_over(entry: Mapping[str, Any]) -> bool:
-    return (entry.get("manager"), entry.get("operation")) in _TAKEN_OVER and not entry.get("subresource")
+    manager, operation = str(entry.get("manager", "")), entry.get("operation")
+    named = any(manager.startswith(name) and operation == done for name, done in _TAKEN_OVER)
+    return named and not entry.get("subresource")
 
 
 def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
