@@ -215,8 +215,8 @@ class Cluster(_Fields):
             # A rotated Secret changes in place: deleted and made anew, it would be missing if the run died between.
             enable_secret_mutable=True,
             enable_config_map_mutable=True,
-            # Else a field that somebody has changed by kubectl is a conflict, found out only in the update: neither put
-            # back nor, from then on, to be changed.
+            # Else a field that a controller, or kubectl scale, has changed is a conflict, found out only in the update:
+            # neither put back nor, from then on, to be changed. What kubectl patch has changed is taken over anyway.
             enable_patch_force=True,
             kube_client_settings=self._client,
             upsert_existing_objects=adopt or None,
