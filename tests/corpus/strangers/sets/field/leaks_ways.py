@@ -259,7 +259,7 @@ def _clear(text: bytes) -> bytes:
 
 
 def _rclone(text: str) -> str:
-    return f"[hub]\ntype = webdav\nurl = https://files.platform.example.com\nuser = hub\npass = {_obscured(text)}\n"
+    return f"[hub]\ntype = webdav\nurl = https://dav.platform.example.com\nuser = hub\npass = {_obscured(text)}\n"
 
 
 def _xor(text: str) -> str:
