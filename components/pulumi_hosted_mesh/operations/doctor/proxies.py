@@ -118,10 +118,8 @@ def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | N
     for namespace, those in sorted(strange.items()):
         named, there = {one.revision for one in those}, ", ".join(sorted(revisions)) or "none"
         seen = f"{len(those)} of revision {', '.join(sorted(named))}, of which the cluster has no webhooks; "
-        fix = (
-            f"`kubectl rollout restart deployment -n {namespace}`. Before, label the namespace for a revision or a tag "
-        )
-        fix += "that is there, if it is not: after a tag was moved it is"
+        fix = f"`kubectl rollout restart deployment -n {namespace}`. Before, label the namespace for a revision or a "
+        fix += "tag that is there, if it is not: after a tag was moved it is"
         yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", f"{seen}there are: {there}", fix)
     for namespace, those in sorted(waiting.items()):
         pods = sorted(one.pod for one in those)

@@ -32,7 +32,7 @@ from ..leaf.names import describes, is_own_login, names_credential
 from ..leaf.public_structure import is_public
 from ..secrets.fingerprints import digests
 from ..secrets.resource_secrets import secret_leaves
-from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, keeps_status
+from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, is_random, keeps_status
 from .property_levels import Uses
 from .taint import UNCLASSIFIED, Hop, Spread
 
@@ -115,7 +115,7 @@ class Flow:
     def _is_made_for(self, resource: Resource, name: str) -> bool:
         """True for random text of nobody's that a Secret keeps under the name of a credential: so it is one."""
         sources = self.stack.sources_of(resource, name)
-        if resource.kind != "Secret" or not all(source.type.startswith("random:") for source in sources):
+        if resource.kind != "Secret" or not all(map(is_random, sources)):
             return False
         kept = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
         return any(names_credential(str(leaf.path[-1])) for leaf in kept)
@@ -133,8 +133,8 @@ class Flow:
         return same and self.takes_logins(resource, name) and self.owners.keeps_logins(keeper)
 
     def _keepers(self, resource: Resource, name: str) -> frozenset[str]:
-        found = self.spread.login_keepers
-        return frozenset(one.urn for one in found if self.has_login(one, resource, name)) if found else frozenset()
+        found = self.spread.login_keepers if self.takes_logins(resource, name) else ()
+        return frozenset(one.urn for one in found if self.has_login(one, resource, name))
 
     def owned_for(self, resource: Resource, name: str) -> Set[str]:
         """URNs of the sources that are the control plane's where this property is concerned: a login that both sides

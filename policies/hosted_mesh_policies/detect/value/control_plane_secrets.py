@@ -18,7 +18,7 @@ from ..leaf.names import CREDENTIALS, is_identifiers_name, is_secrets_name
 from ..search.index import Index
 from ..secrets.fingerprints import fingerprints
 from ..secrets.resource_secrets import secret_leaves
-from ..secrets.resource_types import ALL_SECRET_TYPES, CERTIFICATE_TYPES, KEY_TYPE, PUBLIC_RANDOM
+from ..secrets.resource_types import ALL_SECRET_TYPES, CERTIFICATE_TYPES, KEY_TYPE, PUBLIC_RANDOM, is_random
 from ..shape.kubeconfigs import kubeconfig_in_text, may_hold_kubeconfig
 
 PROVIDER_NAMESPACES: Final = (
@@ -166,7 +166,7 @@ def add_secrets_of(
     are properties that hold only what is not the control plane's."""
     if foreign & set(SECRET_DATA):  # one becomes the other on its way
         foreign |= set(SECRET_DATA)
-    certain = resource.type in ALL_SECRET_TYPES or resource.type.startswith("random:")
+    certain = resource.type in ALL_SECRET_TYPES or is_random(resource)
     for tree in (resource.inputs, resource.outputs):
         # A key is there in several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
         for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Resource
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import VALUE
 
+from tests.corpus.strangers.advised import OF_DEFAULT, SETTING
 from tests.unit.policies.rules.sides import KEY, LOGIN, OWN, REASON, REFERENCE, SIDES, WORD, judged, resource, secret
 
 
 def _advised(found: list[str]) -> set[tuple[str, str]]:
     """What to name, and in which setting."""
-    patterns = (
-        r"Nobody says whose (?:stack|provider) (\S+) is\b[^.]*?, name it in (\w+)",
-        r"stays with the control plane, name (\S+) in (\w+)",
-    )
-    return {match.group(1, 2) for one in found for pattern in patterns for match in re.finditer(pattern, one)}
+    return {told for one in found for pattern in (SETTING, OF_DEFAULT) for told in pattern.findall(one)}
 
 
 VALUES = pytest.mark.parametrize("value", [UNKNOWN, Secret(LOGIN)], ids=["not known yet", "known"])
@@ -47,8 +42,8 @@ def test_so_does_one_on_what_an_account_makes(value: Any) -> None:
 def test_so_does_one_on_what_an_account_is_given(value: Any) -> None:
     """A database's login is generated: that the account has it makes it the control plane's."""
     word = resource(WORD, "login", outputs={"result": value})
-    role = resource("postgresql:index/role:Role", "orders", "some-account", inputs={"password": value})
-    role = Resource(role.urn, role.type, role.name, role.inputs, None, None, role.provider, {"password": (word.urn,)})
+    kind, inputs = "postgresql:index/role:Role", {"password": value}
+    role = resource(kind, "orders", "some-account", inputs=inputs, dependencies={"password": (word.urn,)})
     found = judged(word, role, given := secret("users", value, word))
     assert _advised(found) == {("postgresql:some-account", "dataPlaneProviders")}
     assert all("by which Role orders is made" in one for one in found)
