@@ -16,6 +16,8 @@ from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.catalogue import RULES
+from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION as OWN
+from hosted_mesh_policies.vocabulary import MESH_LABEL
 
 CONTROL_PLANE = "https://cp.example.com:6443"
 Growth = Callable[[int], list[Resource]]
@@ -104,11 +106,11 @@ def clusters(count: int) -> list[Resource]:
 
 
 def _mesh(name: str, control_plane: Provider, data_plane: Provider) -> Iterator[Resource]:
-    mine = {"namespace": name, "labels": {"hosted-mesh.io/mesh": name}}
+    mine = {"namespace": name, "labels": {MESH_LABEL: name}}
     host = {"external-dns.alpha.kubernetes.io/hostname": f"{name}.example.com"}
     key, own = _password(f"key-{name}"), _password(f"own-{name}")
     yield from (key, own)
-    yield _object("core/v1:Namespace", name, control_plane, {"metadata": {"labels": {"hosted-mesh.io/mesh": name}}})
+    yield _object("core/v1:Namespace", name, control_plane, {"metadata": {"labels": {MESH_LABEL: name}}})
     yield _object(
         "core/v1:Service",
         f"istiod-{name}",
@@ -174,7 +176,32 @@ def leaks(count: int) -> list[Resource]:
     return [_registered(control_plane), _registered(data_plane), *keys, *kept, given]
 
 
-GROWTHS: dict[str, Growth] = {one.__name__: one for one in (meshes, clusters, chain, sources, leaks)}
+def logins(count: int) -> list[Resource]:
+    """An agent for each mesh: what it logs in by is in both clusters, and the control plane's Secret says why."""
+    return _logins(count, {OWN: "the agent logs in to the collector by it"})
+
+
+def unsaid_logins(count: int) -> list[Resource]:
+    """The same, and nobody says why."""
+    return _logins(count, {})
+
+
+def _logins(count: int, annotations: dict[str, str]) -> list[Resource]:
+    control_plane = _provider("control-plane-cluster", CONTROL_PLANE)
+    data_plane = _provider("data-plane-cluster", "https://dp.example.com:6443")
+    found = [_registered(control_plane), _registered(data_plane)]
+    for number in range(count):
+        mine = {"labels": {MESH_LABEL: f"mesh-{number:04}"}}
+        login, name = _password(f"login-{number:04}"), f"agent-{number:04}"
+        kept = _secret(name, "password", control_plane, login, annotations=annotations, **mine)
+        had = _secret(name, "password", data_plane, login, **mine)
+        shown = _object("core/v1:ConfigMap", name, control_plane, {"data": {"host": f"{name}.example.com"}})
+        found += [login, kept, had, shown]
+    return found
+
+
+GROWTHS: dict[str, Growth] = {one.__name__: one for one in (meshes, clusters, chain, sources, leaks, logins, unsaid_logins)}
+LEAKING = frozenset({"leaks", "unsaid_logins"})
 
 
 def _unknown(resource: Resource) -> Resource:

@@ -98,8 +98,12 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
         sources = context.stack.sources_of(resource, name)
-        owned, tainted = flow.owned_for(resource, name), flow.tainted_for(resource, name)
-        guilty = [one for one in sources if one.urn in tainted or (one.urn in owned and not tells_facts(one))]
+        tainted = {one.urn for one in sources if flow.is_tainted_for(one.urn, resource, name)}
+        guilty = [
+            one
+            for one in sources
+            if one.urn in tainted or (flow.is_owned_for(one.urn, resource, name) and not tells_facts(one))
+        ]
         if not hidden or any(flow.uses.level(resource, name, source) is not Level.PUBLIC for source in guilty):
             continue
         own = not guilty or any(source.urn not in tainted and flow.uses.is_source(source) for source in sources)

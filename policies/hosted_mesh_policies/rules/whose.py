@@ -52,8 +52,7 @@ def _would_be_login(context: Context, urn: str, keeper: Resource) -> bool:
     if source is None or not is_random(source) or not context.owners.may_keep_logins(keeper):
         return False
     alone = [one.urn for one in stack.sources_of(keeper, *SECRET_DATA)] == [urn]
-    keepers = frozenset((keeper.urn, *(one.urn for one in spread.login_keepers)))
-    return alone and urn not in spread.owned_but(keepers)
+    return alone and not spread.is_owned_but(urn, lambda one: one is keeper or one.urn in spread.login_keepers)
 
 
 def _of_place(context: Context, resource: Resource) -> Iterator[str]:

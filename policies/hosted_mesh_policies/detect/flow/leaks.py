@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import hmac
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -132,18 +132,27 @@ class Flow:
         same = ours is None or theirs is None or ours == theirs
         return same and self.takes_logins(resource, name) and self.owners.keeps_logins(keeper)
 
-    def _keepers(self, resource: Resource, name: str) -> frozenset[str]:
-        found = self.spread.login_keepers if self.takes_logins(resource, name) else ()
-        return frozenset(one.urn for one in found if self.has_login(one, resource, name))
+    def is_owned_for(self, urn: str, resource: Resource, name: str) -> bool:
+        """True for a source that is the control plane's where this property is concerned: a login that both sides have
+        is none there."""
+        keepers = self.spread.login_keepers if self.takes_logins(resource, name) else ()
+        if not keepers:
+            return urn in self.spread.owned
+        return self.spread.is_owned_but(urn, lambda one: one.urn in keepers and self.has_login(one, resource, name))
 
-    def owned_for(self, resource: Resource, name: str) -> Set[str]:
-        """URNs of the sources that are the control plane's where this property is concerned: a login that both sides
-        have is none there."""
-        return self.spread.owned_but(self._keepers(resource, name))
-
-    def tainted_for(self, resource: Resource, name: str) -> Mapping[str, Hop | None]:
+    def is_tainted_for(self, urn: str, resource: Resource, name: str) -> bool:
         """The same of what holds or may hold a secret of the control plane's."""
-        return self.spread.tainted_but(self._keepers(resource, name))
+        return any(urn in tainted for tainted in self._tainted_for((urn,), resource, name))
+
+    def _tainted_for(self, urns: Iterable[str], resource: Resource, name: str) -> Iterator[Mapping[str, Hop | None]]:
+        """All that tells of some of these sources whether they hold or may hold such a secret."""
+        if not self.takes_logins(resource, name):
+            yield self.spread.tainted
+            return
+        yield self.spread.tainted_but_logins
+        for login in dict.fromkeys(login for urn in urns for login in self.spread.logins_in.get(urn, ())):
+            if self.is_owned_for(login, resource, name):
+                yield self.spread.logins[login]
 
     def is_from_data_plane(self, resource: Resource) -> bool:
         """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret
@@ -153,7 +162,7 @@ class Flow:
         fed = [(name, one) for name in names for one in self.stack.sources_of(resource, name)]
         fed = [(name, source) for name, source in fed if self.uses.is_source(source)]
         return bool(fed) and not any(
-            source.urn in self.tainted_for(resource, name)
+            self.is_tainted_for(source.urn, resource, name)
             and self.uses.level(resource, name, source) is not Level.PUBLIC
             for name, source in fed
         )
@@ -162,8 +171,8 @@ class Flow:
         """Among a chart's values those that the update will make of secrets of the data plane's own, and of nothing
         that is the control plane's."""
         sources = self.stack.sources_of(resource, "values") if resource.type in CHART_TYPES else []
-        owned, tainted = self.owned_for(resource, "values"), self.tainted_for(resource, "values")
-        if not sources or any(one.urn in owned or one.urn in tainted for one in sources):
+        asked = (self.is_owned_for, self.is_tainted_for)
+        if not sources or any(is_theirs(one.urn, resource, "values") for one in sources for is_theirs in asked):
             return frozenset()
         return (
             frozenset(self.uses.use(resource, "values").unknown) if self.is_from_data_plane(resource) else frozenset()
@@ -177,8 +186,8 @@ class Flow:
         holders = self.uses.found_in(value)
         if not holders and (token := _SIGNED.fullmatch(value)):
             holders = frozenset(one.urn for one in sources if _has_signed(one, token))
-        tainted = self.tainted_for(resource, str(path[0]))
-        return not holders.isdisjoint(one.urn for one in sources) and tainted.keys().isdisjoint(holders)
+        tainted = (self.is_tainted_for(one, resource, str(path[0])) for one in holders)
+        return not holders.isdisjoint(one.urn for one in sources) and not any(tainted)
 
     def is_own_authority(self, resource: Resource) -> bool:
         """True for a Secret with an authority that was made for its data plane alone: nobody else takes in its key, or
@@ -221,7 +230,7 @@ class Flow:
                     if self.owners.clusters.role(resource) is not Role.DATA_PLANE:
                         others.discard(UNCLASSIFIED)
                     holders = [
-                        (CONTROL_PLANE, self.tainted_for(resource, name)),
+                        *((CONTROL_PLANE, one) for one in self._tainted_for(urns, resource, name)),
                         *((one, self.spread.neighbours[one]) for one in sorted(others)),
                     ]
                     if leak := next(filter(None, (self._leak(resource, name, *one) for one in holders)), None):

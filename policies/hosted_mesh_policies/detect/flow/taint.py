@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -35,8 +35,6 @@ class Spread:
     stack: Stack
     owners: Owners
     uses: Uses
-    _owned_but: dict[frozenset[str], Set[str]] = field(default_factory=dict, init=False)
-    _tainted_but: dict[frozenset[str], Mapping[str, Hop | None]] = field(default_factory=dict, init=False)
 
     @cached_property
     def owned(self) -> frozenset[str]:
@@ -60,33 +58,45 @@ class Spread:
         return frozenset(self._owned(self.stack.by_urn.keys() - self.in_accounts)) if self.in_accounts else self.owned
 
     @cached_property
-    def login_keepers(self) -> tuple[Resource, ...]:
-        """The Secrets of the control plane's that keep logins which data planes have too, as somebody says."""
-        return tuple(one for one in self.stack.resources if self.owners.keeps_logins(one))
+    def login_keepers(self) -> frozenset[str]:
+        """URNs of the control plane's Secrets that keep logins which data planes have too, as somebody says."""
+        return frozenset(one.urn for one in self.stack.resources if self.owners.keeps_logins(one))
 
-    def owned_but(self, keepers: frozenset[str]) -> Set[str]:
-        """As `owned`, without the passwords that only these Secrets, named by their URNs, make the control plane's."""
-        if keepers not in self._owned_but:
-            self._owned_but[keepers] = self._owned(self.stack.by_urn, keepers).keys() if keepers else self.owned
-        return self._owned_but[keepers]
+    def is_owned_but(self, urn: str, is_keeper: Callable[[Resource], bool]) -> bool:
+        """Whether something is the control plane's by more than Secrets of which `is_keeper` is true. They make no
+        password theirs, nor what they read of each other; what else reads them does."""
+        if urn not in self.owned or self.owners.maker(self.stack.by_urn[urn]) == CONTROL_PLANE:
+            return urn in self.owned
+        todo, seen = [urn], {urn}
+        while todo:
+            source = self.stack.by_urn[todo.pop()]
+            for getter in self._getters.get(source.urn, ()):
+                kept = is_keeper(getter)
+                owner = self.owners.maker(getter)
+                if owner == CONTROL_PLANE and not (kept and (is_random(source) or is_keeper(source))):
+                    return True
+                if (owner is None or kept) and getter.urn not in seen:
+                    seen.add(getter.urn)
+                    todo.append(getter.urn)
+        return False
 
-    def tainted_but(self, keepers: frozenset[str]) -> Mapping[str, Hop | None]:
-        """As `tainted`, by `owned_but`."""
-        if keepers not in self._tainted_but:
-            found = self._spread(self._beginnings(self.owned_but(keepers))) if keepers else self.tainted
-            self._tainted_but[keepers] = found
-        return self._tainted_but[keepers]
+    @cached_property
+    def _getters(self) -> Mapping[str, list[Resource]]:
+        """By URN of a source, who gets its secret and does not give it away."""
+        found: dict[str, list[Resource]] = {}
+        for resource in self.stack.by_urn.values():
+            if not self.owners.is_given_away(resource):
+                for source in self._secrets_into(resource):
+                    found.setdefault(source.urn, []).append(resource)
+        return found
 
-    def _owned(self, by: Iterable[str], keepers: Set[str] = frozenset()) -> dict[str, Resource]:
-        """What is the control plane's, each with who makes it so.
-
-        by: who may. keepers: URNs of Secrets that make no password theirs; what reads them does.
-        """
+    def _owned(self, by: Iterable[str]) -> dict[str, Resource]:
+        """What is the control plane's, each with who makes it so. by: who may."""
         may_make, everything = set(by), self.stack.by_urn.values()
         makers = [one for one in everything if one.urn in may_make and self.owners.maker(one) == CONTROL_PLANE]
         found: dict[str, Resource] = {}
-
-        def walk(maker: Resource, todo: list[Resource]) -> None:
+        for maker in sorted(makers, key=self.owners.is_assumed_maker):
+            todo = [maker]
             while todo:
                 resource = todo.pop()
                 if resource.urn in found:
@@ -94,17 +104,7 @@ class Spread:
                 found[resource.urn] = maker
                 if resource.urn not in may_make or self.owners.is_given_away(resource):
                     continue  # what its provider makes may be the control plane's, but not what it is given
-                into = self._secrets_into(resource)
-                todo += (one for one in into if self.owners.maker(one) is None or one.urn in keepers)
-
-        for maker in sorted(makers, key=self.owners.is_assumed_maker):
-            if maker.urn not in keepers:
-                walk(maker, [maker])
-        for keeper in makers:
-            if keeper.urn not in found:
-                found[keeper.urn] = keeper
-                into = self._secrets_into(keeper)
-                walk(keeper, [one for one in into if self.owners.maker(one) is None and not is_random(one)])
+                todo += (one for one in self._secrets_into(resource) if self.owners.maker(one) is None)
         return found
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
@@ -156,6 +156,34 @@ class Spread:
     @cached_property
     def tainted_elsewhere(self) -> Mapping[str, Hop | None]:
         return self._spread(self._beginnings(self.owned_elsewhere))
+
+    @cached_property
+    def kept_as_logins(self) -> frozenset[str]:
+        """URNs of what only such Secrets make the control plane's."""
+        keepers = self.login_keepers
+        if not keepers:
+            return frozenset()
+        return frozenset(urn for urn in self.owned if not self.is_owned_but(urn, lambda one: one.urn in keepers))
+
+    @cached_property
+    def logins(self) -> Mapping[str, Mapping[str, Hop | None]]:
+        """By URN of those that have a secret, what holds or may hold it."""
+        return {urn: self._spread([urn]) for urn in self._beginnings(self.kept_as_logins)}
+
+    @cached_property
+    def logins_in(self) -> Mapping[str, list[str]]:
+        """Per resource, the URNs of the logins that it holds or may hold."""
+        found: dict[str, list[str]] = {}
+        for login, tainted in self.logins.items():
+            for urn in tainted:
+                found.setdefault(urn, []).append(login)
+        return found
+
+    @cached_property
+    def tainted_but_logins(self) -> Mapping[str, Hop | None]:
+        """As `tainted`, by all but such logins."""
+        begun = (urn for urn in self._beginnings(self.owned) if urn not in self.logins)
+        return self._spread(begun) if self.logins else self.tainted
 
     def _beginnings(self, owned: Set[str]) -> Iterator[str]:
         providers = self.owners.clusters.providers

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from ...plan.model import SECRET_DATA, Resource, Stack
-from ...plan.tree import show
+from ...plan.tree import Path, show
 from ..flow.leaks import Flow
 from ..search.index import Index
 from ..search.tree_text import Text
@@ -39,19 +40,17 @@ class Logins:
         source = self.gathered_from.get(urn) or self.stack.by_urn.get(urn)
         if source is None or not self._is_kept_as_login(source, resource, name):
             return False
-        found = (one for tree in (source.inputs, source.outputs) for one in secret_leaves(source, tree))
-        values = {value for path, value in found if show(path) == place}
+        values = {value for path, value in _secrets(source) if show(path) == place}
         return bool(values) and not any(map(self._is_more, values))
 
     def _is_kept_as_login(self, source: Resource, resource: Resource, name: str) -> bool:
         """True for what is random and only such Secrets keep, and for such a Secret that was given nothing else."""
         if not self.flow.takes_logins(resource, name):
             return False
-        really = self.flow.owned_for(resource, name)
         if self.flow.has_login(source, resource, name):
             kept = self.stack.sources_of(source, *SECRET_DATA)
-            return all(is_random(one) and one.urn not in really for one in kept)
-        return source.urn in self.flow.spread.owned and source.urn not in really
+            return all(is_random(one) and not self.flow.is_owned_for(one.urn, resource, name) for one in kept)
+        return source.urn in self.flow.spread.owned and not self.flow.is_owned_for(source.urn, resource, name)
 
     def _is_more(self, value: bytes) -> bool:
         """True for a key, and for what the control plane has elsewhere, marked there or not."""
@@ -59,10 +58,23 @@ class Logins:
             return True
         index = Index()
         index.add(fingerprints(value, certain=True), "")
+        return any(map(self._has(index), self._with_logins))
+
+    @cached_property
+    def _with_logins(self) -> tuple[Resource, ...]:
+        """What the control plane has beside such Secrets and holds some login of theirs. Raises TooMuchError."""
+        index = Index()
+        for source in self.stack.resources:
+            if source.urn in self.flow.spread.kept_as_logins or self.flow.owners.keeps_logins(source):
+                for _, value in _secrets(source):
+                    index.add(fingerprints(value, certain=True), "")
         owners = self.flow.owners
-        kept = (one for one in self.stack.resources if owners.clusters.on_control_plane(one))
-        return any(
-            inspect(self.text(one), index, look_for_shapes=False).matches
-            for one in kept
-            if not owners.keeps_logins(one)
-        )
+        others = (one for one in self.stack.resources if owners.clusters.on_control_plane(one))
+        return tuple(filter(self._has(index), (one for one in others if not owners.keeps_logins(one))))
+
+    def _has(self, index: Index) -> Callable[[Resource], bool]:
+        return lambda one: bool(inspect(self.text(one), index, look_for_shapes=False).matches)
+
+
+def _secrets(source: Resource) -> Iterator[tuple[Path, bytes]]:
+    return (one for tree in (source.inputs, source.outputs) for one in secret_leaves(source, tree))

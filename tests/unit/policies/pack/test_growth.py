@@ -86,7 +86,7 @@ def test_nothing_leaks_but_what_is_made_to(growth: str) -> None:
     plan = growing.GROWTHS[growth](8)
     found, evidence = growing.judged(plan, preview=True)
     found += growing.judged(plan, preview=False, evidence=evidence)[0]
-    assert bool(found) is (growth == "leaks")
+    assert bool(found) is (growth in growing.LEAKING)
 
 
 def test_many_tenants_take_no_more_work_each_than_few() -> None:
