@@ -81,6 +81,10 @@ NOT_RUN = frozenset(
         "tenth-account-key-file",
         "tenth-look-up-of-a-login-stays",
         "tenth-look-ups-of-the-teams-account",
+        "thirteenth-account-key-file-of-a-bucket",
+        "thirteenth-fact-address-of-a-gateway",
+        "thirteenth-fact-host-of-a-marked-output",
+        "thirteenth-key-in-a-keystore",
         "token-for-a-cluster",
         "twelfth-hosts-of-a-cluster-of-documents",
         "twelfth-key-for-checking-of-a-vault",
@@ -167,6 +171,31 @@ OTHERWISE = frozenset(
         "tenth-stack-of-a-tenants-account",
         "tenth-stack-of-a-tenants-data",
         "tenth-stacks-in-a-loop",
+        "thirteenth-account-database-and-its-login",
+        "thirteenth-account-key-of-a-pager",
+        "thirteenth-account-keys-of-streams",
+        "thirteenth-account-password-of-an-application",
+        "thirteenth-account-runner-of-its-group",
+        "thirteenth-account-tunnel-of-its-zone",
+        "thirteenth-account-user-of-documents",
+        "thirteenth-build-cluster-with-the-hubs-prefix",
+        "thirteenth-declassified-hash-of-four-digits",
+        "thirteenth-note-of-another-tenants-label",
+        "thirteenth-note-on-a-secret-of-two",
+        "thirteenth-note-without-a-tenants-label",
+        "thirteenth-notes-on-all-secrets-by-a-transformation",
+        "thirteenth-own-authority-in-both-clusters",
+        "thirteenth-own-keycloak-of-a-tenant",
+        "thirteenth-own-mirror-between-two-clusters",
+        "thirteenth-several-entries-one-is-not-public",
+        "thirteenth-shared-client-of-the-login-service",
+        "thirteenth-shared-robot-of-the-hubs-images",
+        "thirteenth-stack-of-each-tenants-data",
+        "thirteenth-tenants-operator-name-is-the-hubs",
+        "thirteenth-up-hook-of-the-tenants-forge",
+        "thirteenth-up-tenants-key-for-the-hubs-backups",
+        "thirteenth-whole-spec-is-declassified",
+        "thirteenth-wired-providers-in-a-loop",
         "twelfth-address-of-a-machine-with-user-data",
         "twelfth-key-set-of-a-private-key",
         "twelfth-name-of-a-tunnel",
@@ -193,7 +222,7 @@ name, what a claim or a chart answers, and that of a tenant's password the contr
 know. A generated secret that the control plane has too it takes for the control plane's, and one that reaches a single
 place for that place's own. All secrets here are made of one word, so it does not see which key it is whose public half
 a program computes by itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays
-where it is."""
+where it is. Notes and settings it believes, also those that say too much."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
