@@ -200,7 +200,9 @@ def _logins(count: int, annotations: dict[str, str]) -> list[Resource]:
     return found
 
 
-GROWTHS: dict[str, Growth] = {one.__name__: one for one in (meshes, clusters, chain, sources, leaks, logins, unsaid_logins)}
+GROWTHS: dict[str, Growth] = {
+    one.__name__: one for one in (meshes, clusters, chain, sources, leaks, logins, unsaid_logins)
+}
 LEAKING = frozenset({"leaks", "unsaid_logins"})
 
 
