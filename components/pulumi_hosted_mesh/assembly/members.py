@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_hosted_mesh.assembly.given_clusters import Place
 from pulumi_hosted_mesh.boundary.arguments import SOURCE, outputs_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.charts.chart import newest
+from pulumi_hosted_mesh.charts.directory import newest
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccessArgs
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrdsArgs

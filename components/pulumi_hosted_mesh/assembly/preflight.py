@@ -1,14 +1,34 @@
-"""What is checked before the first resource: that each chart of a mesh can be had."""
+"""What is checked before the first resource: that each chart that is asked for can be had."""
 
 from __future__ import annotations
 
-from pulumi_hosted_mesh.charts.chart import source
+from collections.abc import Iterator
+
+from pulumi_hosted_mesh.charts.directory import local_chart
+from pulumi_hosted_mesh.spec.charts import ChartSource
+from pulumi_hosted_mesh.spec.cluster import ClusterBase
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 
 def check_charts(mesh: Mesh) -> None:
     """Raises InvalidInputError if a local directory has no such charts, or too old ones."""
-    gateways = any(one.gateways for one in mesh.memberships)
-    for revision in mesh.revisions:
-        for name in ("base", "istiod", *(["gateway"] if gateways else [])):
-            source(revision.charts, name)
+    for _, charts, name in charts_of(mesh):
+        local_chart(charts, name)
+
+
+def charts_of(document: Model) -> Iterator[tuple[str, ChartSource, str]]:
+    """The charts that the resources of a document are rendered from: the section that says where from, what it says,
+    and the chart's name. The section is as in the document, `revisions[0].charts`."""
+    match document:
+        case Mesh():
+            gateways = any(one.gateways for one in document.memberships)
+            for at, revision in enumerate(document.revisions):
+                for name in ("base", "istiod", *(["gateway"] if gateways else [])):
+                    yield f"revisions[{at}].charts", revision.charts, name
+        case DataPlane():
+            for name in ("istiod", *(["gateway"] if document.gateways else [])):
+                yield "charts", document.charts, name
+        case ClusterBase():
+            yield "charts", document.charts, "base"

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
 import pulumi
-import yaml
 from pulumi_kubernetes.helm import v4 as helm
 
 from pulumi_hosted_mesh import vocabulary
+from pulumi_hosted_mesh.charts.directory import local_chart
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.clusters.cluster import Cluster
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.charts import Charts
-from pulumi_hosted_mesh.spec.fields import chart_version
 from pulumi_hosted_mesh.vocabulary import PATCH_FORCE_ANNOTATION
 
-SOURCE = "Istio's charts"
-UNRELEASED = "1.0.0"
-"""The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
-REMOTE_PROFILE = Path("istiod/files/profile-remote.yaml")
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 SERVICE = "kubernetes:core/v1:Service"
@@ -152,51 +144,12 @@ def source(charts: Charts, name: str) -> Source:
 
     Raises: InvalidInputError if a local directory has no such charts or too old ones.
     """
-    if charts.path is None:
-        if charts.repository.startswith("oci://"):
-            return {"chart": f"{charts.repository.rstrip('/')}/{name}", "version": charts.version}
-        repository = helm.RepositoryOptsArgs(repo=charts.repository)
-        return {"chart": name, "version": charts.version, "repository_opts": repository}
-    directory = Path(os.path.expandvars(charts.path)).expanduser().resolve()
-    if not (directory / name / "Chart.yaml").is_file():
-        rule = f"has no chart at {name}/Chart.yaml"
-        raise InvalidInputError([Problem("charts.path", rule, "Name a directory with Istio's charts")], SOURCE)
-    if not (directory / REMOTE_PROFILE).is_file():
-        rule = f"is too old: the istiod chart has no remote profile ({REMOTE_PROFILE})"
-        raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")], SOURCE)
-    version = _version(directory / name / "Chart.yaml")
-    if version != UNRELEASED:
-        try:
-            chart_version(version)
-        except RuleBrokenError as broken:
-            fix = "Use the charts of Istio 1.31 or later"
-            problem = Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)
-            raise InvalidInputError([problem], SOURCE) from None
-    return {"chart": str(directory / name)}
-
-
-def newest(charts: Iterable[Charts]) -> Charts:
-    """Those of the newest version; a release comes after what went before it, and Istio's source tree after all.
-
-    Two revisions of one mesh need one set of definitions, and an older set lacks what the newer istiod reads.
-    """
-    return max(charts, key=_age)
-
-
-def _age(charts: Charts) -> tuple[bool, list[int], bool, str]:
-    directory = Path(os.path.expandvars(charts.path)).expanduser() if charts.path else None
-    version = _version(directory / "base/Chart.yaml") if directory else charts.version
-    numbers, _, before = version.partition("+")[0].partition("-")
-    return version == UNRELEASED, [int(one) for one in numbers.split(".") if one.isdigit()], not before, before
-
-
-def _version(file: Path) -> str:
-    """The version that a Chart.yaml gives; empty if there is none to read."""
-    try:
-        chart = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return ""
-    return str(chart.get("version", "")) if isinstance(chart, Mapping) else ""
+    if directory := local_chart(charts, name):
+        return {"chart": str(directory)}
+    if charts.repository.startswith("oci://"):
+        return {"chart": f"{charts.repository.rstrip('/')}/{name}", "version": charts.version}
+    repository = helm.RepositoryOptsArgs(repo=charts.repository)
+    return {"chart": name, "version": charts.version, "repository_opts": repository}
 
 
 def marked(

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pulumi_hosted_mesh.assembly.preflight import charts_of
+from pulumi_hosted_mesh.charts.directory import local_chart
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.imports import left_out
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -17,6 +19,8 @@ from pulumi_hosted_mesh.spec.schema import DOCUMENTS, LISTS, PROJECT
 from pulumi_hosted_mesh.spec.stack import REQUIRED, StackKind, StackSettings
 
 PREFIX: Final = f"{PROJECT}:"
+RENDERING: Final = (StackKind.ALL_IN_ONE, StackKind.CLUSTER, StackKind.CONTROL_PLANE, StackKind.DATA_PLANE)
+"""The stacks whose resources are rendered from Istio's charts."""
 
 
 def checked(content: object, file: Path) -> tuple[list[str], list[Problem]]:
@@ -48,6 +52,8 @@ def checked(content: object, file: Path) -> tuple[list[str], list[Problem]]:
         if key in DOCUMENTS:
             for one in value if key in LISTS and isinstance(value, list) else [value]:
                 document, where = _document(key, one, file)
+                if kind in RENDERING:
+                    _check_charts(document, key, file)
                 said.append(f"{PREFIX}{key} {where}")
                 documents.append(document)
     return said, list(_warnings(documents))
@@ -78,6 +84,25 @@ def _document(key: str, value: Any, file: Path) -> tuple[Model, str]:
     if isinstance(value, str):
         return read_file(DOCUMENTS[key], file.parent / value), f"in {value}"
     return read(DOCUMENTS[key], value, f"the document under {PREFIX}{key} of {file}"), "can be used"
+
+
+def _check_charts(document: Model, key: str, file: Path) -> None:
+    """Raises: InvalidInputError if a directory that the document names has no such charts, or too old ones.
+
+    A relative one starts where Pulumi starts the program: in the folder of Pulumi.yaml, above the stack's file.
+    """
+    above = file.absolute().parents
+    start = next((folder for folder in above if (folder / "Pulumi.yaml").is_file()), Path())
+    problems: dict[str, Problem] = {}
+    for section, charts, name in charts_of(document):
+        try:
+            local_chart(charts, name, start)
+        except InvalidInputError as error:
+            (problem,) = error.problems
+            field = f"{section}.path"
+            problems.setdefault(field, dataclasses.replace(problem, field=field))
+    if problems:
+        raise InvalidInputError(list(problems.values()), f"the document under {PREFIX}{key} of {file}")
 
 
 def _warnings(documents: Sequence[Model]) -> Iterator[Problem]:

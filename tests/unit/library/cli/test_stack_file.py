@@ -85,3 +85,34 @@ def test_what_is_not_this_programs_is_left_to_pulumi() -> None:
     written["config"] |= {"aws:region": "eu-central-1", "hosted-mesh:cacerts": {"ca-key.pem": {"secure": "v1:y"}}}
     assert validated("-", yaml.safe_dump({**written, "encryptionsalt": "v1:z"}))[0] == 0
     assert "is no mapping of keys" in validated("-", "name: demo")[1]
+
+
+@pytest.mark.parametrize("kind", [StackKind.CONTROL_PLANE, StackKind.DATA_PLANE, StackKind.CLUSTER, StackKind.TRUST])
+def test_charts_in_a_directory_are_there(kind: StackKind, tmp_path: Path) -> None:
+    """As `pulumi up` asks: of the stacks that render them, in the folder of the program if the path is relative."""
+    member = yaml.safe_load((STACKS / "example.data-plane.yaml").read_text())
+    charts = {"charts": {"path": "charts"}}
+    cluster = {"cluster": {"kubeconfig": "kubeconfig"}, **charts}
+    keys: dict[str, Any] = {
+        "mesh": document({"revisions.0.charts": charts["charts"]}),
+        "dataPlane": {**member, **charts},
+        "cluster": cluster,
+    }
+    given = {"stack": kind.value, **{key: keys[key] for key in REQUIRED[kind]}}
+    file = tmp_path / "stacks" / f"Pulumi.{kind.value}.yaml"
+    file.parent.mkdir()
+    file.write_text(config(**given, references={"controlPlane": "organization/hosted-mesh/cp"}))
+    (tmp_path / "Pulumi.yaml").touch()
+    code, text = validated(file)
+    section = "revisions[0].charts.path" if kind is StackKind.CONTROL_PLANE else " charts.path"
+    asked = kind is not StackKind.TRUST
+    assert (code, f"{section}: has no chart at" in text) == (int(asked), asked), text
+
+    for name in ("base", "istiod", "gateway"):
+        (tmp_path / "charts" / name).mkdir(parents=True)
+        (tmp_path / "charts" / name / "Chart.yaml").write_text("version: 1.31.1\n")
+    code, text = validated(file)
+    assert (code, "is too old: the istiod chart has no remote profile" in text) == (int(asked), asked), text
+    (tmp_path / "charts/istiod/files").mkdir()
+    (tmp_path / "charts/istiod/files/profile-remote.yaml").touch()
+    assert validated(file)[0] == 0
