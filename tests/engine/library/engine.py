@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,21 @@ class Project:
         keys = {f"hosted-mesh:{key}": value for key, value in config.items()}
         file.write_text(yaml.safe_dump({"config": keys, "encryptionsalt": salt}))
         return Stack(self, name, file)
+
+    def as_written(self, block: str, api: Api | None = None) -> str:
+        """Runs a block of a page in a shell; what it prints. api: the cluster that it is run at, by default all."""
+        own = {"KUBECONFIG": str(api.cluster.kubeconfig)} if api else {}
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=self.directory,
+            env={**self.environment, **own},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=self.limit,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def _call(self, arguments: list[str], cwd: Path) -> Run:
         done = PulumiCli(self.tools["pulumi"], self.environment).run(*arguments, cwd=cwd, limit=self.limit)
@@ -187,6 +203,14 @@ class Api:
     def stored(self) -> set[str]:
         """What is in etcd now, by key, of every kind, listable or not, but for what clusters write."""
         return {key for key in self.cluster.etcd_keys() if not _STORED_VOLATILE.match(key)}
+
+
+def bash_in(page: str, section: str = "") -> list[str]:
+    """The blocks of bash of a page of docs/, or of the section with this title."""
+    text = (CHECKOUT / "docs" / page).read_text()
+    if section:
+        text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def example_document(tools: Tools) -> dict[str, Any]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 import copy
-import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project, Stack, differences, name_of, versions
+from tests.engine.library.engine import Api, Project, Stack, bash_in, differences, name_of, versions
 from tests.support.split import HERE, split_configs
 
 Config = dict[str, Any]
 NAMESPACE = "mesh-demo"
-PAGE = (CHECKOUT / "docs/leaving.md").read_text()
-AUTHORITY, WEBHOOKS, STATES = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+AUTHORITY, WEBHOOKS, STATES = bash_in("leaving.md")
 
 
 @pytest.fixture
@@ -71,7 +67,7 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
         stack.up()
     before = versions(provider, user)
 
-    as_written(project, AUTHORITY, provider)
+    project.as_written(AUTHORITY, provider)
     files = yaml.safe_load((project.directory / "Pulumi.control-plane.yaml").read_text())["config"][
         "hosted-mesh:cacerts"
     ]
@@ -94,7 +90,7 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
 
     data_plane = stacks["data-plane"]
     assert len(webhooks_of(data_plane)) == 2
-    as_written(project, WEBHOOKS, user)
+    project.as_written(WEBHOOKS, user)
     assert webhooks_of(data_plane) == []
     unmanaged = {**configs["data-plane"]["dataPlane"], "webhooks": {"management": "unmanaged"}}
     references = configs["data-plane"]["references"]
@@ -103,7 +99,7 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
     assert differences(before, versions(provider, user)) == {}
 
     kept = {name: stacks[name].back_up() for name in ("data-plane", "control-plane", "access")}
-    as_written(project, STATES, user)
+    project.as_written(STATES, user)
     assert {file.stem for file in (project.directory / ".pulumi/stacks/hosted-mesh").glob("*.json")} == {
         "root",
         "trust",
@@ -125,14 +121,6 @@ def test_a_mesh_is_handed_over(project: Project, mesh: Config, provider: Api, us
 
 def webhooks_of(stack: Stack) -> list[str]:
     return [one["urn"] for one in stack.resources() if "WebhookConfiguration" in one["type"]]
-
-
-def as_written(project: Project, block: str, api: Api) -> None:
-    """Runs a block of the page in a shell, with this cluster's credential."""
-    shell = ["bash", "-euo", "pipefail", "-c", block]
-    environment = {**project.environment, "KUBECONFIG": str(api.cluster.kubeconfig)}
-    done = subprocess.run(shell, cwd=project.directory, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _marks(*apis: Api) -> set[str]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project, differences, versions
+from tests.engine.library.engine import Api, Project, bash_in, differences, versions
 from tests.support.split import split_configs
 
 Config = dict[str, Any]
-PAGE = (CHECKOUT / "docs/components/stacks.md").read_text()
-MOVING = re.search(r"^## From one stack to several$.*?^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+(MOVING,) = bash_in("components/stacks.md", "From one stack to several")
 
 
 @pytest.mark.usefixtures("clean")
@@ -32,10 +28,7 @@ def test_a_mesh_is_moved_to_separate_stacks(
     before = versions(provider, user)
     stacks = {name: project.stack(name, {"stack": name, **config}) for name, config in split_configs(mesh).items()}
 
-    assert MOVING
-    shell = ["bash", "-euo", "pipefail", "-c", MOVING[1]]
-    moved = subprocess.run(shell, cwd=project.directory, env=project.environment, capture_output=True, text=True)
-    assert moved.returncode == 0, moved.stdout + moved.stderr
+    project.as_written(MOVING)
     for name, stack in stacks.items():
         assert stack.up().summary().keys() == {"unchanged"}, name
     one.destroy()

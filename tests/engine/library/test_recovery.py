@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -17,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project, Stack, differences, versions
+from tests.engine.library.engine import Api, Project, Stack, bash_in, differences, versions
 from tests.support.split import split_configs
 from tests.support.waiting import eventually
 
@@ -30,14 +28,13 @@ NAMESPACE = "mesh-demo"
 KINDS = "namespaces,clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings"
 """What the stack `access` has in the cluster, but for what is in the namespace."""
 CACERTS = f"control-plane: Secret.core {NAMESPACE}/cacerts"
-PAGE = (CHECKOUT / "docs/recovery.md").read_text()
 ISTIOD = f"control-plane: Deployment.apps {NAMESPACE}/istiod"
 WEBHOOKS = {
     f"data-plane: MutatingWebhookConfiguration.admissionregistration.k8s.io /istio-sidecar-injector-{NAMESPACE}",
     f"data-plane: ValidatingWebhookConfiguration.admissionregistration.k8s.io /istio-validator-{NAMESPACE}",
 }
 
-KILLED = re.search(r"^## A run that was killed$.*?^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+(KILLED,) = bash_in("recovery.md", "A run that was killed")
 
 
 @pytest.fixture
@@ -246,10 +243,5 @@ def kill(stack: Stack, verb: str, when: Callable[[], bool]) -> None:
 
 def forgotten(stack: Stack) -> list[tuple[str, ...]]:
     """Runs the page's commands; type, namespace and name of what they list."""
-    assert KILLED
-    shell = ["bash", "-euo", "pipefail", "-c", KILLED[1]]
-    project = stack.project
-    how: dict[str, Any] = {"cwd": project.directory, "env": project.environment, "stdin": subprocess.DEVNULL}
-    done = subprocess.run(shell, **how, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("kubernetes:")]
+    listed = stack.project.as_written(KILLED).splitlines()
+    return [tuple(line.split()) for line in listed if line.startswith("kubernetes:")]
