@@ -11,8 +11,8 @@ from sandbox.node.config import NodeConfig
 from sandbox.node.container import environment
 from sandbox.node.runtime import images, one_user, rootfs, security
 from sandbox.node.runtime.images import Image
-from sandbox.node.runtime.rootfs import NameService, VolumeMount
-from sandbox.node.runtime.spec import RuntimeSpec
+from sandbox.node.runtime.rootfs import NameService
+from sandbox.node.runtime.spec import Mount, RuntimeSpec
 from sandbox.node.volumes.payload import NotMountableError
 
 
@@ -26,12 +26,12 @@ def argv_of(container: Container, image: Image, variables: Mapping[str, str]) ->
     return (*interpreter, image.entrypoint, *arguments)
 
 
-def volume_mounts(container: Container, volume: Callable[[str], Path]) -> list[VolumeMount]:
+def volume_mounts(container: Container, volume: Callable[[str], Path]) -> list[Mount]:
     for mount in container.volumeMounts or []:
         if mount.subPath or mount.subPathExpr:
             raise NotMountableError(f'volume "{mount.name}": this node mounts whole volumes and no subPath of one')
     return [
-        VolumeMount(str(volume(mount.name)), mount.mountPath, bool(mount.readOnly))
+        Mount("bind", mount.mountPath, str(volume(mount.name)), read_only=bool(mount.readOnly))
         for mount in container.volumeMounts or []
     ]
 

@@ -41,15 +41,6 @@ class NameService:
     hostname: str
 
 
-@dataclass(frozen=True)
-class VolumeMount:
-    """source: directory or file of the node's; target: as in the Pod's volumeMounts."""
-
-    source: str
-    target: str
-    read_only: bool
-
-
 def _system() -> Iterator[Mount]:
     """The machine's programs and libraries. /usr/local/bin stays empty: there the image's own programs go."""
     for path in _SYSTEM:
@@ -102,17 +93,16 @@ def _fixed(names: NameService) -> list[Mount]:
 
 
 def layout(
-    files: Mapping[str, str], links: Mapping[str, str], names: NameService, volumes: Iterable[VolumeMount]
+    files: Mapping[str, str], links: Mapping[str, str], names: NameService, volumes: Iterable[Mount]
 ) -> tuple[Mount, ...]:
     """All steps in order. ``files``: path in the container -> path of the node's; ``links``: path -> where it leads.
 
     Volumes come last and from the shortest path on, so that one may lie in another; they also hide what was there.
     """
-    ordered = sorted(volumes, key=lambda volume: len(Path(volume.target).parts))
     return (
         *_system(),
         *_fixed(names),
         *(Mount("bind", target, source, read_only=True) for target, source in sorted(files.items())),
         *(Mount("symlink", path, leads_to) for path, leads_to in sorted(links.items())),
-        *(Mount("bind", volume.target, volume.source, read_only=volume.read_only) for volume in ordered),
+        *sorted(volumes, key=lambda volume: len(Path(volume.target).parts)),
     )

@@ -27,6 +27,7 @@ from lightkube.resources.core_v1 import ConfigMap, Pod, Secret
 from sandbox.node.container import fields
 from sandbox.node.keyed_data import Objects
 from sandbox.node.runtime import build_spec, rootfs
+from sandbox.node.runtime.spec import Mount
 from sandbox.node.volumes import atomic_files, payload
 from sandbox.node.volumes.payload import File, NotMountableError
 
@@ -127,7 +128,7 @@ def test_the_root_directory_hides_the_machine() -> None:
 
 
 def test_an_outer_volume_is_mounted_before_the_one_in_it() -> None:
-    volumes = [rootfs.VolumeMount("/s/in", "/data/in/side", False), rootfs.VolumeMount("/s/out", "/data", True)]
+    volumes = [Mount("bind", "/data/in/side", "/s/in"), Mount("bind", "/data", "/s/out", read_only=True)]
     mounts = rootfs.layout({}, {}, NAMES, volumes)
     assert [(mount.target, mount.read_only) for mount in mounts[-2:]] == [("/data", True), ("/data/in/side", False)]
 
