@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_network
+from ipaddress import IPv4Network, collapse_addresses, ip_network
 
 from sandbox.node.network_policies.selection import Allowed, Direction, Ports
 
@@ -92,13 +92,9 @@ def _match(allowed: Allowed, other: str) -> list[str] | None:
 
 
 def _set(addresses: Iterable[str]) -> str:
-    """Blocks may overlap, which nft refuses in a set, so each is given once and none that lies in another."""
-    networks = sorted({ip_network(one, strict=False) for one in addresses}, key=lambda one: one.prefixlen)
-    kept: list[object] = []
-    for network in networks:
-        if not any(network.subnet_of(one) for one in kept):  # type: ignore[arg-type]
-            kept.append(network)
-    return f"{{ {', '.join(sorted(str(one) for one in kept))} }}"
+    """Blocks may overlap, which nft refuses in a set: here they do not, and neighbours are one."""
+    networks = collapse_addresses(IPv4Network(one, strict=False) for one in addresses)
+    return f"{{ {', '.join(map(str, networks))} }}"
 
 
 def _ports(ports: Ports | None) -> list[str]:
