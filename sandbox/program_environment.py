@@ -62,13 +62,12 @@ def user_name() -> str:
 
 
 def pulumi_settings(state: Path) -> dict[str, str]:
-    """What points Pulumi at this sandbox: a file backend and a passphrase of its own, and no talking to any service."""
+    """What points Pulumi at this sandbox: a file backend and a passphrase of its own. What points it at its plug-ins
+    comes with these (`sandbox.plugins.select`)."""
     return {
-        "PULUMI_HOME": str(pulumi_home()),
         "PULUMI_BACKEND_URL": f"file://{backend(state)}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file(state)),
         "PULUMI_STACK": STACK,
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
 
 

@@ -36,12 +36,8 @@ class PulumiCli:
         """With the tools and the selected plug-ins on PATH. settings: backend, passphrase and the like."""
         chosen = plugins.select(tools, pulumi_home())
         own = {key: value for key, value in with_tools(tools.bin_dir, chosen.path).items() if key not in _FOREIGN}
-        always = {
-            "PULUMI_HOME": str(pulumi_home()),
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DEBUG_COMMANDS": "true",  # adds the option --event-log, which the Automation API uses too
-        }
-        return cls(tools["pulumi"], own | always | dict(settings) | dict(chosen.env))
+        logged = {"PULUMI_DEBUG_COMMANDS": "true"}  # adds the option --event-log, which the Automation API uses too
+        return cls(tools["pulumi"], own | logged | dict(settings) | dict(chosen.env))
 
     def command(self, *arguments: str | Path) -> list[str]:
         """The words of a command that asks nothing and colours nothing."""
