@@ -173,7 +173,7 @@ class Cluster:
 
     @property
     def _credentials(self) -> Credentials:
-        return Credentials(Layout(self.sandbox.state).cluster(self.name), self.addresses)
+        return Credentials(Layout(self.sandbox.state), self.addresses)
 
 
 def server_url(port: int) -> str:

@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 from sandbox.clusters.credentials.certificates import Pair
-from sandbox.clusters.credentials.files import kubeconfig
+from sandbox.clusters.credentials.files import Credentials, kubeconfig
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.network import dns
 from sandbox.clusters.network.addresses import addresses_of
 from sandbox.clusters.network.host_ports import listen
 from sandbox.clusters.processes.node_config import write_configs
-from sandbox.clusters.processes.table import Tools, credentials_of, plan
+from sandbox.clusters.processes.table import Tools, plan
 from sandbox.clusters.running import server_url
 from sandbox.clusters.state import Layout, Settings, read, write
 from sandbox.clusters.supervisor.spawn import NOT_ALLOWED
@@ -33,7 +33,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> N
     write(layout.settings, Settings(topology=topology, ports=ports))
     contexts: dict[str, tuple[str, bytes, Pair]] = {}
     for name, cluster in clusters.items():
-        credentials = credentials_of(layout, cluster)
+        credentials = Credentials(layout, cluster)
         credentials.write(server_url(ports[name]))
         contexts[name] = credentials.context(server_url(ports[name]))
         if nodes:
@@ -42,7 +42,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> N
     descriptors = {name: listener.fileno() for name, listener in listeners.items()}
     write(layout.plan, plan(layout, tools, [*clusters.values()], descriptors, nodes=nodes))
     dns.write_configuration(
-        layout.dns, [*clusters.values()], lambda cluster: credentials_of(layout, cluster).kubeconfig("coredns")
+        layout.dns, [*clusters.values()], lambda cluster: Credentials(layout, cluster).kubeconfig("coredns")
     )
     arguments = ["--nodes"] if nodes else []
     launched = subprocess.run(

@@ -101,7 +101,7 @@ def client(kubeconfig: Path, field_manager: str) -> Client:
 if __name__ == "__main__":
     layout = Layout(Path(sys.argv[1]))
     for name, addresses in addresses_of(settings(layout).topology).items():
-        credentials = Credentials(layout.cluster(name), addresses)
+        credentials = Credentials(layout, addresses)
         with inside(name):
             api = client(credentials.kubeconfig("controller-manager"), "hosted-mesh-sandbox")
             for one in objects(addresses):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandbox.clusters.credentials.certificates import Pair, issue, new_authority, token_key
 from sandbox.clusters.network.addresses import API_PORT, CLUSTER_DOMAIN, ClusterAddresses
-from sandbox.clusters.state import write
+from sandbox.clusters.state import Layout, write
 
 AUTHORITIES = ("cluster", "etcd", "front-proxy")
 # controller-manager: with --use-service-account-credentials=false all its loops act as this user, which the built-in
@@ -46,10 +46,10 @@ def clients(cluster: ClusterAddresses) -> tuple[Client, ...]:
 
 
 class Credentials:
-    """Files of one cluster below `directory` (mode 0700, files 0600)."""
+    """Files of one cluster in its directory (mode 0700, files 0600)."""
 
-    def __init__(self, directory: Path, cluster: ClusterAddresses) -> None:
-        self.directory = directory
+    def __init__(self, layout: Layout, cluster: ClusterAddresses) -> None:
+        self.directory = layout.cluster(cluster.name)
         self.cluster = cluster
 
     def certificate(self, name: str) -> Path:

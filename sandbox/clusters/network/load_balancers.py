@@ -119,7 +119,7 @@ def _age(service: ServiceModel) -> tuple[str, Key]:
 
 def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoReturn:
     """Never ends. order: whose names come first."""
-    api = client(Credentials(layout.cluster(cluster.name), cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
+    api = client(Credentials(layout, cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
     while True:
         try:
             Controller(

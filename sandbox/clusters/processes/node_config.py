@@ -16,10 +16,9 @@ def config_path(layout: Layout, cluster: ClusterAddresses, node: NodeAddresses) 
 
 def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path) -> None:
     """Writes a cluster's files and makes each agent's own directory."""
-    directory = layout.cluster(cluster.name)
-    credentials = Credentials(directory, cluster)
+    credentials = Credentials(layout, cluster)
     for node in cluster.nodes:
-        own = directory / node.name
+        own = credentials.directory / node.name
         own.mkdir(mode=0o700, exist_ok=True)
         content = {
             "node_name": node.name,

@@ -24,10 +24,6 @@ class Tools(Protocol):
     def bin_dir(self) -> Path: ...
 
 
-def credentials_of(layout: Layout, cluster: ClusterAddresses) -> Credentials:
-    return Credentials(layout.cluster(cluster.name), cluster)
-
-
 def plan(
     layout: Layout,
     tools: Tools,
@@ -56,7 +52,7 @@ def plan(
 
 
 def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
-    credentials = credentials_of(layout, cluster)
+    credentials = Credentials(layout, cluster)
     return [
         control_plane.etcd(tools["etcd"], cluster, credentials, layout.cluster(cluster.name) / "etcd"),
         control_plane.api_server(tools["kube-apiserver"], cluster, credentials),
@@ -65,7 +61,7 @@ def _control_plane(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> l
 
 
 def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Process]:
-    credentials = credentials_of(layout, cluster)
+    credentials = Credentials(layout, cluster)
     agents = [node_workers.agent(cluster, node, config_path(layout, cluster, node)) for node in cluster.nodes]
     return [
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),

@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from sandbox.clusters.credentials.files import Credentials, api_server_names, kubeconfig
 from sandbox.clusters.network.addresses import addresses_of
+from sandbox.clusters.state import Layout
 from sandbox.clusters.topology import Topology
 
 CONTROL_PLANE, DATA_PLANE = addresses_of(Topology.of(2)).values()
@@ -49,7 +50,7 @@ def test_groups_are_organizations() -> None:
 
 
 def test_the_api_server_serves_every_name_it_is_called_by(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "data-plane", DATA_PLANE)
+    credentials = Credentials(Layout(tmp_path), DATA_PLANE)
     credentials.write("https://127.0.0.1:20001")
     served = names_of(loaded(credentials.certificate("apiserver").read_bytes()))
     assert served == set(api_server_names(DATA_PLANE))
@@ -58,7 +59,7 @@ def test_the_api_server_serves_every_name_it_is_called_by(tmp_path: Path) -> Non
 
 
 def test_authorities_stay_and_certificates_are_issued_anew(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "control-plane", CONTROL_PLANE)
+    credentials = Credentials(Layout(tmp_path), CONTROL_PLANE)
     credentials.write("https://127.0.0.1:20001")
     before = {path.name: path.read_bytes() for path in credentials.directory.iterdir()}
     credentials.write("https://127.0.0.1:20002")
@@ -72,7 +73,7 @@ def test_authorities_stay_and_certificates_are_issued_anew(tmp_path: Path) -> No
 
 
 def test_an_authority_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
-    credentials = Credentials(tmp_path / "data-plane", DATA_PLANE)
+    credentials = Credentials(Layout(tmp_path), DATA_PLANE)
     credentials.write("https://127.0.0.1:20001")
     credentials.certificate("cluster").unlink()
     credentials.write("https://127.0.0.1:20001")
