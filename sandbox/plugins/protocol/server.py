@@ -17,12 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
-from sandbox.plugins.protocol.stubs import any_pb2, grpc, message_factory, provider_pb2, status_pb2
+from sandbox.plugins.protocol.stubs import UNLIMITED, any_pb2, grpc, message_factory, provider_pb2, status_pb2
 from sandbox.plugins.protocol.values import write_struct
 
 _THREADS = 256
 _ORPHAN_POLL = 2.0  # seconds between two looks whether the engine still lives
-_UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 def serve(provider: object) -> None:
@@ -34,7 +33,7 @@ def serve(provider: object) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    server = grpc.server(ThreadPoolExecutor(_THREADS), options=_UNLIMITED)
+    server = grpc.server(ThreadPoolExecutor(_THREADS), options=UNLIMITED)
     server.add_generic_rpc_handlers((_handlers(provider),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

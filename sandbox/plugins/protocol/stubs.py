@@ -38,6 +38,8 @@ def _stub(name: str) -> Any:
 
 _shells()
 grpc: Any = importlib.import_module("grpc")
+UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+"""For a server or a channel: states and charts are large."""
 provider_pb2: Any = _stub("provider_pb2")
 plugin_pb2: Any = _stub("plugin_pb2")
 status_pb2: Any = _stub("status_pb2")

@@ -17,8 +17,7 @@ from sandbox.plugins.kubernetes.objects import (
     annotation,
     gvk_of,
     is_secret,
-    name_of,
-    namespace_of,
+    qualified_name,
     set_in,
 )
 from sandbox.plugins.kubernetes.settings import Settings
@@ -144,9 +143,8 @@ def as_resource(obj: Object, prefix: str, *, skip_await: bool = False) -> tuple[
     gvk = gvk_of(obj)
     if skip_await:
         set_in(obj, "true", "metadata", "annotations", SKIP_AWAIT)
-    name = f"{namespace_of(obj)}/{name_of(obj)}" if namespace_of(obj) else name_of(obj)
     properties = dict(obj)
     if is_secret(obj):
         properties |= {key: Secret(properties[key]) for key in ("data", "stringData") if key in properties}
     group_version = gvk.api_version if gvk.group else f"core/{gvk.version}"
-    return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{name}", properties
+    return f"kubernetes:{group_version}:{gvk.kind}", f"{prefix}:{qualified_name(obj)}", properties

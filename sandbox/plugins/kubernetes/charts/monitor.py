@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from sandbox.plugins.protocol.errors import ProviderError
-from sandbox.plugins.protocol.stubs import grpc, resource_monitor
+from sandbox.plugins.protocol.stubs import UNLIMITED, grpc, resource_monitor
 from sandbox.plugins.protocol.values import ResourceReference, write_struct
 
-_UNLIMITED: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 # Options that a component has from its program as they are in the request to construct it.
 _SCALARS: Final = ("protect", "deletedWith", "deleteBeforeReplace", "retainOnDelete")
 _LISTS: Final = (
@@ -27,7 +26,7 @@ class Monitor:
 
     def __init__(self, request: Any, version: str) -> None:
         self._messages, stubs = resource_monitor()
-        channel = grpc.insecure_channel(request.monitorEndpoint, options=_UNLIMITED)
+        channel = grpc.insecure_channel(request.monitorEndpoint, options=UNLIMITED)
         self._stub = stubs.ResourceMonitorStub(channel)
         self._request = request
         self._version = version

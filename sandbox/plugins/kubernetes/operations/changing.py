@@ -35,7 +35,7 @@ class Changing(Operation):
     def create(self, request: Any) -> Any:
         given = read_struct(request.properties)
         inputs = to_object(given)
-        if request.preview and (self.cluster is None or not self._can_preview(inputs)):
+        if request.preview and not self._can_ask(inputs):
             return provider_pb2.CreateResponse(properties=request.properties)
         cluster = self.connection.reachable()
         manager = new_manager()
@@ -70,10 +70,9 @@ class Changing(Operation):
         write_struct(state, response.properties)
         return response
 
-    def _can_preview(self, inputs: Object) -> bool:
-        """Whether the server can be asked what would come out: all is known and it has the kind."""
-        assert self.cluster is not None
-        return not contains_unknown(inputs) and self.cluster.discovery.has(gvk_of(inputs))
+    def _can_ask(self, inputs: Object) -> bool:
+        """Whether a server can be asked what would come out: it is there, it has the kind, and all is known."""
+        return self.discovery is not None and self.discovery.has(gvk_of(inputs)) and not contains_unknown(inputs)
 
     def _not_created(self, error: Exception) -> ProviderError:
         if isinstance(error, NoSuchKind):
@@ -90,7 +89,7 @@ class Changing(Operation):
     def update(self, request: Any) -> Any:
         given = read_struct(request.news)
         inputs = normalize(to_object(given))
-        if request.preview and (self.cluster is None or not self._can_preview(inputs)):
+        if request.preview and not self._can_ask(inputs):
             return provider_pb2.UpdateResponse(properties=request.news)
         cluster = self.connection.reachable()
         old = saved(read_struct(request.olds))

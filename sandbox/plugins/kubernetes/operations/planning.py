@@ -39,9 +39,8 @@ class Planning(Operation):
     """What a resource's inputs become, and what a change of them means."""
 
     def check(self, request: Any) -> Any:
-        if gvk_of_urn(self.urn).kind.endswith("List") and is_built_in(
-            gvk_of_urn(self.urn).api_version, gvk_of_urn(self.urn).kind.removesuffix("List")
-        ):
+        gvk = gvk_of_urn(self.urn)
+        if gvk.kind.endswith("List") and is_built_in(gvk.api_version, gvk.kind.removesuffix("List")):
             raise ProviderError(
                 "list resources exist for compatibility with YAML manifests and Helm charts, and cannot be created "
                 "directly. Use the underlying resource type instead"

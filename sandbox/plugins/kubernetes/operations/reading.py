@@ -24,7 +24,6 @@ from sandbox.plugins.kubernetes.objects import (
 )
 from sandbox.plugins.kubernetes.operations.connection import Operation
 from sandbox.plugins.kubernetes.readiness.kinds import read_condition_for
-from sandbox.plugins.kubernetes.readiness.waiting import NotReady
 from sandbox.plugins.kubernetes.scheme import is_built_in
 from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
 from sandbox.plugins.protocol.stubs import provider_pb2
@@ -53,7 +52,6 @@ class Reading(Operation):
                 set_in(inputs, name, "metadata", "name")
             if namespace and not inputs["metadata"].get("namespace"):
                 inputs["metadata"]["namespace"] = namespace
-        failure: NotReady | None = None
         try:
             live = self.cluster.get({**inputs, "metadata": {**inputs.get("metadata", {}), "name": name}})
         except NoSuchKind:
@@ -63,12 +61,7 @@ class Reading(Operation):
                 return gone
             raise ProviderError(str(error)) from None
         condition = None if is_import else read_condition_for(inputs, live)
-        if condition is not None:
-            verdict = self.cluster.waiting.judge_now(condition, live)
-            if not verdict.done:
-                failure = NotReady(
-                    f"Resource '{name_of(live)}' was created but failed to initialize", live, verdict.reasons
-                )
+        verdict = self.cluster.waiting.judge_now(condition, live) if condition else None
         live_inputs = prune(live, inputs)
         if is_import:
             live_inputs = _imported(live, live_inputs)
@@ -79,16 +72,11 @@ class Reading(Operation):
             initial_api_version=old.initial_api_version or str(inputs.get("apiVersion", "")),
             field_manager=old.field_manager or new_manager(),
         )
-        read_inputs = marked(live_inputs, given)
-        if failure is not None:
-            raise InitializationFailed(
-                str(failure),
-                id=request.id or qualified_name(live),
-                state=state,
-                reasons=failure.reasons,
-                inputs=read_inputs,
-            )
-        response = provider_pb2.ReadResponse(id=request.id or qualified_name(live))
+        read_inputs, identity = marked(live_inputs, given), request.id or qualified_name(live)
+        if verdict is not None and not verdict.done:
+            message = f"Resource '{name_of(live)}' was created but failed to initialize"
+            raise InitializationFailed(message, id=identity, state=state, reasons=verdict.reasons, inputs=read_inputs)
+        response = provider_pb2.ReadResponse(id=identity)
         write_struct(state, response.properties)
         write_struct(read_inputs, response.inputs)
         return response
