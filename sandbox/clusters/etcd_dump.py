@@ -1,10 +1,10 @@
-"""Prints what etcd has: `python etcd_dump.py PORT CA CERTIFICATE KEY [keys | since REVISION | revision]`.
+"""Prints what etcd has: `python etcd_dump.py PORT CA CERTIFICATE KEY keys | since REVISION | revision`.
 
 Run in the node's namespace, by its path: the package around it takes a third of a second to import. One JSON array
 [key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the standard library:
 first every live key page by page, then, by a watch from the first revision that is still kept, every earlier value.
-With `keys`: only the live keys, and no values. With `since`: only what was written after a revision. With `revision`:
-the number of the latest write, and nothing else.
+With `keys`: only the live keys, and no values. With `since`: what was written after a revision. With `revision`: the
+number of the latest write, and nothing else.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Etcd:
         return answer
 
 
-def items(etcd: Etcd, since: int = 0) -> Iterator[Item]:
+def items(etcd: Etcd, since: int) -> Iterator[Item]:
     """Live values, then those of earlier revisions, of what was written after a revision."""
     until = etcd.revision()
     seen = set()
@@ -118,8 +118,6 @@ if __name__ == "__main__":
             found = (item for item, _ in etcd.live(keys_only=True))
         case ["since", revision]:
             found = items(etcd, int(revision))
-        case _:
-            found = items(etcd)
     for one in found:
         print(json.dumps(one))
     print("null")

@@ -16,7 +16,7 @@ from sandbox.clusters.environment import program_environment
 from sandbox.clusters.network.addresses import API_PORT, ETCD_PORT, ClusterAddresses, addresses_of
 from sandbox.clusters.network.namespaces import NETNS
 from sandbox.clusters.state import Layout, Mode, Supervisor, running, settings
-from sandbox.clusters.topology import Role, Topology
+from sandbox.clusters.topology import Role
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,6 @@ class Sandbox:
     def kubeconfig(self) -> Path:
         """A kubeconfig with a context for each cluster, named as it is, as administrator, mode 0600."""
         return Layout(self.state).kubeconfig
-
-    @property
-    def topology(self) -> Topology:
-        return settings(Layout(self.state)).topology
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:

@@ -40,7 +40,6 @@ class Request:
     """raw: the request's head as it came, for the websocket handshake. query: first value of each; commands: all."""
 
     raw: bytes
-    method: str
     path: tuple[str, ...]
     query: dict[str, str]
     commands: list[str]
@@ -49,13 +48,13 @@ class Request:
     def parse(cls, head: bytes) -> "Request":
         """Raises RefusedRequestError."""
         try:
-            method, target, _ = head.split(b"\r\n", 1)[0].decode("ascii").split(" ")
+            _, target, _ = head.split(b"\r\n", 1)[0].decode("ascii").split(" ")
         except (UnicodeDecodeError, ValueError):
             raise RefusedRequestError(HTTPStatus.BAD_REQUEST, "not an HTTP/1.1 request") from None
         parts = urlsplit(target)
         query = parse_qs(parts.query, keep_blank_values=True)
         path = tuple(unquote(step) for step in parts.path.strip("/").split("/"))
-        return cls(head, method, path, {name: values[0] for name, values in query.items()}, query.get("command", []))
+        return cls(head, path, {name: values[0] for name, values in query.items()}, query.get("command", []))
 
 
 class Serving:
