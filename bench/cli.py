@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sandbox.cli import State, main
+from sandbox.commands.cli import State, main
 from sandbox.program_environment import state_dir
 from sandbox.progress import Progress
 

@@ -8,7 +8,7 @@ import sys
 LOWEST = (3, 11)
 
 
-def main(module: str = "sandbox.cli") -> int:
+def main(module: str = "sandbox.commands.cli") -> int:
     """Checks the Python version, then hands over to the bootstrap, which does not return when all is well.
 
     module: the command line that is to be run.

@@ -30,7 +30,7 @@ _LIMIT, _STALL = 1800.0, 180.0  # seconds
 _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."
 
 
-def run(arguments: Sequence[str], module: str = "sandbox.cli") -> int:  # noqa: RET503 - execv does not return
+def run(arguments: Sequence[str], module: str = "sandbox.commands.cli") -> int:  # noqa: RET503 - execv does not return
     """Makes the environment where needed and becomes `python -m MODULE ARGUMENTS`; returns only after an error."""
     signal.signal(signal.SIGTERM, Terminated.by_signal)
     # A script's `make up &` starts us with SIGINT ignored, which all that we start would inherit. By SIGINT the engine

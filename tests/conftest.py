@@ -12,8 +12,8 @@ import pytest
 from sandbox import deployment, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.commands.timings import kept, longest_first
 from sandbox.progress import Progress
-from sandbox.timings import kept, longest_first
 from sandbox.toolchain import Tools
 from tests.support import grouping
 from tests.support.clusters import started

@@ -15,7 +15,8 @@ from lightkube.resources.admissionregistration_v1 import (
 )
 from lightkube.resources.apps_v1 import Deployment
 
-from sandbox import proof, up
+from sandbox import proof
+from sandbox.commands import up
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.table import CHECKS, observe

@@ -17,11 +17,11 @@ from lightkube.resources.core_v1 import ConfigMap, Namespace, Pod, Service
 from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
 from sandbox.clusters.network.load_balancers import HOSTNAME
+from sandbox.commands.down import remove
 from sandbox.program_environment import passphrase_file, pulumi_settings
 from sandbox.progress import Progress
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
-from sandbox.up import remove
 from tests.live.sandbox.machine.inside import Inside
 from tests.support.clusters import client_of
 from tests.support.waiting import eventually
@@ -29,7 +29,7 @@ from tests.support.waiting import eventually
 
 def test_clusters_alone_have_no_mesh_and_a_backend_for_one(tmp_path: Path, tools: Tools, progress: Progress) -> None:
     state = tmp_path / "state"
-    command = [sys.executable, "-m", "sandbox.cli", "up", "--no-mesh", "--state", str(state)]
+    command = [sys.executable, "-m", "sandbox.commands.cli", "up", "--no-mesh", "--state", str(state)]
     try:
         for said in ("start the clusters", "start the clusters: already running"):
             done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandbox import clusters
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import ClusterSpec, SandboxError, Topology
 from sandbox.clusters.network.addresses import MOST_CLUSTERS
 from sandbox.clusters.state import Layout, Settings, write
@@ -63,7 +64,7 @@ def test_a_sandbox_is_not_given_other_clusters(tmp_path: Path) -> None:
 
 
 def test_the_command_line_allows_as_many_clusters_as_there_are_addresses_for() -> None:
-    assert f"max={MOST_CLUSTERS}," in (Path(clusters.__file__).parent.parent / "cli.py").read_text()
+    assert f"max={MOST_CLUSTERS}," in (CHECKOUT / "sandbox/commands/cli.py").read_text()
 
 
 def test_copies_are_made_of_sandboxes_and_of_nothing_else(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ import pytest
 from sandbox import __main__ as start
 from sandbox import bootstrap
 from sandbox.bootstrap import CHECKOUT, environment_key
-from sandbox.checks import FOLDERS, overall, split_by_folder
 from sandbox.clusters import Status
+from sandbox.commands.checks import FOLDERS, overall, split_by_folder
+from sandbox.commands.shell import command_line
+from sandbox.commands.status import describe
 from sandbox.errors import SandboxError
 from sandbox.program_environment import pulumi_home, state_dir, with_tools
-from sandbox.shell import command_line
-from sandbox.up import describe
 
 
 def test_an_old_python_is_told_which_one_is_needed(
@@ -48,12 +48,12 @@ def test_an_ignored_interrupt_is_not_inherited_by_what_is_started(monkeypatch: p
         for number, handler in before.items():
             signal.signal(number, handler)
     # What has a handler here has the default after an exec; what is ignored stays ignored.
-    assert started == [([sys.executable, "-m", "sandbox.cli", "up"], signal.default_int_handler)]
+    assert started == [([sys.executable, "-m", "sandbox.commands.cli", "up"], signal.default_int_handler)]
 
 
 def run(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sandbox.cli", *arguments],
+        [sys.executable, "-m", "sandbox.commands.cli", *arguments],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(CHECKOUT), "HOSTED_MESH_STATE": str(state)},

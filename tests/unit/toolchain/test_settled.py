@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.commands.up import settled, what_next
 from sandbox.engine_events import Changes
 from sandbox.proof import Observation
-from sandbox.up import settled, what_next
 
 SEEN, MISSED = (Observation("istiod", "istiod runs", holds, "...", 0.1) for holds in (True, False))
 NONE, SOME = Changes(same=58), Changes(create=58)

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandbox.checks import side_by_side
-from sandbox.timings import SLOWEST, UNKNOWN, Timing, keep, kept, longest_first, read, table
+from sandbox.commands.checks import side_by_side
+from sandbox.commands.timings import SLOWEST, UNKNOWN, Timing, keep, kept, longest_first, read, table
 
 
 def test_a_report_of_pytest_is_read_by_folder_and_slowest_first(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from sandbox.bootstrap import CHECKOUT
+from sandbox.commands.timings import keep, read, table
 from sandbox.jobs import wait_gently
 from sandbox.program_environment import with_tools
 from sandbox.progress import Progress, format_seconds
-from sandbox.timings import keep, read, table
 from sandbox.toolchain import ensure
 
 # In this order: what takes seconds comes first, what needs the tool chain and the clusters comes last.

@@ -1,25 +1,21 @@
-"""The steps of `up` in order, its opposite, and what both and `status` say to people."""
+"""The steps of `up` in order, and what it says at its end."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from sandbox.errors import SandboxError
+from sandbox import deployment, proof
+from sandbox.clusters import Sandbox, Topology, status
+from sandbox.clusters import up as start
+from sandbox.engine_events import Changes
+from sandbox.plugins import select
 from sandbox.program_environment import pulumi_home, state_dir
 from sandbox.progress import Progress
-
-if TYPE_CHECKING:
-    from sandbox.clusters import Sandbox, Status
-    from sandbox.engine_events import Changes
-    from sandbox.proof import Observation
-    from sandbox.toolchain import Tools
+from sandbox.proof import Observation
+from sandbox.toolchain import Tools, ensure
 
 
 def run(state: Path, progress: Progress, console: Console, *, clusters: int | None = None) -> bool:
@@ -27,8 +23,6 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
 
     clusters: how many; None: those that are there, else two.
     """
-    from sandbox import proof
-
     tools, sandbox = started(state, progress, clusters)
     observations = settled(
         lambda *, refresh: deploy(sandbox, tools, progress, refresh=refresh), lambda: prove(sandbox, tools, progress)
@@ -40,8 +34,6 @@ def run(state: Path, progress: Progress, console: Console, *, clusters: int | No
 
 def run_clusters(state: Path, progress: Progress, *, clusters: int | None = None) -> None:
     """Makes the clusters and Pulumi's backend, and no mesh; what is there stays. clusters: as of `run`."""
-    from sandbox import deployment
-
     _, sandbox = started(state, progress, clusters)
     deployment.make_backend(state)
     print(what_next(state, sandbox.kubeconfig, [*sandbox.clusters], proved=True))
@@ -49,9 +41,6 @@ def run_clusters(state: Path, progress: Progress, *, clusters: int | None = None
 
 def started(state: Path, progress: Progress, clusters: int | None) -> tuple[Tools, Sandbox]:
     """The tools and the running clusters, and what is said of them. clusters: as of `run`."""
-    from sandbox.clusters import Topology, status
-    from sandbox.clusters import up as start
-
     tools = ready_tools(progress)
     sandbox = start(state, tools, progress, topology=Topology.of(clusters) if clusters else None)
     if line := status(state).less_real:
@@ -81,8 +70,6 @@ def whole(observations: Sequence[Observation]) -> bool:
 
 def ready_tools(progress: Progress) -> Tools:
     """The tool chain, as one step."""
-    from sandbox.toolchain import ensure
-
     with progress.step("tools") as step:
         before = len(progress.finished)
         tools = ensure(progress=progress)
@@ -97,16 +84,12 @@ def ready_tools(progress: Progress) -> Tools:
 
 def plugins(tools: Tools, progress: Progress) -> None:
     """Says which provider plug-ins the engine will use."""
-    from sandbox.plugins import select
-
     with progress.step("provider plug-ins") as step:
         step.result(select(tools, pulumi_home()).summary.removeprefix(f"{step.title}: "))
 
 
 def deploy(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool) -> Changes:
     """`pulumi up`, as one step; when nothing had to change it says so."""
-    from sandbox import deployment
-
     title = "pulumi up --refresh, to put back what somebody changed" if refresh else "pulumi up"
     with progress.step(title) as step:
         step.note("starting the engine")
@@ -120,70 +103,10 @@ def deploy(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool)
 
 def prove(sandbox: Sandbox, tools: Tools, progress: Progress) -> Sequence[Observation]:
     """The proof, as one step."""
-    from sandbox import proof
-
     with progress.step("proof") as step:
         observations = proof.run(sandbox, tools, progress)
         step.result(f"{sum(row.holds for row in observations)} of {len(observations)} observed")
     return observations
-
-
-def remove(state: Path, progress: Progress) -> None:
-    """Ends what runs and removes what `up` made. Finds nothing to do when there is nothing."""
-    from sandbox import clusters, deployment
-
-    with progress.step("remove the sandbox") as step:
-        if not state.exists():
-            step.skip(f"{state} does not exist")
-            return
-        clusters.down(state)
-        for path in deployment.files(state):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                state.rmdir()
-            except OSError as error:
-                left = ", ".join(sorted(path.name for path in state.iterdir()))
-                raise SandboxError(
-                    f"{state} is not empty, so it was left.",
-                    why=f"not made by the sandbox, or still in use: {left}",
-                    fix="look at it and remove it yourself.",
-                ) from error
-        if running := processes_of(state):
-            raise SandboxError(
-                "Processes of the sandbox still run.",
-                why="\n".join(f"{pid}: {command[:100]}" for pid, command in running.items()),
-                fix="end them with `kill` and report this as a mistake of the sandbox's.",
-            )
-        step.result("no process and no file of it is left; the tool cache stays")
-
-
-def processes_of(state: Path) -> dict[int, str]:
-    """Processes of this machine, by id, whose command line names something in the state directory."""
-    found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            if f"{state}/" in command and int(entry.name) != os.getpid():
-                found[int(entry.name)] = command
-    return found
-
-
-def describe(seen: Status, state: Path) -> str:
-    """What `status` says to people."""
-    if not seen.running:
-        return f"No sandbox runs in {state}. `make up` starts one."
-    lines = [f"A sandbox runs in {state}, mode {seen.mode}, process {seen.pid}."]
-    lines += [f"  less real here: {seen.less_real}"] if seen.less_real else []
-    lines += [f"  not allowed here: {way}" for way in seen.refused]
-    for name, answers in (seen.answering or {}).items():
-        lines.append(f"  API server of {name}: {'answers' if answers else 'DOES NOT ANSWER'}")
-    width = max((len(process.name) for process in seen.processes), default=0)
-    lines += [f"  {process.name:<{width}}  {process.phase}" for process in seen.processes]
-    return "\n".join(lines)
 
 
 def what_next(state: Path, kubeconfig: Path, contexts: Sequence[str], *, proved: bool) -> str:

@@ -46,7 +46,7 @@ def up(
         int | None,
         typer.Option(
             min=2,
-            max=24,  # sandbox.clusters.addresses.MOST_CLUSTERS, whose import would slow every command
+            max=24,  # sandbox.clusters.network.addresses.MOST_CLUSTERS, whose import would slow every command
             help="How many: contexts control-plane, data-plane, data-plane-2 and so on. More than there are adds "
             "some. Default: those that are there, else 2.",
             show_default=False,
@@ -63,7 +63,7 @@ def up(
     the Pulumi engine are built from their pinned sources; they are kept in the cache for ever after.
     Exit code 0 only if every row of the table has its tick.
     """
-    from sandbox.up import run, run_clusters
+    from sandbox.commands.up import run, run_clusters
 
     if no_mesh:
         run_clusters(state_dir(state), Progress(), clusters=clusters)
@@ -74,7 +74,7 @@ def up(
 @app.command()
 def down(state: State = None) -> None:
     """Remove everything that `up` made, except the tool cache: processes, networks, mounts, files."""
-    from sandbox.up import remove
+    from sandbox.commands.down import remove
 
     remove(state_dir(state), Progress())
 
@@ -83,7 +83,7 @@ def down(state: State = None) -> None:
 def status(state: State = None, as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
     """Say what runs, as seen at this moment. Exit code 3 if no sandbox runs."""
     from sandbox import clusters
-    from sandbox.up import describe
+    from sandbox.commands.status import describe
 
     place = state_dir(state)
     seen = clusters.status(place)
@@ -102,7 +102,7 @@ def shell(context: typer.Context) -> None:
     `shell -c "kubectl get pods -A"` or `shell -- kubectl get pods -A` runs one command and ends with its exit code.
     The sandbox is chosen by $HOSTED_MESH_STATE.
     """
-    from sandbox.shell import replace_process
+    from sandbox.commands.shell import replace_process
 
     replace_process(state_dir(), context.args, Progress())
 
@@ -113,7 +113,7 @@ def test(context: typer.Context) -> None:
 
     Arguments go to pytest, for example `test -k webhooks -x`; paths below tests/ choose the folders to run.
     """
-    from sandbox.checks import run_tests
+    from sandbox.commands.checks import run_tests
 
     raise typer.Exit(run_tests(context.args))
 
@@ -121,7 +121,7 @@ def test(context: typer.Context) -> None:
 @app.command(context_settings=_PASS_ON)
 def lint(context: typer.Context) -> None:
     """Check style (ruff check, ruff format) and types (mypy --strict) of everything."""
-    from sandbox.checks import run_lint
+    from sandbox.commands.checks import run_lint
 
     if context.args:
         raise SandboxError(f"`lint` takes no arguments; it got {' '.join(context.args)}.")

@@ -1,0 +1,54 @@
+"""`down`: ends what runs and removes what `up` made."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from sandbox import clusters, deployment
+from sandbox.errors import SandboxError
+from sandbox.progress import Progress
+
+
+def remove(state: Path, progress: Progress) -> None:
+    """Ends what runs and removes what `up` made. Finds nothing to do when there is nothing."""
+    with progress.step("remove the sandbox") as step:
+        if not state.exists():
+            step.skip(f"{state} does not exist")
+            return
+        clusters.down(state)
+        for path in deployment.files(state):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                state.rmdir()
+            except OSError as error:
+                left = ", ".join(sorted(path.name for path in state.iterdir()))
+                raise SandboxError(
+                    f"{state} is not empty, so it was left.",
+                    why=f"not made by the sandbox, or still in use: {left}",
+                    fix="look at it and remove it yourself.",
+                ) from error
+        if running := processes_of(state):
+            raise SandboxError(
+                "Processes of the sandbox still run.",
+                why="\n".join(f"{pid}: {command[:100]}" for pid, command in running.items()),
+                fix="end them with `kill` and report this as a mistake of the sandbox's.",
+            )
+        step.result("no process and no file of it is left; the tool cache stays")
+
+
+def processes_of(state: Path) -> dict[int, str]:
+    """Processes of this machine, by id, whose command line names something in the state directory."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            if f"{state}/" in command and int(entry.name) != os.getpid():
+                found[int(entry.name)] = command
+    return found
