@@ -26,7 +26,8 @@ from rich.console import Console
 from bench.federation import EVERY_OTHER, NAMESPACE, SERVICES, SIZES, document, services
 from bench.grid import Grid
 from bench.own_sandbox import beside
-from sandbox import clusters, deployment, toolchain
+from sandbox import clusters, toolchain
+from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually

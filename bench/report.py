@@ -14,9 +14,10 @@ from bench.grid import Grid
 from bench.mesh import Comparison, compare
 from bench.own_sandbox import beside
 from bench.samples import timed
-from sandbox import clusters, deployment, toolchain
+from sandbox import clusters, toolchain
 from sandbox.clusters import Sandbox
 from sandbox.commands import up
+from sandbox.engine import deployment
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress, StepResult
 from sandbox.proof import workloads

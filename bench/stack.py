@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from bench.samples import seconds
-from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.errors import SandboxError
 from sandbox.toolchain import Tools
 

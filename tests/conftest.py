@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from sandbox import deployment, toolchain
+from sandbox import toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.commands.timings import kept, longest_first
+from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.support import grouping

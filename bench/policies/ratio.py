@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bench.grid import Grid
 from bench.samples import Samples, timed
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.errors import SandboxError
 from sandbox.program_environment import STACK
 from sandbox.progress import Progress
-from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 
 GOAL = 1.2

@@ -7,7 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-from sandbox import clusters, deployment
+from sandbox import clusters
+from sandbox.engine import deployment
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sandbox import deployment, proof
+from sandbox import proof
 from sandbox.clusters import Sandbox, Topology, status
 from sandbox.clusters import up as start
-from sandbox.engine_events import Changes
+from sandbox.engine import deployment
+from sandbox.engine.events import Changes
 from sandbox.plugins import select
 from sandbox.program_environment import pulumi_home, state_dir
 from sandbox.progress import Progress

@@ -18,9 +18,9 @@ import httpx2
 from lightkube import Client, KubeConfig
 from lightkube.models.core_v1 import Pod as PodModel
 
-from sandbox import deployment
 from sandbox.clusters.network import boundary
 from sandbox.clusters.network.addresses import WAN
+from sandbox.engine import deployment
 from sandbox.proof.processes import Process, find
 
 if TYPE_CHECKING:

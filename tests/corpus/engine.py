@@ -17,7 +17,7 @@ from typing import Any, Literal
 import yaml
 
 from sandbox.clusters import Sandbox
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quick_cli
 from tests.support.stacks import PASSPHRASE, new_stack

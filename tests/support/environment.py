@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from sandbox.cache import cache_dir
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 
 LISTED = ("-m", "pip", "list", "-v", "--format", "json")

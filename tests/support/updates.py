@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.program_environment import STACK
 from sandbox.toolchain import Tools
 

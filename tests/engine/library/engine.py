@@ -14,7 +14,7 @@ import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.environment import quick_cli
 from tests.support.kubectl import Kubectl

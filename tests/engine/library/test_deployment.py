@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sandbox.clusters import Sandbox, Topology
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import EXAMPLE, Api, Project, name_of

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sandbox.clusters.credentials.certificates import new_authority
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sandbox.bootstrap import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.support.stacks import PASSPHRASE, new_stack
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.clusters import Sandbox
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Run, Stack
 from tests.support.split import split_configs

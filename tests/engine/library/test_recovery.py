@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sandbox.clusters import Sandbox
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, bash_in, differences, versions
 from tests.support.split import split_configs

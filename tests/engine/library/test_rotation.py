@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, differences, versions
 from tests.support.split import split_configs

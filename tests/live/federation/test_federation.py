@@ -16,7 +16,7 @@ from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.clusters.api_server import UnreachableError
 
 from sandbox.clusters import Topology
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, eventually
 from sandbox.proof.identity import AGENT

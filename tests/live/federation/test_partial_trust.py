@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sandbox.clusters import Topology
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, eventually
 from sandbox.toolchain import Tools

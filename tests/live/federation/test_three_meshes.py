@@ -18,7 +18,7 @@ from sandbox import clusters
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.clusters.readiness import get_text
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof import stored_secrets
 from sandbox.proof.deployed import NotObserved, client_of, eventually

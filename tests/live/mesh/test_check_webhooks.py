@@ -19,8 +19,8 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from typer.testing import CliRunner
 
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools

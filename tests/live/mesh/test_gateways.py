@@ -16,8 +16,8 @@ from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod, Service
 from lightkube.resources.policy_v1 import PodDisruptionBudget
 
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools

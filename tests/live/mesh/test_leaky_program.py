@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.program_environment import STACK
 from sandbox.toolchain import Tools
 

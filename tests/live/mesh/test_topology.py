@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pulumi_hosted_mesh.operations.topology import topology
 
-from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
+from sandbox.engine import deployment
 
 
 def test_the_readme_shows_what_runs_where(live_sandbox, tools):

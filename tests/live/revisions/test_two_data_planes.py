@@ -34,9 +34,9 @@ from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read
 from typer.testing import CliRunner
 
-from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox, Topology
+from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually

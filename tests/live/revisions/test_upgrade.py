@@ -27,8 +27,8 @@ from pulumi_hosted_mesh.operations.doctor.proxies import labels_of_webhooks, pro
 from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
 from typer.testing import CliRunner
 
-from sandbox import deployment
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, eventually

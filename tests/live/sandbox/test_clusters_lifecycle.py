@@ -18,9 +18,9 @@ from sandbox import clusters
 from sandbox.clusters import Sandbox, Topology
 from sandbox.clusters.network.load_balancers import HOSTNAME
 from sandbox.commands.down import remove
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.program_environment import passphrase_file, pulumi_settings
 from sandbox.progress import Progress
-from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.live.sandbox.machine.inside import Inside
 from tests.support.clusters import client_of

@@ -16,9 +16,9 @@ from lightkube.resources.core_v1 import ConfigMap, Namespace
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
 
-from sandbox import deployment
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.proof.deployed import NotObserved, client_of, eventually
 from sandbox.toolchain import Tools

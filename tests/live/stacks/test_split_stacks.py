@@ -24,10 +24,10 @@ from lightkube.resources.core_v1 import Secret, Service, ServiceAccount, Service
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
 
-from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Cluster, Sandbox
-from sandbox.deployment import POLICY_PACK
+from sandbox.engine import name_server
+from sandbox.engine.deployment import POLICY_PACK
 from sandbox.progress import Progress
 from sandbox.proof.deployed import Deployed, MeshFacts, client_of
 from sandbox.proof.table import CHECKS, observe

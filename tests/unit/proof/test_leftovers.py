@@ -7,7 +7,7 @@ import yaml
 from lightkube.models.apps_v1 import Deployment, ReplicaSet
 from lightkube.models.core_v1 import Pod
 
-from sandbox import deployment
+from sandbox.engine import deployment
 from sandbox.proof.leftovers import SAMPLES, described, not_owned
 
 MESH = "mesh-demo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sandbox.engine_events import Changes, EventLog, Story, short_name
+from sandbox.engine.events import Changes, EventLog, Story, short_name
 
 URN = "urn:pulumi:all-in-one::hosted-mesh::hosted-mesh:index:ExternalControlPlane$kubernetes:apps/v1:Deployment::istiod"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.commands.up import settled, what_next
-from sandbox.engine_events import Changes
+from sandbox.engine.events import Changes
 from sandbox.proof import Observation
 
 SEEN, MISSED = (Observation("istiod", "istiod runs", holds, "...", 0.1) for holds in (True, False))

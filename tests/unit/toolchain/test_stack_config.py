@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.bootstrap import CHECKOUT
-from sandbox.deployment import stack_config
+from sandbox.engine.deployment import stack_config
 from sandbox.program_environment import STACK
 
 

@@ -21,7 +21,7 @@ from sandbox.errors import SandboxError
 
 NAMESPACE = "name-server"
 _MANIFESTS = Path(__file__).with_name("name_server.yaml")
-_ASK = Path(__file__).parent / "proof" / "programs" / "ask_addresses.py"
+_ASK = Path(__file__).parents[1] / "proof" / "programs" / "ask_addresses.py"
 _PATIENCE, _LOOK = 90.0, 0.2  # seconds
 
 

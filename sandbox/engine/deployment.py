@@ -18,17 +18,17 @@ from typing import Any, Literal
 
 import yaml
 
-from sandbox import name_server
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.clusters.state import write
-from sandbox.engine_events import Changes, EventLog, Story
+from sandbox.engine import name_server
+from sandbox.engine.events import Changes, EventLog, Story
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.errors import SandboxError
 from sandbox.jobs import wait_gently
 from sandbox.lock import locked
 from sandbox.program_environment import STACK, backend, passphrase_file, pulumi_settings
 from sandbox.progress import Progress
-from sandbox.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 
 Operation = Literal["preview", "up", "destroy"]
