@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,6 @@ from sandbox.errors import SandboxError
 from sandbox.toolchain import Tools
 
 _PREFIX = "hosted-mesh:"
-_MESH = f"{_PREFIX}mesh"
 _LIMIT = 600  # seconds of one command, on the slowest machine
 
 
@@ -73,8 +71,7 @@ class Stack:
 def mesh_without_crds(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     """The mesh document of the sandbox, with the CRDs left to whoever installed them."""
     deployment.engine(sandbox, tools)  # writes the sandbox's configuration where it is missing
-    document = yaml.safe_load(deployment.config_file(sandbox.state).read_text())
-    mesh: dict[str, Any] = copy.deepcopy(document["config"][_MESH])
+    mesh = deployment.mesh_document(sandbox.state)
     for membership in mesh["memberships"]:
         membership.setdefault("crds", {})["install"] = False
     return mesh

@@ -66,8 +66,8 @@ def _published(sandbox: Sandbox, progress: Progress, changes: Changes) -> Change
     """Waits until istiod's hosts are answered: nothing in a data plane gets a sidecar before. Raises SandboxError."""
     if changes.total:
         began = time.monotonic()
-        mesh: Mapping[str, Any] = yaml.safe_load(config_file(sandbox.state).read_text())["config"]["hosted-mesh:mesh"]
-        name_server.wait(sandbox, [revision["host"] for revision in mesh["revisions"]], progress.note)
+        hosts = [revision["host"] for revision in mesh_document(sandbox.state)["revisions"]]
+        name_server.wait(sandbox, hosts, progress.note)
         changes = dataclasses.replace(changes, seconds=changes.seconds + time.monotonic() - began)
     return changes
 
@@ -96,10 +96,15 @@ def config_file(state: Path) -> Path:
     return state / f"Pulumi.{STACK}.yaml"
 
 
+def mesh_document(state: Path) -> dict[str, Any]:
+    """The mesh document in it."""
+    document: dict[str, Any] = yaml.safe_load(config_file(state).read_text())["config"]["hosted-mesh:mesh"]
+    return document
+
+
 def gateways(state: Path, namespace: str) -> list[tuple[str, str]]:
     """Namespace and name of each gateway that the deployed document asks for. namespace: the mesh's, their default."""
-    mesh: Mapping[str, Any] = yaml.safe_load(config_file(state).read_text())["config"]["hosted-mesh:mesh"]
-    asked_for = [gateway for one in mesh["memberships"] for gateway in one.get("gateways") or []]
+    asked_for = [gateway for one in mesh_document(state)["memberships"] for gateway in one.get("gateways") or []]
     return [(gateway.get("namespace") or namespace, gateway["name"]) for gateway in asked_for]
 
 
@@ -138,8 +143,6 @@ def _read(sandbox: Sandbox, tools: Tools, *command: str) -> dict[str, Any]:
 
 def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progress, *options: str) -> Changes:
     began = time.monotonic()
-    logs = backend(sandbox.state) / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
     with locked(backend(sandbox.state) / "lock", progress.note):
         ready = engine(sandbox, tools)
         _forget_interrupted_run(ready, sandbox.state)
@@ -150,6 +153,7 @@ def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progres
 def _follow(operation: Operation, ready: PulumiCli, state: Path, progress: Progress, *options: str) -> Story:
     """Runs the engine and tells its story as it goes."""
     logs = backend(state) / "logs"
+    logs.mkdir(exist_ok=True)
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
     given = ["--stack", STACK, "--config-file", str(config_file(state)), "--event-log", str(events)]

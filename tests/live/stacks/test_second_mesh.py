@@ -41,7 +41,7 @@ def second(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     page = (CHECKOUT / "docs/components/stacks.md").read_text()
     (block,) = re.findall(r"```yaml\n(name: shop\n.*?)```", page, re.DOTALL)
     document: dict[str, Any] = yaml.safe_load(block)
-    first = yaml.safe_load(deployment.config_file(sandbox.state).read_text())["config"]["hosted-mesh:mesh"]
+    first = deployment.mesh_document(sandbox.state)
     (revision,), (own,) = document["revisions"], copy.deepcopy(first["revisions"])
     values = {**own.pop("chartValues"), **revision["chartValues"]}
     host = "istiod.shop.sandbox.test"
