@@ -1,7 +1,7 @@
 """What a Pod asks for and this node does not do: such a Pod runs all the same, and an event says what it goes without.
 
-Not named: what no Pod gets here (limits are not enforced, termination messages are not read; see __init__.py), and what
-keeps a container from starting, which its status says: privileged containers, capabilities, kinds of volumes.
+Not named: what no Pod gets here (limits are not enforced; see docs/sandbox.md), and what keeps a container from
+starting, which its status says: privileged containers, capabilities, kinds of volumes.
 """
 
 from collections.abc import Iterator
