@@ -1,7 +1,7 @@
 """The boundary between the clusters' networks, as nftables rules for a cluster's namespace. Pure text.
 
 Each cluster guards its own leg on the wan, so nothing that another does to its own routes or rules opens it; and the
-wan's router takes from each leg only packets whose source lies there (network.py), so nobody can pass for another.
+wan's router takes from each leg only packets whose source lies there (__main__.py), so nobody can pass for another.
 """
 
 from __future__ import annotations

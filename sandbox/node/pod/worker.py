@@ -71,7 +71,7 @@ class PodWorker:
         self._gone = True
         self._leaving.set()
 
-    # -- what containers need (containers.PodHost) ---------------------------------------------------------------
+    # -- what containers need (runner.PodHost) ---------------------------------------------------------------
 
     @property
     def address(self) -> str:
