@@ -41,7 +41,7 @@ def etcd(tool: Path, cluster: ClusterAddresses, credentials: Credentials, data: 
     }
     return Process(
         name=f"{cluster.name}-etcd",
-        argv=_command(tool, flags),
+        argv=command(tool, flags),
         network=cluster.name,
         probe=Probe(port=_ETCD_HEALTH_PORT, path="/readyz"),
         stop_stage=_ETCD_STAGE,
@@ -87,7 +87,7 @@ def api_server(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
     }
     return Process(
         name=f"{cluster.name}-apiserver",
-        argv=_command(tool, flags),
+        argv=command(tool, flags),
         network=cluster.name,
         probe=Probe(port=API_PORT, path="/readyz", authority=certificate("cluster")),
         stop_stage=_API_STAGE,
@@ -141,7 +141,7 @@ def _worker(
 ) -> Process:
     return Process(
         name=f"{cluster.name}-{name}",
-        argv=_command(tool, flags),
+        argv=command(tool, flags),
         network=cluster.name,
         after=[f"{cluster.name}-apiserver"],
         probe=Probe(port=port, path="/healthz", authority=credentials.certificate("cluster")),
@@ -149,5 +149,6 @@ def _worker(
     )
 
 
-def _command(tool: Path, flags: Mapping[str, object]) -> list[str]:
+def command(tool: Path, flags: Mapping[str, object]) -> list[str]:
+    """As programs of Kubernetes and etcd take their flags."""
     return [str(tool), *(f"--{name}={value}" for name, value in flags.items())]

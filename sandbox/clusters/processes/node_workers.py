@@ -9,6 +9,7 @@ from pathlib import Path
 from sandbox.clusters.credentials.files import Credentials
 from sandbox.clusters.network import dns
 from sandbox.clusters.network.addresses import WAN, ClusterAddresses, NodeAddresses
+from sandbox.clusters.processes.control_plane import command
 from sandbox.clusters.supervisor.plan import Probe, Process
 
 NETWORK, ADDONS = "network", "addons"  # the tasks that make the networks and each cluster's own objects
@@ -93,7 +94,7 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
     }
     return Process(
         name=f"{cluster.name}-kube-proxy",
-        argv=[str(tool), *(f"--{name}={value}" for name, value in flags.items())],
+        argv=command(tool, flags),
         network=cluster.name,
         after=[NETWORK, f"{cluster.name}-apiserver"],
         probe=Probe(port=_PROXY_HEALTH_PORT, path="/healthz"),
