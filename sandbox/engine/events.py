@@ -106,7 +106,7 @@ class Story:
         severity = event.get("severity", "")
         if not text or severity == "debug":
             return
-        if severity.startswith("info") and text:
+        if severity.startswith("info"):
             self.said.append(text)
         if severity == "error" and not text.removeprefix("error: ").startswith(_NOISE):
             where = f"{short_name(event['urn'])}: " if event.get("urn") else ""

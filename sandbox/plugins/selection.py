@@ -8,15 +8,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
 from sandbox.plugins import VERSIONS, official
-
-if TYPE_CHECKING:
-    from sandbox.toolchain import Tools
+from sandbox.toolchain import Tools
 
 Kind = Literal["official", "standin"]
 _VARIABLE: Final = "HOSTED_MESH_PLUGINS"

@@ -12,20 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 from lightkube import Client, KubeConfig
 from lightkube.models.core_v1 import Pod as PodModel
 
+from sandbox.clusters import Cluster, Sandbox
 from sandbox.clusters.network import boundary
 from sandbox.clusters.network.addresses import WAN
 from sandbox.engine import deployment
 from sandbox.proof.processes import Process, find
-
-if TYPE_CHECKING:
-    from sandbox.clusters import Cluster, Sandbox
-    from sandbox.toolchain import Tools
+from sandbox.toolchain import Tools
 
 T = TypeVar("T")
 PROGRAMS = Path(__file__).parent / "programs"

@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lightkube import ApiError
 from rich.table import Table
 from rich.text import Text
 
+from sandbox.clusters import Sandbox
+from sandbox.progress import Progress
 from sandbox.proof import boundary, identity, istiod, leftovers, limits, names, stored_secrets, traffic, webhooks
 from sandbox.proof.deployed import Deployed, NotObserved
-
-if TYPE_CHECKING:
-    from sandbox.clusters import Sandbox
-    from sandbox.progress import Progress
-    from sandbox.toolchain import Tools
+from sandbox.toolchain import Tools
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,9 @@ def is_secret_by_type(kind: ResourceType, name: str) -> bool:
 
 def marked(kind: ResourceType, values: Values) -> dict[str, Any]:
     """The values with those secret that always are: the engine leaves out marks that it was not asked for."""
-    plain_ones = {name: value.value if isinstance(value, Secret) else value for name, value in values.items()}
     return {
-        name: Secret(value) if is_secret_by_type(kind, name) else values[name] for name, value in plain_ones.items()
+        name: Secret(value) if is_secret_by_type(kind, name) and not isinstance(value, Secret) else value
+        for name, value in values.items()
     }
 
 

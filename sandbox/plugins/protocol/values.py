@@ -21,9 +21,10 @@ _ASSET: Final = "c44067f5952c0a294b673a41bacd8c17"
 _ARCHIVE: Final = "0def7320c3a5731c473e5ecbe6d01bc7"
 _REFERENCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
 # The engine has one word per type for "not known yet"; what it stands for does not matter to a provider.
+_UNKNOWN_STRING: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # also what is sent
 _UNKNOWNS: Final = frozenset(
     {
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",  # string; also what is sent
+        _UNKNOWN_STRING,
         "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",  # bool
         "3eeb2bf0-c639-47a8-9e75-3b44932eb421",  # number
         "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",  # array
@@ -32,7 +33,6 @@ _UNKNOWNS: Final = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
     }
 )
-_UNKNOWN_STRING: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
 class Unknown:
