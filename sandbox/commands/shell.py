@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox import clusters, plugins
+from sandbox import clusters
+from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.errors import SandboxError
-from sandbox.program_environment import backend, pulumi_home, pulumi_settings, with_tools
+from sandbox.program_environment import backend, pulumi_settings
 from sandbox.progress import Progress
 from sandbox.toolchain import ensure
 from sandbox.toolchain.catalogue import FOR_TYPESCRIPT, NAMES
@@ -31,9 +32,8 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
         raise SandboxError(f"No sandbox runs in {state}.", fix="`make up` starts one.")
     # Your Node.js stays the first on PATH: ours is for tests.
     tools = ensure(set(NAMES) - FOR_TYPESCRIPT, progress=progress)
-    chosen = plugins.select(tools, pulumi_home())
-    environment = with_tools(tools.bin_dir, chosen.path) | pulumi_settings(state) | dict(chosen.env)
-    environment |= {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}
+    own = {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}
+    environment = dict(PulumiCli.of(tools, pulumi_settings(state) | own).environment)
     command = command_line(arguments, os.environ.get("SHELL", ""))
     if not set(arguments) - {"--"}:
         command += _with_hint(command[0], environment, state)

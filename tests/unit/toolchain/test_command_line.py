@@ -7,18 +7,23 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sandbox import __main__ as start
-from sandbox import bootstrap
+from sandbox import bootstrap, plugins
 from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.clusters import Status
+from sandbox.commands import shell
 from sandbox.commands.checks import FOLDERS, overall, split_by_folder
 from sandbox.commands.shell import command_line
 from sandbox.commands.status import describe
 from sandbox.errors import SandboxError
+from sandbox.plugins import PluginSet
 from sandbox.program_environment import pulumi_home, state_dir, with_tools
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
 
 
 def test_an_old_python_is_told_which_one_is_needed(
@@ -141,6 +146,26 @@ def test_a_folder_without_tests_fails_unless_a_selection_emptied_it(
 )
 def test_what_the_shell_command_runs(arguments: list[str], command: list[str]) -> None:
     assert command_line(arguments, "/bin/bash") == command
+
+
+def test_the_shell_has_the_sandbox_s_passphrase_and_nobody_else_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pulumi takes a passphrase itself before a file with one."""
+    tools = Tools(tmp_path, tmp_path, tmp_path, {"pulumi": tmp_path / "pulumi"}, {})
+    monkeypatch.setattr(shell.clusters, "load", lambda _: SimpleNamespace(kubeconfig=tmp_path / "kubeconfig"))
+    monkeypatch.setattr(shell, "ensure", lambda *_, **__: tools)
+    monkeypatch.setattr(plugins, "select", lambda *_: PluginSet("standin", (), {"HOSTED_MESH_HELM": "helm"}, ""))
+    given = []
+    monkeypatch.setattr(os, "execve", lambda _, command, environment: given.append((command, environment)))
+    for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN"):
+        monkeypatch.setenv(name, "somebody's")
+    shell.replace_process(tmp_path, ["-c", "true"], Progress.silent())
+    ((command, environment),) = given
+    assert command[1:] == ["-c", "true"]
+    assert "somebody's" not in environment.values()
+    assert environment["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(tmp_path / "pulumi" / "passphrase")
+    assert (environment["KUBECONFIG"], environment["HOSTED_MESH_HELM"]) == (str(tmp_path / "kubeconfig"), "helm")
 
 
 def test_path_starts_with_plug_ins_then_python_then_tools(monkeypatch: pytest.MonkeyPatch) -> None:
