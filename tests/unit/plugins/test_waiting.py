@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.plugins.kubernetes.api_server.client import Client
+from sandbox.plugins.kubernetes.api_server.client import ApiError, Client
 from sandbox.plugins.kubernetes.api_server.discovery import Discovery
 from sandbox.plugins.kubernetes.api_server.kubeconfig import access, parse
 from sandbox.plugins.kubernetes.readiness import waiting as module
@@ -68,6 +68,16 @@ def test_an_api_server_that_is_away_for_a_moment_ends_no_wait(server: ApiServer,
     assert waiting.until_ready(ADDRESS, _service(), seconds=60, note=lambda _: None)
     server.answers[PATH] = [_service(), BUSY, None]
     waiting.until_gone(_service(), seconds=60, note=lambda _: None)
+
+
+def test_a_server_that_is_busy_is_asked_again_and_another_error_is_told(server: ApiServer, waiting: Waiting) -> None:
+    busy, failed = ({"code": code, "message": str(code)} for code in (429, 500))
+    server.answers = {"/busy": [busy, busy, {"done": True}], "/always": busy, "/failed": failed}
+    assert waiting.client.request("GET", "/busy") == {"done": True}
+    for path, code in (("/always", 429), ("/failed", 500)):
+        with pytest.raises(ApiError, match=str(code)):
+            waiting.client.request("GET", path)
+    assert [server.asked.count(path) for path in ("/busy", "/always", "/failed")] == [3, 10, 1]
 
 
 def test_a_wait_that_takes_too_long_says_why(server: ApiServer, waiting: Waiting) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import ssl
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -22,8 +21,11 @@ from sandbox.plugins.kubernetes.api_server.kubeconfig import Access, KubeconfigE
 from sandbox.plugins.kubernetes.objects import Object
 
 _POOL = 64
-_BUSY_TRIES = 10
 _TIMEOUT = urllib3.Timeout(connect=10, read=60)
+# Repeated is what a server is too busy for, once it says (Retry-After), whatever was asked; no error on the way.
+_WHILE_BUSY = urllib3.Retry(
+    9, connect=False, read=False, other=False, allowed_methods=None, status_forcelist=[429], raise_on_status=False
+)
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
@@ -63,7 +65,7 @@ class Client:
         server = access.server if "//" in access.server else f"https://{access.server}"
         self._prefix = urlsplit(server).path.rstrip("/")
         self._headers = {"User-Agent": "hosted-mesh-standin", **access.headers}
-        options: dict[str, Any] = {"maxsize": _POOL, "timeout": _TIMEOUT, "retries": False}
+        options: dict[str, Any] = {"maxsize": _POOL, "timeout": _TIMEOUT, "retries": _WHILE_BUSY}
         if server.startswith("https:"):
             options["ssl_context"] = _ssl_context(access)
             if access.server_name:
@@ -87,11 +89,7 @@ class Client:
         headers = {**self._headers, "Accept": accept}
         if data is not None:
             headers["Content-Type"] = content_type
-        for attempt in range(_BUSY_TRIES):
-            response = self._send(method, path, query, body=data, headers=headers)
-            if response.status != 429 or attempt == _BUSY_TRIES - 1:
-                break
-            time.sleep(float(response.headers.get("Retry-After", "1")))
+        response = self._send(method, path, query, body=data, headers=headers)
         try:
             answer = json.loads(response.data) if response.data else {}
         except ValueError:
