@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from lightkube import ApiError, Client
-from lightkube.resources.core_v1 import Namespace
 
 from bench.own_sandbox import kubectl, run, until
 from bench.samples import Samples, seconds
@@ -26,7 +24,6 @@ from sandbox.clusters import Sandbox
 from sandbox.plugins import select
 from sandbox.program_environment import STACK, pulumi_home
 from sandbox.progress import Progress
-from sandbox.proof.deployed import client_of
 from sandbox.toolchain import Tools
 
 CONTEXTS = {
@@ -102,9 +99,8 @@ class _MeshWithoutCrds(Stack):
     def remove(self, files: Mapping[str, Path]) -> None:
         for context, file in files.items():
             self._kubectl(context, "delete", "--ignore-not-found", f"--filename={file}")
-        for cluster in self._sandbox.clusters.values():
-            client = client_of(cluster)
-            until(lambda: _is_gone(client, self.namespace), f"an end of namespace {self.namespace}", seconds=120)  # noqa: B023
+        for context in files:
+            self._kubectl(context, "wait", "--for=delete", f"namespace/{self.namespace}", "--timeout=120s")
 
     @property
     def namespace(self) -> str:
@@ -165,13 +161,3 @@ def write_manifests(resources: list[dict[str, Any]], folder: Path) -> dict[str, 
         files[context].touch(mode=0o600)
         files[context].write_text(yaml.safe_dump_all(objects))
     return files
-
-
-def _is_gone(client: Client, namespace: str) -> bool:
-    try:
-        client.get(Namespace, namespace)
-    except ApiError as error:
-        if error.status.code == 404:
-            return True
-        raise
-    return False

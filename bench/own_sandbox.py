@@ -46,7 +46,7 @@ def kubectl(tools: Tools, cluster: Cluster, *arguments: str, given: Iterable[Map
     return run(tools, "kubectl", *arguments, f"--kubeconfig={cluster.kubeconfig}", given=given)
 
 
-def until(look: Callable[[], T], what: str, *, seconds: float, every: float = 0.2) -> T:
+def until(look: Callable[[], T], what: str, *, seconds: float, every: float) -> T:
     """The first answer of `look` that is not empty. what: is waited for. Raises SandboxError after so many seconds."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
