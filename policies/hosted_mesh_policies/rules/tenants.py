@@ -28,10 +28,13 @@ _NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 @dataclass
 class Meshes:
-    """Which resource, namespace and host is which mesh's."""
+    """Which resource, by URN, and which name of a namespace or a host is which mesh's."""
 
     of: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    """Hosts, and the names of namespaces that one mesh alone uses, in whichever cluster."""
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By cluster, its namespaces that one mesh alone uses there, whoever uses the same name elsewhere."""
 
 
 def meshes(context: Context) -> Meshes:
@@ -39,25 +42,32 @@ def meshes(context: Context) -> Meshes:
     found = Meshes()
     shared = set(context.settings.shared_namespaces)
     by_namespace: dict[tuple[str, str], set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     for resource in context.stack.resources:
         mesh = at(resource.body, "metadata", "labels", vocabulary.MESH_LABEL) if resource.is_kubernetes else None
         if isinstance(mesh, str) and resource.provider:
             found.of[resource.urn] = mesh
             namespace = resource.object_name if resource.kind == "Namespace" else resource.namespace
             if namespace and namespace not in shared:
-                by_namespace.setdefault((resource.provider.urn, namespace), set()).add(mesh)
-    owners = {key: next(iter(names)) for key, names in by_namespace.items() if len(names) == 1}
+                by_namespace.setdefault((_cluster(context, resource), namespace), set()).add(mesh)
+                by_name.setdefault(namespace, set()).add(mesh)
+    for (cluster, namespace), names in by_namespace.items():
+        if len(names) == 1:
+            found.namespaces.setdefault(cluster, {})[namespace] = next(iter(names))
+    found.words.update((name, next(iter(names))) for name, names in by_name.items() if len(names) == 1)
     for resource in context.stack.resources:
-        if resource.provider and resource.is_kubernetes:
-            mesh = owners.get((resource.provider.urn, resource.namespace))
-            if mesh:
-                found.of.setdefault(resource.urn, mesh)
-    for (_, namespace), mesh in owners.items():
-        found.words[namespace] = mesh
+        here = found.namespaces.get(_cluster(context, resource), {}) if resource.is_kubernetes else {}
+        if mesh := here.get(resource.namespace):
+            found.of.setdefault(resource.urn, mesh)
     for resource in context.stack.resources:
         if resource.urn in found.of:
             found.words.update((host, found.of[resource.urn]) for host in _hosts(resource))
     return found
+
+
+def _cluster(context: Context, resource: Resource) -> str:
+    """The cluster in which an object is made, wherever an operator carries it."""
+    return context.clusters.place_of(resource.provider) if resource.provider else ""
 
 
 def _hosts(resource: Resource) -> Iterator[str]:
@@ -78,19 +88,20 @@ def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
 
 
 def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    lengths = {word.count(".") + 1 for word in found.words}
+    lengths = {word.count(".") + 1 for words in (found.words, *found.namespaces.values()) for word in words}
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
         if mesh is None or vocabulary.TYPE_MESH_FEDERATION in context.stack.ancestor_types(resource):
             continue
-        text = context.text(resource)
+        text, here = context.text(resource), found.namespaces.get(_cluster(context, resource), {})
         told: set[str] = set()
         for name in _NAME.finditer(text.buffer):
             labels = name.group().decode().split(".")
             for word in (".".join(labels[one : one + n]) for n in lengths for one in range(len(labels) - n + 1)):
-                if found.words.get(word, mesh) != mesh and (path := show(text.path_at(name.start()))) not in told:
+                owner = here.get(word) or found.words.get(word, mesh)
+                if owner != mesh and (path := show(text.path_at(name.start()))) not in told:
                     told.add(path)
-                    yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {found.words[word]}'s"
+                    yield resource, path, f"mesh {mesh} refers to {word}, which is mesh {owner}'s"
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
@@ -205,7 +216,7 @@ TENANTS = Rule(
     title="Tenants are apart",
     description="No object of one mesh refers to another mesh's namespace, host, key or credential.",
     cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes "
-    "that are meant to talk are joined by MeshFederation.",
+    "that are meant to talk are joined by MeshFederation. A namespace that is no mesh's is named in sharedNamespaces.",
     severity=Severity.HIGH,
     page="tenants",
     acceptable=True,

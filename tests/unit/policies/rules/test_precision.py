@@ -41,6 +41,7 @@ OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:pr
 SETTINGS = Settings(clusters=ClusterConfig(control_plane_providers=("ours",), data_plane_providers=("users",)))
 CLOUD = Provider("urn:pulumi:s::p::pulumi:providers:aws::x", "pulumi:providers:aws", "x", {})
 USERS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::users", "pulumi:providers:kubernetes", "users", {})
+THEIRS = Provider(USERS.urn.replace("users", "theirs"), USERS.type, "theirs", {})
 
 
 def _said(rule: Rule, *resources: Resource) -> list[str]:
@@ -101,6 +102,44 @@ def test_meshes_that_share_all_their_namespaces_and_have_no_host_are_judged() ->
     labels = ({"namespace": "default", "labels": {"hosted-mesh.io/mesh": mesh}} for mesh in "ab")
     made = [_object("kubernetes:core/v1:ConfigMap", f"x{n}", {"metadata": meta}) for n, meta in enumerate(labels)]
     assert _said(TENANTS, *made) == []
+
+
+def _in_namespace(mesh: str, namespace: str, provider: Provider, **more: Any) -> Resource:
+    metadata = {"namespace": namespace, "labels": {"hosted-mesh.io/mesh": mesh}, **more.pop("metadata", {})}
+    name = f"{mesh}-{namespace}-{provider.name}"
+    return _object("kubernetes:core/v1:ConfigMap", name, {"metadata": metadata, **more}, provider)
+
+
+@pytest.mark.parametrize(
+    ("places", "where", "said"),
+    [
+        ([("red", USERS), ("blue", THEIRS)], USERS, 0),  # each has one of its own
+        ([("red", USERS), ("blue", THEIRS)], OURS, 0),
+        ([("red", THEIRS), ("blue", THEIRS)], THEIRS, 0),
+        ([("red", USERS), ("blue", OURS)], OURS, 1),  # in this cluster it is the other mesh's
+        ([("blue", THEIRS)], USERS, 1),  # in no cluster is it anybody else's
+        ([("blue", THEIRS), ("blue", OURS)], USERS, 1),
+    ],
+)
+def test_a_namespaces_name_is_whose_it_is_in_this_cluster_or_of_the_only_one_who_uses_it(
+    places: list[tuple[str, Provider]], where: Provider, said: int
+) -> None:
+    """Each case in both orders: who comes last owns no more than who comes first."""
+    made = [_in_namespace(mesh, "monitoring", provider) for mesh, provider in places]
+    told = _in_namespace("red", "apps", where, data={"url": "http://metrics.monitoring.svc:9090"})
+    for order in (made, made[::-1]):
+        assert len(_said(TENANTS, *order, told)) == said
+
+
+def test_a_namespace_is_a_meshs_whichever_provider_reaches_its_cluster() -> None:
+    server = Provider(USERS.urn, USERS.type, "users", {"kubeconfig": literals.kubeconfig("https://u.example.com", "x")})
+    again = Provider(f"{USERS.urn}-2", USERS.type, "users", server.inputs)
+    labelled = _in_namespace("blue", "shop", server)
+    other = _in_namespace("red", "apps", again)
+    plain = _object(
+        "kubernetes:core/v1:ConfigMap", "x", {"metadata": {"namespace": "shop"}, "data": {"to": "apps"}}, again
+    )
+    assert [message[:30] for message in _said(TENANTS, labelled, other, plain)] == ["data.to: mesh blue refers to a"]
 
 
 def _of_mesh(mesh: str, name: str, more: dict[str, Any], provider: Provider = OURS, **rest: Any) -> Resource:
@@ -447,9 +486,6 @@ def test_by_what_a_clouds_provider_logs_in_is_its_owners(name: str, said: list[s
     found = _said(VALUE, zones, record, *given)
     assert [message.split(":")[0].replace("stringData", "data") for message in found] == said
     assert _said(VALUE, zones, record, theirs) == (found if name == "zones" else [])
-
-
-THEIRS = Provider(USERS.urn.replace("users", "theirs"), USERS.type, "theirs", {})
 
 
 @pytest.mark.parametrize(
