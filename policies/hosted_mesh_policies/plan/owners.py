@@ -122,6 +122,11 @@ class Owners:
             and self.place(resource) == CONTROL_PLANE
         )
 
+    def is_in_data_planes_account(self, resource: Resource) -> bool:
+        """True for what is in no cluster, through a provider that is said to be a data plane's."""
+        provider, patterns = resource.provider, self.clusters.config.data_plane_providers
+        return provider is not None and self.clusters.role(resource) is None and matches(provider, patterns)
+
     def is_judged(self, resource: Resource) -> bool:
         """True where the control plane's secrets are looked for."""
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -114,19 +114,34 @@ def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, s
     for number, one in enumerate(holders):
         index.add([one], str(number))
     told = list(holders.values())
+    held: dict[tuple[str, str, str], tuple[Resource, bool]] = {}
     for resource in context.stack.resources:
         mesh = found.of.get(resource.urn)
         given = context.owners.is_given_away(resource)
         if mesh is None and not given:
             continue
-        said: set[tuple[str, str]] = set()
         for match in inspect(context.text(resource), index, look_for_shapes=False).matches:
             for owner, own in sorted(told[int(match.origin)]):
                 away = given and context.owners.place(resource) not in homes[owner]
-                path = show(match.path)
-                if mesh != owner and (away or (own and mesh is not None)) and (path, owner) not in said:
-                    said.add((path, owner))
-                    yield resource, path, f"holds a credential of mesh {owner}"
+                if mesh != owner and (away or (own and mesh is not None)):
+                    held.setdefault((resource.urn, show(match.path), owner), (resource, own))
+    of_one = _of_one_mesh(context, ((resource, owner) for (_, _, owner), (resource, _) in held.items()))
+    for (_, path, owner), (resource, own) in held.items():
+        if own or context.owners.place(resource) not in of_one:
+            yield resource, path, f"holds a credential of mesh {owner}"
+
+
+def _of_one_mesh(context: Context, given: Iterable[tuple[Resource, str]]) -> frozenset[str | None]:
+    """The data planes' accounts in which credentials of one mesh alone are. An account is no cluster, and has no mesh's
+    label: so it is taken for that mesh's.
+
+    given: resources, each with a mesh that has a credential in it.
+    """
+    owners: dict[str | None, set[str]] = {}
+    for resource, mesh in given:
+        if context.owners.is_in_data_planes_account(resource):
+            owners.setdefault(context.owners.place(resource), set()).add(mesh)
+    return frozenset(place for place, meshes in owners.items() if len(meshes) == 1)
 
 
 def _holders(context: Context, found: Meshes) -> Mapping[bytes, set[tuple[str, bool]]]:
@@ -199,10 +214,16 @@ def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]
             what = "private key" if source.type == KEY_TYPE else "password"
             for name in names:
                 yield by_mesh[name], "data", f"{what} {source.name} is given to meshes {' and '.join(names)}"
-    for resource, name, source in strangers:
-        owners = takers.get(source.urn, {})
-        if owners and not any(context.owners.place(resource) in homes[mesh] for mesh in owners):
-            yield resource, name, f"password {source.name} is mesh {' and '.join(sorted(owners))}'s, which is elsewhere"
+    away = [
+        (resource, name, source.name, tuple(sorted(meshes)))
+        for resource, name, source in strangers
+        if (meshes := takers.get(source.urn, {}).keys())
+        and not any(context.owners.place(resource) in homes[mesh] for mesh in meshes)
+    ]
+    of_one = _of_one_mesh(context, ((resource, mesh) for resource, _, _, owners in away for mesh in owners))
+    for resource, name, password, owners in away:
+        if context.owners.place(resource) not in of_one:
+            yield resource, name, f"password {password} is mesh {' and '.join(owners)}'s, which is elsewhere"
 
 
 def _is_for_one(context: Context, resource: Resource, source: Resource) -> bool:

@@ -552,6 +552,36 @@ def test_what_a_secret_of_a_mesh_has_is_not_in_another_cluster(
 
 
 @pytest.mark.parametrize(
+    ("meshes", "theirs", "said"),
+    [
+        (("red",), True, 0),  # nobody can tell whose account it is, but that it is a data plane's
+        (("red", "blue"), True, 4),  # one of the two gets the other's
+        (("red",), False, 2),
+    ],
+)
+def test_a_data_planes_account_is_one_meshs(meshes: tuple[str, ...], theirs: bool, said: int) -> None:
+    """Each password is found by flow and by value."""
+    word, kind = "random:index/randomPassword:RandomPassword", "aws:ssm/parameter:Parameter"
+    found = []
+    for mesh, provider in (("red", USERS), ("blue", THEIRS)):
+        text = literals.opaque(mesh, 40)
+        made = Resource(f"urn:pulumi:s::p::{word}::{mesh}", word, mesh, inputs={}, outputs={"result": Secret(text)})
+        urns = (made.urn,)
+        held = {"stringData": {"token": Secret(text)}}
+        found += [made, _of_mesh(mesh, "api", held, provider, dependencies={"stringData": urns})]
+        if mesh in meshes:
+            inputs = {"name": f"/{mesh}", "type": "String", "value": Secret(text)}
+            account = Resource(
+                f"urn:pulumi:s::p::{kind}::{mesh}", kind, mesh, inputs, None, None, CLOUD, {"value": urns}
+            )
+            found.append(account)
+    config = ClusterConfig(
+        control_plane_providers=("ours",), data_plane_providers=("users", "theirs", *(("x",) if theirs else ()))
+    )
+    assert len(judge(TENANTS, Context(Stack("s", tuple(found)), Settings(clusters=config)))) == said
+
+
+@pytest.mark.parametrize(
     ("by", "said"),
     [("subject", 1), ("dnsNames", 1), ("privateKeyPem", 0), ("caPrivateKeyPem", 0)],
 )
