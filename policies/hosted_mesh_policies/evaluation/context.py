@@ -79,7 +79,8 @@ class Context:
 
     @cached_property
     def owners(self) -> Owners:
-        return Owners(self.stack, self.clusters, self.settings.data_plane_stacks)
+        at_home = self.evidence.at_home if self.evidence else frozenset()
+        return Owners(self.stack, self.clusters, self.settings.data_plane_stacks, at_home)
 
     @cached_property
     def flow(self) -> Flow:

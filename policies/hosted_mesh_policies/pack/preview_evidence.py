@@ -30,6 +30,7 @@ from ..detect.leaf.names import describes
 from ..detect.secrets.resource_types import tells_facts
 from ..evaluation.context import Context
 from ..evaluation.finding import Finding
+from ..plan.carriers import ProviderConfig
 from ..plan.evidence import Evidence, Shown
 from ..plan.model import SECRET_DATA, Resource
 from ..plan.tree import UNKNOWN, Leaf, leaves, show
@@ -81,7 +82,8 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
         if own := context.of_own_sections(resource) | context.flow.made_of_own(resource):
             opens_own[resource.urn] = frozenset(name for path in own for name in map(show, _names(path)))
     alone, made = frozenset(data_planes), frozenset(authorities)
-    return Evidence(paths, alone, foreign, shown, awaited, made, opens_own, salted.salt)
+    at_home = context.owners.configs_at_home
+    return Evidence(paths, alone, foreign, shown, awaited, made, opens_own, at_home, salted.salt)
 
 
 def _names(path: Place) -> list[Place]:
@@ -195,6 +197,7 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "awaited": {urn: sorted(found) for urn, found in evidence.awaited.items()},
         "authorities": sorted(evidence.authorities),
         "opens_own": {urn: sorted(found) for urn, found in evidence.opens_own.items()},
+        "at_home": sorted(evidence.at_home),
         "salt": evidence.salt,
     }
 
@@ -206,7 +209,8 @@ def _evidence(content: dict[str, Any]) -> Evidence:
     )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
     alone, authorities = (frozenset(content[key]) for key in ("data_planes", "authorities"))
-    return Evidence(paths, alone, foreign, shown, awaited, authorities, opens_own, content["salt"])
+    at_home = frozenset(ProviderConfig(*config) for config in content["at_home"])
+    return Evidence(paths, alone, foreign, shown, awaited, authorities, opens_own, at_home, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

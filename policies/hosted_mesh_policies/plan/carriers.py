@@ -7,9 +7,9 @@ these have, or refer to, in others.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .clusters import IN_CLUSTER, normal_server
 from .model import Resource
@@ -120,29 +120,85 @@ CARRIERS: Final = (
 )
 
 
-def carried(here: Collection[Resource], elsewhere: Callable[[str], str]) -> dict[str, str]:
+class ProviderConfig(NamedTuple):
+    """By which of Crossplane's objects another one goes where it goes. `through` is the provider of both, by URN, so
+    that no other cluster's is meant."""
+
+    through: str
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def carried(
+    here: Collection[Resource], elsewhere: Callable[[str], str], at_home: Set[ProviderConfig] = frozenset()
+) -> dict[str, str]:
     """Where operators carry what one cluster has, by URN: the objects that are made for this, and those that these
     refer to.
 
     here: the cluster's objects. elsewhere: the place that is called by a name or an address; empty if that is here.
+    at_home: configurations that lead to the cluster that they are in, beside those among the objects.
     """
-    itself = {*HERE, *_names_of_itself(here)}
+    itself = at_home | configs_at_home(here)
     found: dict[str, str] = {}
     for resource in here:
         for carrier, manifest in carriers_in(resource):
+            if itself and _config_of(resource, manifest) in itself:
+                continue
             named = (normal_server(one) if "://" in one else one for one in carrier.destinations(manifest))
-            others = (one for one in named if one not in itself and not one.startswith(IN_CLUSTER))
+            others = (one for one in named if one not in HERE and not one.startswith(IN_CLUSTER))
             away = next(filter(None, map(elsewhere, others)), "")
             for one in (resource, *_taken_by(resource, carrier.taken(manifest), here)) if away else ():
                 found.setdefault(one.urn, away)
     return found
 
 
-def _names_of_itself(here: Iterable[Resource]) -> Iterator[str]:
-    """What Crossplane calls the cluster that it is in: its provider logs in as the Pod that it is."""
-    for one in here:
-        if one.kind == "ProviderConfig" and at(one.body, "spec", "credentials", "source") == "InjectedIdentity":
-            yield one.object_name
+_CONFIGS: Final = ("ProviderConfig", "ClusterProviderConfig")
+
+
+def configs_at_home(here: Iterable[Resource]) -> frozenset[ProviderConfig]:
+    """Those that lead to the cluster that they are in: Crossplane's provider logs in as the Pod that it is."""
+    return frozenset(config for one in here if (config := config_in(one)) and leads_home(one))
+
+
+def leads_home(config: Resource) -> bool:
+    return bool(at(config.body, "spec", "credentials", "source") == "InjectedIdentity")
+
+
+def config_in(resource: Resource) -> ProviderConfig | None:
+    """How others call it, if it is one."""
+    if resource.kind not in _CONFIGS or not resource.group.endswith(".crossplane.io"):
+        return None
+    namespace = _namespace_of(resource.group, resource.kind, resource.namespace)
+    return ProviderConfig(_through(resource), resource.group, resource.kind, namespace, resource.object_name)
+
+
+def _config_of(resource: Resource, manifest: Tree) -> ProviderConfig | None:
+    """The one that an object names. Where its kind has namespaces, one of the whole cluster's is meant if it does not
+    say which: `spec.providerConfigRef.kind`."""
+    name = at(manifest, "spec", "providerConfigRef", "name")
+    version = at(manifest, "apiVersion", default="")
+    group = version.partition("/")[0] if isinstance(version, str) and version else resource.group
+    usual = "ClusterProviderConfig" if _has_namespaces(group) else "ProviderConfig"
+    kind = at(manifest, "spec", "providerConfigRef", "kind", default=usual)
+    namespace = at(manifest, "metadata", "namespace", default="")
+    if not all(isinstance(one, str) for one in (name, kind, namespace)):
+        return None
+    return ProviderConfig(_through(resource), group, kind, _namespace_of(group, kind, namespace), name)
+
+
+def _through(resource: Resource) -> str:
+    return resource.provider.urn if resource.provider else ""
+
+
+def _namespace_of(group: str, kind: str, namespace: str) -> str:
+    return namespace if kind == "ProviderConfig" and _has_namespaces(group) else ""
+
+
+def _has_namespaces(group: str) -> bool:
+    """True for the groups of Crossplane 2, such as `kubernetes.m.crossplane.io`."""
+    return group.endswith(".m.crossplane.io")
 
 
 def _taken_by(carrier: Resource, references: Iterable[Reference], here: Iterable[Resource]) -> Iterator[Resource]:

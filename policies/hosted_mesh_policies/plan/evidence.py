@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .carriers import ProviderConfig
 from .model import Resource
 from .tree import UNKNOWN, Leaf, is_covered, leaves, show
 
@@ -27,7 +28,7 @@ class Evidence:
     that wait for the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs
     of the Secrets with an authority that was made for their data plane alone. `opens_own`: per URN, the properties
     whose credentials open what is the data plane's own, by their section of the configuration or by what they are made
-    of."""
+    of. `at_home`: configurations by which operators of the control plane's write to the cluster that they are in."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     data_planes: frozenset[str] = frozenset()
@@ -36,6 +37,7 @@ class Evidence:
     awaited: Mapping[str, frozenset[str]] = field(default_factory=dict)
     authorities: frozenset[str] = frozenset()
     opens_own: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    at_home: frozenset[ProviderConfig] = frozenset()
     salt: str = ""
 
     def show(self, resource: Resource) -> Shown:

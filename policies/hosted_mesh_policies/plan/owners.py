@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from .. import vocabulary
 from .annotations import is_annotated
-from .carriers import carried
+from .carriers import ProviderConfig, carried, config_in, configs_at_home, leads_home
 from .clusters import Clusters, Role, matches
 from .model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_TYPE, STACK_TYPE, Provider, Resource, Stack
 from .tree import at
@@ -69,6 +69,9 @@ class Owners:
     stack: Stack
     clusters: Clusters
     data_plane_stacks: tuple[str, ...] = ()
+    at_home: Set[ProviderConfig] = frozenset()
+    """Configurations of operators that lead to their own cluster, as a preview saw: before a write the stack is not
+    known."""
 
     def place(self, resource: Resource) -> str | None:
         """Where what a resource asks for can be read: `CONTROL_PLANE`, or a name for a data plane or for any other
@@ -88,7 +91,20 @@ class Owners:
     @cached_property
     def _carried(self) -> Mapping[str, str]:
         """Where operators of the control plane's carry what it has, by URN."""
-        return carried([one for one in self.stack.resources if self.clusters.on_control_plane(one)], self._elsewhere)
+        return carried(self._on_control_plane, self._elsewhere, self.at_home)
+
+    @cached_property
+    def _on_control_plane(self) -> list[Resource]:
+        return [one for one in self.stack.resources if self.clusters.on_control_plane(one)]
+
+    @cached_property
+    def configs_at_home(self) -> frozenset[ProviderConfig]:
+        """Configurations of the control plane's operators that lead to the cluster that they are in."""
+        return configs_at_home(self._on_control_plane)
+
+    def leads_elsewhere_now(self, resource: Resource) -> bool:
+        """True for such a configuration that does not, although a preview saw it lead there."""
+        return bool(self.at_home) and config_in(resource) in self.at_home and not leads_home(resource)
 
     def _elsewhere(self, name: str) -> str:
         """The place that an operator calls by a name or an address; empty where that is the control plane. What nobody

@@ -23,6 +23,10 @@ REFUSE_SECRETS: Final = "refuse-secrets"
 REFUSE_ALL: Final = "refuse-all"
 NOT_AWAITED: Final = "is not the public fact, or the public half of a key, that the preview waited for"
 
+LEADS_ELSEWHERE: Final = (
+    "does not lead to its own cluster, as its preview showed, and objects of the control plane's go by it"
+)
+
 
 def check(context: Context, resource: Resource) -> Iterator[Place]:
     """Values marked secret whose owner nothing proves, and values that the preview did not show. Dependencies are not
@@ -30,6 +34,8 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     stack, mode, evidence = context.stack, context.settings.without_preview, context.evidence
     if not stack.partial or stack.preview:
         return
+    if context.owners.leads_elsewhere_now(resource):
+        yield "spec.credentials", LEADS_ELSEWHERE
     if not context.owners.is_given_away(resource):
         yield from _in_account(context, resource)
         return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +15,11 @@ from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
+from hosted_mesh_policies.rules.unproven import UNPROVEN
 
 from tests.corpus import literals
+from tests.corpus.simulated_engine import run
+from tests.corpus.world import World, password
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(
@@ -111,6 +116,100 @@ def test_the_other_clusters_own_passes(how: str) -> None:
 @pytest.mark.parametrize("how", HERE)
 def test_what_stays_in_the_operators_own_cluster_passes(how: str) -> None:
     assert _said(MADE, KEPT, ITSELF, _carrier(*HERE[how])) == []
+
+
+def _config(group: str, kind: str, namespace: str = "shop", provider: Provider = OURS) -> Resource:
+    body = {"metadata": {"name": "itself", "namespace": namespace}, "spec": {"credentials": INJECTED}}
+    return replace(_object(f"{group}/v1:{kind}", "itself", body), provider=provider)
+
+
+INJECTED = {"source": "InjectedIdentity"}
+OTHER_HUB = Provider(OURS.urn.replace("::ours", "::hub-2"), OURS.type, "hub-2", {})
+
+
+@pytest.mark.parametrize(
+    ("config", "group", "reference", "stays"),
+    [
+        (_config("kubernetes.crossplane.io", "ProviderConfig"), "kubernetes.crossplane.io", {}, True),
+        (_config("helm.crossplane.io", "ProviderConfig"), "kubernetes.crossplane.io", {}, False),
+        (
+            _config("kubernetes.crossplane.io", "ProviderConfig", provider=OTHER_HUB),
+            "kubernetes.crossplane.io",
+            {},
+            False,
+        ),
+        (_config("kubernetes.m.crossplane.io", "ClusterProviderConfig"), "kubernetes.m.crossplane.io", {}, True),
+        (_config("kubernetes.m.crossplane.io", "ProviderConfig"), "kubernetes.m.crossplane.io", {}, False),
+        (
+            _config("kubernetes.m.crossplane.io", "ProviderConfig"),
+            "kubernetes.m.crossplane.io",
+            {"kind": "ProviderConfig"},
+            True,
+        ),
+        (
+            _config("kubernetes.m.crossplane.io", "ProviderConfig", "other"),
+            "kubernetes.m.crossplane.io",
+            {"kind": "ProviderConfig"},
+            False,
+        ),
+    ],
+)
+def test_a_providers_configuration_leads_home_for_those_that_mean_it(
+    config: Resource, group: str, reference: dict[str, str], stays: bool
+) -> None:
+    """The same name may be another provider's, another cluster's, another namespace's."""
+    carrier = _carrier(f"{group}/v1:Object", {"providerConfigRef": {"name": "itself", **reference}})
+    assert (_said(MADE, KEPT, config, carrier) == []) is stays
+
+
+def test_the_name_of_a_providers_configuration_is_no_cluster_of_another_operators() -> None:
+    argo = _carrier("argoproj.io/v1alpha1:Application", {"destination": {"name": "itself"}})
+    assert _said(MADE, KEPT, ITSELF, argo)
+
+
+# Before a write
+
+
+GOES = "kubernetes.crossplane.io/v1alpha2:Object"
+
+
+def _written(world: World, config: dict[str, Any], reference: str = "itself") -> None:
+    kind = "kubernetes.crossplane.io/v1alpha1:ProviderConfig"
+    world.object("cp", kind, "itself", {"metadata": {"name": "itself"}, "spec": {"credentials": config}})
+    login = password("usage").output("result")
+    spec = {"providerConfigRef": {"name": reference}, "forProvider": {"manifest": _secret(login)}}
+    world.object("cp", GOES, "usage", {"spec": spec})
+
+
+def _at_each_moment(preview: Callable[[World], Any], update: Callable[[World], Any]) -> tuple[list[str], list[str]]:
+    """What is said of one program's preview, and before the writes of another, which has the first one's evidence."""
+    state: dict[str, Any] = {}
+    _, said, evidence, _ = run(preview, preview=True, state=state)
+    refused, _, _, _ = run(update, preview=False, state=state, evidence=evidence)
+    return [one.rule for one in said], [f"{one.urn.rpartition('::')[2]} {one.rule}" for one in refused]
+
+
+def test_what_stays_in_its_cluster_at_the_preview_is_written() -> None:
+    assert _at_each_moment(lambda world: _written(world, INJECTED), lambda world: _written(world, INJECTED)) == ([], [])
+
+
+def test_what_then_goes_elsewhere_is_not_written() -> None:
+    """A program that is another one when it is written."""
+    before, after = _at_each_moment(
+        lambda world: _written(world, INJECTED), lambda world: _written(world, INJECTED, "shop")
+    )
+    assert (before, after) == ([], [f"cp-usage {UNPROVEN.name}"])
+
+
+def test_nor_is_a_configuration_that_then_leads_elsewhere() -> None:
+    secret = {"source": "Secret", "secretRef": {"name": "kubeconfig-of-shop", "namespace": "shop", "key": "value"}}
+    before, after = _at_each_moment(lambda world: _written(world, INJECTED), lambda world: _written(world, secret))
+    assert (before, after) == ([], [f"cp-itself {UNPROVEN.name}"])
+
+
+def test_without_a_preview_nothing_shows_where_it_goes() -> None:
+    refused, *_ = run(lambda world: _written(world, INJECTED), preview=False, state={})
+    assert [one.rule for one in refused] == [UNPROVEN.name]
 
 
 def test_an_operators_object_inside_anothers_counts() -> None:
