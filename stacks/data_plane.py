@@ -47,7 +47,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
 
 
 async def _endpoints(document: DataPlane, settings: StackSettings) -> list[EndpointDocument]:
-    """From the files under `endpoints`; or from the stack `control-plane`; from both if they say the same."""
+    """From the files under `endpoints`, or of the stack `control-plane`; of both those of the files, if it agrees."""
     given = configuration.documents(EndpointDocument, "endpoints")
     if settings.references.control_plane is None and given:
         return given
@@ -58,6 +58,8 @@ async def _endpoints(document: DataPlane, settings: StackSettings) -> list[Endpo
     told = [read(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()]
     order: list[str] = await stack.plain_output("revisions", list)
     told.sort(key=lambda endpoint: order.index(endpoint.revision))
-    if given:
-        require_match(document, given, told)
-    return told
+    if not given:
+        return told
+    require_match(document, given, told)
+    handed = {endpoint.revision for endpoint in given}
+    return [endpoint for endpoint in told if endpoint.revision in handed]

@@ -68,8 +68,8 @@ def test_in_place_nothing_is_replaced(
 def test_separate_stacks_take_the_same_way(project: Project, mesh: dict[str, Any], user: Api) -> None:
     """As docs/upgrade.md has it: at each step one istiod is asked about Pods of `istio-injection: enabled`."""
 
-    def up(name: str, document: dict[str, Any], endpoints: list[dict[str, Any]] | None = None) -> Stack:
-        stack = project.stack(name, {"stack": name, **split_configs(document, endpoints)[name]})
+    def up(name: str, document: dict[str, Any], **more: Any) -> Stack:
+        stack = project.stack(name, {"stack": name, **split_configs(document)[name], **more})
         stack.up()
         return stack
 
@@ -92,8 +92,13 @@ def test_separate_stacks_take_the_same_way(project: Project, mesh: dict[str, Any
         assert up("data-plane", document).outputs()["injection_labels"] == {"istio-injection": "enabled"}
         assert asked() == {host}
     facts = control_plane.outputs()["endpoints"]["default/next"]
-    up("data-plane", moved, [facts])
+    # The file of the new one alone, with the reference to `control-plane` beside it, which still has the old one.
+    data_plane = up("data-plane", moved, endpoints=[facts])
     assert asked() == {NEXT}
+    assert data_plane.outputs()["endpoints"].keys() == {"next"}
+    hooks = user.get("mutatingwebhookconfigurations,validatingwebhookconfigurations")["items"]
+    called = {hook["clientConfig"]["url"].split("/")[2] for one in hooks for hook in one["webhooks"]}
+    assert called == {f"{NEXT}:15017"}
     alone = {**moved, "revisions": moved["revisions"][1:]}
     control_plane = up("control-plane", alone)
     data_plane = up("data-plane", alone)
