@@ -21,6 +21,12 @@ def endpoint_of(outputs: Mapping[str, Any], membership: str, revision: str | Non
     if not isinstance(found, Mapping) or not found:
         rule, fix = "has no output `endpoints`", "Name a stack of kind control-plane or all-in-one that is up"
         raise InvalidInputError([Problem("stack", rule, fix)], "the stack")
+    if not any("/" in key for key in found):  # by revision alone: the data plane's own output of this name
+        rule, fix = (
+            "is a data plane's, which has what it was told last",
+            "Name the control plane's: --stack control-plane",
+        )
+        raise InvalidInputError([Problem("stack", rule, fix)], "the stack")
     wanted = [
         key for key in sorted(found) if key.split("/")[0] == membership and revision in (None, key.partition("/")[2])
     ]

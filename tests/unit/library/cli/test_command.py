@@ -70,6 +70,9 @@ def test_which_endpoint_is_meant_has_to_be_clear() -> None:
     assert (code, yaml.safe_load(text)["revision"]) == (0, "canary")
     assert "no endpoint fits" in endpoint(outputs, "--membership", "eu")[1]
     assert "has no output `endpoints`" in endpoint({})[1]
+    of_data_plane = {"endpoints": {"default": FACTS, "canary": {**FACTS, "revision": "canary"}}}
+    for options in ((), ("--revision", "canary")):
+        assert "Name the control plane's: --stack control-plane" in endpoint(of_data_plane, *options)[1]
 
 
 def test_a_secret_in_an_endpoint_is_refused_and_not_repeated() -> None:
