@@ -14,8 +14,10 @@ from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
+    CACERTS_SECRET,
     EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     HTTPS_PORT,
+    KUBECONFIG_SECRET,
     MONITORING_PORT,
     NAMESPACE_NAME_LABEL,
     OPEN_TO_ALL_ANNOTATION,
@@ -26,6 +28,7 @@ from pulumi_hosted_mesh.vocabulary import (
 )
 
 IMPERSONATORS = "CA_TRUSTED_NODE_ACCOUNTS"
+NEEDED_SECRETS = frozenset({CACERTS_SECRET, KUBECONFIG_SECRET})
 INJECTION_VALUES = "values"
 """Where the chart's ConfigMap of injection, and no other, has the values that its templates read."""
 SUFFIXES = ("", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
@@ -41,14 +44,32 @@ def istiod_selector(revision: Revision) -> dict[str, str]:
 def istiods_pod(spec: Spec) -> Spec:
     """`spec` of istiod's Pods without what the chart gives them unasked: their account's tokens and impersonation.
 
+    Nor does one start without its authority and its kubeconfig, see `with_secrets`.
+
     The chart trusts `<namespace>/ztunnel` of the data plane to ask for other workloads' certificates. Who may make that
     account gets any SPIFFE name signed, of another trust domain too: istiod compares namespace and account alone
     (authenticateImpersonation in security/pkg/server/ca/node_auth.go). Only ambient mode needs it.
     """
-    result = without_tokens(spec)
+    result = with_secrets(without_tokens(spec))
     for container in result["containers"]:
         container["env"] = [one for one in container.get("env", ()) if one["name"] != IMPERSONATORS]
     return result
+
+
+def with_secrets(spec: Spec) -> Spec:
+    """`spec` of istiod's Pods, which wait for the Secrets `cacerts` and `istio-kubeconfig`.
+
+    The chart mounts both if they are there. Without the first istiod takes an authority that lies in the data plane's
+    cluster, or makes one there, if its kubeconfig may (createIstioCA in pilot/pkg/bootstrap/istio_ca.go). And of a
+    Secret that is deleted while istiod runs kubelet takes the files out of the Pod, unless it has to be there.
+    """
+    volumes = [
+        {**volume, "secret": {**volume["secret"], "optional": False}}
+        if volume.get("secret", {}).get("secretName") in NEEDED_SECRETS
+        else volume
+        for volume in spec["volumes"]
+    ]
+    return {**spec, "volumes": volumes}
 
 
 def without_tokens(spec: Spec) -> Spec:

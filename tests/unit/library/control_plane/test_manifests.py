@@ -306,6 +306,18 @@ def test_istiods_pods_get_no_token_of_their_account_and_trust_none_to_impersonat
     }
 
 
+def test_istiods_pods_wait_for_their_authority_and_their_kubeconfig() -> None:
+    def mounted(*, needed: bool) -> dict[str, Any]:
+        names = {"cacerts": needed, "istio-kubeconfig": needed, "istiod-tls": False}
+        volumes = [
+            {"name": name, "secret": {"secretName": name, "optional": not required}} for name, required in names.items()
+        ]
+        return {"volumes": volumes, "containers": []}
+
+    made = manifests.istiods_pod(mounted(needed=False))
+    assert made == {**mounted(needed=True), "automountServiceAccountToken": False}
+
+
 def test_several_pods_are_spread_over_nodes() -> None:
     (spread,) = istiod_values(mesh(revisions__0__name="canary"))["topologySpreadConstraints"]
     assert spread == {
