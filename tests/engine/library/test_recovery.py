@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
@@ -34,6 +35,7 @@ WEBHOOKS = {
     f"data-plane: ValidatingWebhookConfiguration.admissionregistration.k8s.io /istio-validator-{NAMESPACE}",
 }
 
+(TAKEN_IN,) = bash_in("recovery.md", "A state with no backup")
 (KILLED,) = bash_in("recovery.md", "A run that was killed")
 
 
@@ -171,6 +173,27 @@ def test_a_state_that_is_behind_the_clusters(
     assert "deleted" not in after.values(), after
     for name, stack in stacks.items():
         assert stack.up().summary().keys() == {"unchanged"}, name
+
+
+def test_what_is_there_is_taken_into_a_new_state(
+    stacks: dict[str, Stack], tmp_path: Path, provider: Api, user: Api
+) -> None:
+    """With no backup, as the page says: no object changes, and istiod's token stays."""
+    before = versions(provider, user)
+    for name in ("access", "data-plane"):
+        stack = stacks[name]
+        lost(stack)
+        commands = TAKEN_IN.replace("--stack access", f"--stack {name} --config-file {stack.file}")
+        commands = "".join(line for line in commands.splitlines(keepends=True) if "stack init" not in line)
+        for file in ("names", "ids"):
+            commands = commands.replace(f"{file}.json", str(tmp_path / f"{file}.json"))
+        # Where the program is; a project of these tests has none.
+        dataclasses.replace(stack.project, directory=CHECKOUT).as_written(commands)
+        assert {step["op"] for step in stack.preview()} <= {"same", "update", "read"}
+        stack.up()
+        assert differences(before, versions(provider, user)) == {}
+    for name in ("access", "control-plane", "data-plane"):
+        assert stacks[name].up().summary().keys() == {"unchanged"}, name
 
 
 @pytest.mark.usefixtures("clean")
