@@ -6,6 +6,7 @@ import base64
 import contextlib
 import dataclasses
 import datetime
+import functools
 import json
 import os
 import random
@@ -77,18 +78,12 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
 
     Raises: UnusableProjectError.
     """
-    try:
-        folder = folder.resolve()
-    except (OSError, RuntimeError):  # a link to itself
-        raise UnusableProjectError(f"{folder}: cannot be read. Give the folder of a Pulumi project") from None
-    described = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
+    folder, described, stacks = _described(folder)
     name = str(described.get("name") or folder.name)
-    told = (described.get(key) for key in ("stackConfigDir", "config"))
-    stacks = folder / next((path for path in told if path and isinstance(path, str)), ".")
     given = config_file or stacks / f"Pulumi.{stack}.yaml"
     fix = "Name one with --config-file, or a stack with --stack"
     is_there = _is_there(given, fix)
-    if not is_there and not config_file and (others := _stacks(stacks)):
+    if not is_there and not config_file and (others := _stacks_in(stacks)):
         rule = f"does not exist; here are those of {', '.join(others)}"
         raise UnusableProjectError(f"{given}: {rule}. {fix}; write {{}} into it if the stack has no configuration")
     settings = _yaml(given, fix) if config_file or is_there else {}
@@ -96,23 +91,35 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
     return Project(folder, name, described, stacks, given, settings, config, secret_keys, said)
 
 
-def read(
-    folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str], python: str | None
-) -> tuple[str, Program]:
-    """The project's name and its program in Python. Raises: UnusableProjectError."""
-    project = opened(folder, stack, config_file, secrets)
+def stacks_of(folder: Path) -> list[str]:
+    """The stacks that have a file in a project. Raises: UnusableProjectError."""
+    _, _, stacks = _described(folder)
+    return _stacks_in(stacks)
+
+
+def _described(folder: Path) -> tuple[Path, dict[str, Any], Path]:
+    """A project's folder, its Pulumi.yaml, and the folder of its stacks' files."""
+    try:
+        folder = folder.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        raise UnusableProjectError(f"{folder}: cannot be read. Give the folder of a Pulumi project") from None
+    described = _yaml(folder / "Pulumi.yaml", "Give the folder of a Pulumi project")
+    told = (described.get(key) for key in ("stackConfigDir", "config"))
+    return folder, described, folder / next((path for path in told if path and isinstance(path, str)), ".")
+
+
+def program_of(project: Project, python: str | None, others: str = "Run other languages with --preview") -> Program:
+    """A project's program in Python. others: what to do with other languages. Raises: UnusableProjectError."""
     runtime = project.described.get("runtime")
     language = runtime.get("name") if isinstance(runtime, Mapping) else runtime
     if language != "python":
-        raise UnusableProjectError(
-            f"{project.folder / 'Pulumi.yaml'}: runtime is not python. Run other languages with --preview"
-        )
+        raise UnusableProjectError(f"{project.folder / 'Pulumi.yaml'}: runtime is not python. {others}")
     main = project.main / "__main__.py" if project.main.is_dir() else project.main
     if not main.is_file():
         raise UnusableProjectError(f"{main}: does not exist. Give the folder of a Pulumi project with a Python program")
     is_there = Path(os.environ.get("KUBECONFIG") or MADE_UP_KUBECONFIG).is_file()
     environment = {} if is_there else {"KUBECONFIG": MADE_UP_KUBECONFIG}
-    return project.name, Program(
+    return Program(
         directory=main.parent,
         main=main,
         python=python or _python(project.folder, runtime),
@@ -124,7 +131,7 @@ def read(
     )
 
 
-def _stacks(folder: Path) -> list[str]:
+def _stacks_in(folder: Path) -> list[str]:
     """The stacks that have a file of their own."""
     return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in folder.glob("Pulumi.*.yaml"))
 
@@ -201,14 +208,19 @@ def made_from_names(value: Any, key: str) -> Any:
     """The value with what is encrypted made up by the name that it stands under."""
     if isinstance(value, Mapping):
         if set(value) == {"secure"}:
-            word = re.sub(r"[^a-z0-9]+", "-", key.rpartition(":")[2].lower()).strip("-")
-            chance = random.Random(key)  # noqa: S311 replaced in each run anyway
-            if "kubeconfig" in word:
-                cluster = {"server": f"https://{word}.example.com:6443"}
-                return json.dumps(forms.kubeconfig({word: cluster}, forms.text_of(40, chance)))
-            return named(word, chance)
+            return _made_from_name(key)
         return {name: made_from_names(one, str(name)) for name, one in value.items()}
     return [made_from_names(one, key) for one in value] if isinstance(value, list) else value
+
+
+@functools.cache
+def _made_from_name(key: str) -> Any:
+    word = re.sub(r"[^a-z0-9]+", "-", key.rpartition(":")[2].lower()).strip("-")
+    chance = random.Random(key)  # noqa: S311 replaced in each run anyway
+    if "kubeconfig" in word:
+        cluster = {"server": f"https://{word}.example.com:6443"}
+        return json.dumps(forms.kubeconfig({word: cluster}, forms.text_of(40, chance)))
+    return named(word, chance)
 
 
 def text_of(value: Any) -> str:
@@ -274,10 +286,15 @@ def missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]
 def _kubeconfig(servers: Mapping[str, str]) -> dict[str, Any]:
     """A kubeconfig with a cluster and a user for each context. Each cluster has an authority of its own."""
 
-    def cluster(name: str, server: str) -> dict[str, str]:
-        inputs = {"subject": {"commonName": name[:60]}, "isCaCertificate": True}
-        pem = keys.certificate(inputs, keys.generate(), datetime.datetime.now(datetime.UTC), 1)
-        return {"server": server, "certificate-authority-data": base64.b64encode(pem.encode()).decode()}
-
-    clusters = {name: cluster(name, server) for name, server in servers.items()}
+    clusters = {
+        name: {"server": server, "certificate-authority-data": _authority(name, server)}
+        for name, server in servers.items()
+    }
     return forms.kubeconfig(clusters, "made-up-" + "x" * 32)
+
+
+@functools.cache
+def _authority(name: str, server: str) -> str:  # noqa: ARG001 each server has its own, the same again when asked again
+    inputs = {"subject": {"commonName": name[:60]}, "isCaCertificate": True}
+    pem = keys.certificate(inputs, keys.generate(), datetime.datetime.now(datetime.UTC), 1)
+    return base64.b64encode(pem.encode()).decode()

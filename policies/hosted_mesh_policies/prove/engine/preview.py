@@ -18,6 +18,7 @@ import yaml
 
 from ..capture import Capture, is_kept
 from ..commands import Commands, Run
+from ..private_folder import private_folder
 from ..program.monitor import Surroundings
 from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
 from ..secrets.credentials import environment, replaced
@@ -280,7 +281,7 @@ def ready(
     """
     pulumi = engine()
     stack_files.check_kept(project, keep)
-    with private.folder() as root:
+    with private_folder("prove", "made-up secrets") as root:
         commands = Commands()
         try:
             found = _previews(root, project, surroundings, vault, keep, pulumi, commands)

@@ -1,44 +1,16 @@
-"""A folder of one's own, with a copy of a project's folder; and the credentials that lie in it."""
+"""A copy of a project's folder, and the credentials that lie in it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
-import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from ..secrets import forms
 
 _LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})
 _SOURCES: Final = frozenset([".py", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".vb", ".java", ".kt", ".scala"])
-
-
-@contextlib.contextmanager
-def folder() -> Iterator[Path]:
-    """A folder that only this user can look into (mode 0700). Gone at the end, also when the command is interrupted or
-    told to end."""
-
-    def leave(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    made = Path(tempfile.mkdtemp(prefix="hosted-mesh-prove-")).resolve()
-    before = {one: signal.signal(one, leave) for one in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield made
-    finally:
-        at_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not leave the folder there
-        for _ in range(3):  # a plug-in that is about to end may still write
-            shutil.rmtree(made, ignore_errors=True)
-        for one, handler in {**before, signal.SIGINT: at_interrupt}.items():
-            signal.signal(one, handler)
-        if made.exists():
-            print(f"{made}: cannot be removed. Remove it: it holds made-up secrets", file=sys.stderr)
 
 
 def copied(source: Path, into: Path) -> Path:

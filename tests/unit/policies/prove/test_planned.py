@@ -13,6 +13,7 @@ from hosted_mesh_policies.prove.engine import planned, private, stack_files
 from hosted_mesh_policies.prove.engine.commands import engine_variables
 from hosted_mesh_policies.prove.engine.sealed import Seal
 from hosted_mesh_policies.prove.places import Known, Side
+from hosted_mesh_policies.prove.private_folder import private_folder
 from hosted_mesh_policies.prove.project import opened
 from hosted_mesh_policies.prove.secrets import forms
 from hosted_mesh_policies.prove.secrets.made_up import Answers
@@ -269,7 +270,7 @@ def test_credentials_in_a_copy_are_found_but_not_in_program_text(tmp_path: Path)
 
 
 def test_a_private_folder_is_for_one_user_and_is_gone_afterwards() -> None:
-    with private.folder() as folder:
+    with private_folder("prove", "nothing") as folder:
         assert oct(folder.stat().st_mode & 0o777) == "0o700"
         (folder / "x").write_text("y")
     assert not folder.exists()
