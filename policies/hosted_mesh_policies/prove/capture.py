@@ -29,7 +29,8 @@ class Registered:
     """A resource as the program asked for it.
 
     place: where its inputs are written; None for what goes nowhere. sources: URNs that its inputs come from, told where
-    a run does not know all values.
+    a run does not know all values. options: what the engine is told of it, by the protocol's names. aliases: its other
+    URNs.
     """
 
     urn: str
@@ -38,6 +39,8 @@ class Registered:
     inputs: dict[str, Any]
     place: Place | None
     sources: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
 
     def leaves(self) -> dict[Path, Leaf]:
         """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
@@ -58,10 +61,13 @@ class Spot(NamedTuple):
 class Capture:
     """Everything from one run.
 
-    problems: what ended it; the run proves nothing. unsure: what could not be run as it would be.
+    providers: by URN; they are no resources of a place, but lead to one. outputs: the stack's. problems: what ended it;
+    the run proves nothing. unsure: what could not be run as it would be.
     """
 
     resources: dict[str, Registered] = field(default_factory=dict)
+    providers: dict[str, Registered] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

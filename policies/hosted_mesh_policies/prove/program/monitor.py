@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import grpc
@@ -24,6 +24,7 @@ from ..secrets.keys import UnusableKeyError
 from ..secrets.made_up import Answers
 from ..secrets.vault import Owner, Source, Vault, World
 from ..values import answered, leaves, plain, secret, struct_of, tree_of
+from .aliases import aliases, make_urn
 from .outputs import CHARTS, Wanted, new_id, outputs
 
 DECLARED: Final = "hosted-mesh:declared-outputs"
@@ -32,7 +33,15 @@ RESOURCE_BY_URN: Final = "pulumi:pulumi:getResource"
 STACK_OUTPUT: Final = "hosted-mesh:prove:stackOutput"
 FILE: Final = "hosted-mesh:prove:file"
 DRAW: Final = "hosted-mesh:prove:draw"
+DRAWN: Final = "random bytes drawn in "
+"""How the sources of what the program draws for itself are called, before the place in it."""
 NOTE: Final = "hosted-mesh:prove:note"
+SWITCHES: Final = ("protect", "retainOnDelete", "deleteBeforeReplace")
+LISTS: Final = ("ignoreChanges", "replaceOnChanges")
+"""Options of a resource that say how it is changed."""
+IS_READ: Final = {"(read)": True}
+IS_TRIED: Final = {"(tried)": True}
+"""Stand among the options of what no update makes: of what is read only, and of objects that a chart might render."""
 _META: Final = {"metadata": {"name": "tried", "namespace": "default"}}
 RENDERED: Final[Mapping[str, Mapping[str, Any]]] = {
     "core/v1:ConfigMap": {"apiVersion": "v1", "kind": "ConfigMap", **_META, "data": {"tried": "tried"}},
@@ -85,6 +94,7 @@ class Monitor:
         self.stack_transforms: list[Any] = []
         self._lock = threading.RLock()
         self.resources: dict[str, dict[str, Any]] = {}
+        self.aliases: dict[str, tuple[str, ...]] = {}
 
     # What the SDK calls --------------------------------------------------------------------------------------------
 
@@ -94,6 +104,7 @@ class Monitor:
         if request.type == STACK_TYPE:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         with self._lock:
+            self.aliases[urn] = aliases(request, urn, self.aliases.get(request.parent, ()))
             identity, made = self.register(urn, request, tree_of(request.object))
         if request.type in CHARTS and (request.transforms or self.stack_transforms):
             self._try_transforms(urn, request)
@@ -106,14 +117,16 @@ class Monitor:
             declared = inputs.pop(DECLARED, {})
             place = self._place(request.type, request.provider, {})
             if place is not None:
-                self._take(Registered(urn, request.type, request.name, {"id": request.id}, place))
+                self._take(Registered(urn, request.type, request.name, {"id": request.id}, place, options=IS_READ))
             source = source_of(urn, request.type, place)
             found = self._outputs(Wanted(urn, request.type, inputs, declared, source, id_read=str(request.id)))
             if request.type != REFERENCE_TYPE:
                 self.capture.remarks.append(f"{request.type} {request.name}: what it reads is made up")
         return resource_pb2.ReadResourceResponse(urn=urn, properties=struct_of(found))
 
-    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        if f"::{STACK_TYPE}::" in request.urn:
+            self.capture.outputs = tree_of(request.outputs)
         return empty_pb2.Empty()
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802 the protocol's name
@@ -157,13 +170,13 @@ class Monitor:
 
     RegisterErrorHook = RegisterResourceHook
 
-    SignalAndWaitForShutdown = RegisterResourceOutputs
+    def SignalAndWaitForShutdown(self, request: Any) -> Any:  # noqa: N802, ARG002 the protocol's name
+        return empty_pb2.Empty()
 
     # What is done with it ------------------------------------------------------------------------------------------
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        types = parent.split("::")[2] + "$" if parent and STACK_TYPE not in parent else ""
-        return f"urn:pulumi:{self.surroundings.stack}::{self.surroundings.project}::{types}{type_}::{name}"
+        return make_urn(self.surroundings.stack, self.surroundings.project, parent, type_, name)
 
     def register(self, urn: str, request: Any, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Takes a resource down. Returns its id and its outputs."""
@@ -171,6 +184,9 @@ class Monitor:
         known = plain(inputs)
         if request.type.startswith(PROVIDER_PREFIX):
             self.places.add_provider(urn, request.type.rpartition(":")[2], request.name, known)
+            there = self.places.by_provider[urn]
+            others = self.aliases.get(urn, ())
+            self.capture.providers[urn] = Registered(urn, request.type, request.name, inputs, there, aliases=others)
             return f"{request.name}-id", answered(inputs)
         if not request.custom and not request.remote:
             return "", inputs
@@ -178,7 +194,8 @@ class Monitor:
         asked = dict(inputs)
         if request.importId:
             asked["(import id)"] = request.importId
-        self._take(Registered(urn, request.type, request.name, asked, place))
+        told, others = options_of(request), self.aliases.get(urn, ())
+        self._take(Registered(urn, request.type, request.name, asked, place, options=told, aliases=others))
         if request.type in CHARTS:
             what = "was not rendered; what it is given is compared"
             self.capture.remarks.append(f"{request.type} {request.name}: {what}")
@@ -189,7 +206,9 @@ class Monitor:
             what = "a dynamic provider's code was not run"
             self._note(f"{request.type} {request.name}: {what}", request.type, request.name)
         try:
-            source, secrets = source_of(urn, request.type, place), tuple(request.additionalSecretOutputs)
+            # What has another name has the secrets that it had.
+            source = replace(source_of(urn, request.type, place), id=others[0] if others else urn)
+            secrets = tuple(request.additionalSecretOutputs)
             made = self._outputs(Wanted(urn, request.type, inputs, declared, source, secrets))
         except UnusableKeyError as problem:
             self.capture.problems.append(f"{request.type} {request.name}: {problem}")
@@ -232,7 +251,7 @@ class Monitor:
                 inputs = tree_of(tried.object)
                 inputs.pop(DECLARED, None)
                 made = self.make_urn(urn, tried.type, tried.name)
-                self._take(Registered(made, tried.type, tried.name, inputs, place))
+                self._take(Registered(made, tried.type, tried.name, inputs, place, options=IS_TRIED))
 
     def _outputs(self, wanted: Wanted) -> dict[str, Any]:
         if wanted.kind == REFERENCE_TYPE:
@@ -243,7 +262,9 @@ class Monitor:
         """What a reference to another stack has."""
         given = self.surroundings.stack_outputs.get(name, {})
         made = {key: secret(value) for key, value in of_stack(name, given, self.answers).items()}
-        return {"name": name, "outputs": {**given, **made}, "secretOutputNames": list(made)}
+        found = {**given, **made}
+        marked = [key for key, value in found.items() if any(leaf.secret for _, leaf in leaves(value))]
+        return {"name": name, "outputs": found, "secretOutputNames": marked}
 
     def _invoke(self, token: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer of a function that needs no provider; None for any other."""
@@ -271,6 +292,12 @@ class Monitor:
         asked = [(path, "" if leaf.secret else leaf.value) for path, leaf in leaves(args)]
         source = Source(f"{request.tok} {asked}", f"function {request.tok}", Owner.PLACE, place.name if place else "")
         return self.answers.answer(source, form)
+
+
+def options_of(request: Any) -> dict[str, Any]:
+    """What a program tells the engine to do with a resource, without what is as it is by default."""
+    found: dict[str, Any] = {name: True for name in SWITCHES if getattr(request, name)}
+    return found | {name: list(told) for name in LISTS if (told := getattr(request, name))}
 
 
 def source_of(urn: str, kind: str, place: Place | None) -> Source:

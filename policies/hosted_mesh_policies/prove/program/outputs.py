@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..secrets.made_up import Answers, completed
 from ..secrets.vault import Source
-from ..values import answered, plain, secret
+from ..values import answered, leaves, plain, secret
 
 CHARTS: Final = frozenset(
     ["kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:kustomize/v2:Directory"]
@@ -48,7 +48,7 @@ def outputs(answers: Answers, wanted: Wanted) -> dict[str, Any]:
     elif kind.startswith("tls:index/"):
         made = answers.certificate(kind, known)
     elif kind.startswith("random:"):
-        made = answers.chance(kind, wanted.urn, source, known)
+        made = answers.chance(kind, wanted.urn, source, known, _form(wanted.inputs))
     elif kind.startswith("kubernetes:"):
         made = _of_cluster(answers, wanted, given)
         if kind == "kubernetes:core/v1:Secret":
@@ -59,6 +59,13 @@ def outputs(answers: Answers, wanted: Wanted) -> dict[str, Any]:
         made = {name: completed(given.get(name), one) for name, one in added.items()}
     found = {**given, **made}
     return found | {key: secret(found[key]) for key in wanted.secrets if key in found}
+
+
+def _form(inputs: Mapping[str, Any]) -> str:
+    """What makes another random value if it is another. What is secret among it is left out: it would seem to be in the
+    value."""
+    told = {path: plain(leaf.value) for path, leaf in leaves(inputs) if not leaf.secret}
+    return str(sorted((path, value) for path, value in told.items() if value is not None))
 
 
 def _of_cluster(answers: Answers, wanted: Wanted, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,8 @@ class Program:
     """What is run. config: by full key, as a program gets it; secret_keys: which of them are secret.
 
     unread: why some of the configuration is missing. files: paths that the program may read although they are not
-    there, with a credential that is made up for them.
+    there, with a credential that is made up for them. other: keys whose secret is another one than in the program that
+    this one is compared with.
     """
 
     directory: Path
@@ -50,6 +51,7 @@ class Program:
     unread: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    other: Collection[str] = ()
 
 
 class Engine(engine_pb2_grpc.EngineServicer):
@@ -208,4 +210,5 @@ def _signal(number: int) -> str:
 def configured(program: Program, answers: Answers) -> dict[str, str]:
     """The configuration with other values for what is secret, and for credentials that are not marked so."""
     secret = [key for key, one in program.config.items() if key in program.secret_keys or holds_credential(one)]
-    return {**program.config, **{key: replaced(program.config[key], f"configuration {key}", answers) for key in secret}}
+    names = {key: f"configuration {key}" + (" (other)" if key in program.other else "") for key in secret}
+    return {**program.config, **{key: replaced(program.config[key], name, answers) for key, name in names.items()}}

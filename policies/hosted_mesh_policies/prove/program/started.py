@@ -56,12 +56,13 @@ def telling_more() -> Iterator[None]:
 
     def asked(self: Any, name: Any) -> pulumi.Output[Any]:
         def answer(given: Any) -> Any:
-            outputs, stack, wanted = given
+            outputs, secret, stack, wanted = given
             if wanted in (outputs or {}):
-                return outputs[wanted]
+                return pulumi.Output.secret(outputs[wanted]) if wanted in secret else outputs[wanted]
             return pulumi.Output.secret(ask(monitor.STACK_OUTPUT, stack=stack, name=wanted)["value"])
 
-        return pulumi.Output.all(self.outputs, self.name, name).apply(answer)
+        known = pulumi.Output.all(self.outputs, self.secret_output_names, self.name, name)
+        return pulumi.Output.unsecret(known).apply(answer)
 
     places: tuple[tuple[Any, str, Any], ...] = (
         (rpc, "serialize_properties", serialized),
@@ -162,7 +163,7 @@ def _draws_by_site(directory: str) -> None:
         if not site:
             return ids.randbytes(size)
         drawn[site] = drawn.get(site, 0) + 1
-        name = f"random bytes drawn in {site}" + (f", time {drawn[site]}" if drawn[site] > 1 else "")
+        name = f"{monitor.DRAWN}{site}" + (f", time {drawn[site]}" if drawn[site] > 1 else "")
         return bytes.fromhex(ask(monitor.DRAW, name=name, size=size)["hex"])
 
     os.urandom = urandom

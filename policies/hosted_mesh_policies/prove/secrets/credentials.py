@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -48,7 +49,7 @@ def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE) 
     config = forms.parsed_kubeconfig(text)
     if config is None:
         source = Source(name, name, owner)
-        return str(answers.value(source, "text", lambda chance: forms.fresh(text, chance)))
+        return str(answers.value(source, f"text {_told_apart(text)}", lambda chance: forms.fresh(text, chance)))
     users = [_user(config, one, name, answers) for one in config.get("users") or [] if isinstance(one, Mapping)]
     made = {**config, "users": users}
     return json.dumps(made)  # which is YAML too
@@ -80,10 +81,12 @@ def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers
     credential.pop("client-certificate-data", None)  # it fits the key that is replaced
 
     def of(key: str, old: str) -> Any:
+        detail = f"{name} {user.get('name')} {key} {_told_apart(old)}"
+
         def make(chance: random.Random) -> str:
             return forms.fresh(old, chance) if old else forms.text_of(40, chance)
 
-        return answers.value(source, f"{name} {user.get('name')} {key}", make)
+        return answers.value(source, detail, make)
 
     for key in forms.CREDENTIALS:
         if isinstance(credential.get(key), str):
@@ -91,6 +94,11 @@ def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers
     if any(fetched):
         credential["token"] = of("token", "")
     return {**user, "user": credential}
+
+
+def _told_apart(text: str) -> str:
+    """By which two texts of one name, as two versions of a file have them, are made up differently. Never printed."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _servers(config: Mapping[str, Any], user: str) -> set[str]:

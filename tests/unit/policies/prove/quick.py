@@ -25,7 +25,7 @@ from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_plain
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import Provider, Resource
 from hosted_mesh_policies.prove.capture import Capture
-from hosted_mesh_policies.prove.program.monitor import Monitor, Surroundings
+from hosted_mesh_policies.prove.program.monitor import LISTS, SWITCHES, Monitor, Surroundings
 from hosted_mesh_policies.prove.program.started import same_time
 from hosted_mesh_policies.prove.secrets.credentials import replaced
 from hosted_mesh_policies.prove.secrets.vault import Vault
@@ -235,6 +235,7 @@ class Proving(Engine):
             providers={},
             importId="",
             additionalSecretOutputs=request.secret_outputs,
+            **dict.fromkeys((*SWITCHES, *LISTS)),
         )
         declared = dict.fromkeys(request.secret_outputs, "str") if request.type.startswith("cloudflare:") else {}
         inputs = {**request.inputs, **({"hosted-mesh:declared-outputs": declared} if declared else {})}
