@@ -172,6 +172,7 @@ def _cluster_of(data_plane: DataPlane, document: Path) -> kubeconfig.Kubeconfig:
 
 
 OF_THE_POLICIES: Final = {
+    "diff": "Show what a change of a program changes, stack by stack, for a pull request (a package of its own).",
     "prove": "Run a program with other secrets, and compare what data planes are sent (a package of its own).",
     "scan": "Look for control-plane credentials in a state file, a preview's JSON or manifests (a package of its own).",
 }

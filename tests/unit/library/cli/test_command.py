@@ -138,7 +138,7 @@ READERS: list[tuple[str, ...]] = [
 
 
 def test_every_command_takes_a_short_question_for_help() -> None:
-    for chosen in ((), ("validate",), ("scan",), ("prove",)):
+    for chosen in ((), ("validate",), ("scan",), ("prove",), ("diff",)):
         assert run(*chosen, "-h") == run(*chosen, "--help")
 
 
@@ -149,9 +149,9 @@ def test_one_word_means_one_thing_in_every_command() -> None:
         name: {option for one in found.params if not getattr(one, "hidden", False) for option in one.opts}
         for name, found in commands.items()
     }
-    reporting = {"check-webhooks", "discover", "doctor", "prove", "scan", "validate"}
+    reporting = {"check-webhooks", "diff", "discover", "doctor", "prove", "scan", "validate"}
     assert {name for name, options in shown.items() if "--json" in options} == reporting
-    assert {name for name, options in shown.items() if "--output" in options} == {"prove", "scan"}
+    assert {name for name, options in shown.items() if "--output" in options} == {"diff", "prove", "scan"}
     assert not any("--format" in options for options in shown.values())
 
 
@@ -294,7 +294,7 @@ def test_a_certificate_whose_times_cannot_be_read_is_named(field: str, value: An
     assert run("status", "-", given=json.dumps(state).encode()) == (1, f"- cannot be used, {said}")
 
 
-@pytest.mark.parametrize("name", ["prove", "scan"])
+@pytest.mark.parametrize("name", ["diff", "prove", "scan"])
 def test_a_command_of_the_policies_says_where_it_is_without_them(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

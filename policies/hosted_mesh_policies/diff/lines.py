@@ -1,0 +1,193 @@
+"""A difference as lines of text. What comes from a program is made harmless here: it stays on its line, and is seen."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from ..plan.model import PROVIDER_PREFIX
+from .result import Change, Cluster, Difference, Property, Stack, State, Step, Value
+from .trees import Why
+
+LONGEST_VALUE: Final = 160
+"""Characters of a value that are shown."""
+LONGEST_NAME: Final = 120
+BEFORE: Final = 24
+"""Characters that are shown before the place where two long values begin to differ."""
+MOST_PROPERTIES: Final = 30
+"""Properties of a resource that are shown, and of a resource that is made or of the outputs."""
+MOST_CHANGES: Final = 200
+LONGEST_TEXT: Final = 200_000
+"""Characters of a text that is compared line by line."""
+MOST_LINES: Final = 20
+"""Lines of a text of many lines that are shown."""
+MOST_NOTES: Final = 10
+MARKS: Final = {Step.MADE: "+", Step.CHANGED: "~", Step.REPLACED: "+-", Step.REMOVED: "-"}
+_FATES: Final = {
+    State.NEW: "the stack is new",
+    State.REMOVED: "the stack's file is gone. `pulumi destroy` removes what it has, not this change",
+    State.UNDECIDED: "not decided",
+}
+
+
+def harmless(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text on one line, without what a terminal or a browser obeys: control, format, bidirectional and invisible
+    characters are spelled. It opens no comment of HTML."""
+    spelled = "".join(_spelled(one) for one in text)
+    return cut(spelled.replace("<!--", "<! --"), longest)
+
+
+def _spelled(one: str) -> str:
+    category = unicodedata.category(one)
+    return f"\\u{{{ord(one):x}}}" if category[0] == "C" or category in {"Zl", "Zp"} else one
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def label(cluster: Cluster) -> str:
+    """Where something goes, and whose it is."""
+    name = harmless(cluster.name)
+    return {
+        "unknown": f"cluster {name}, whose it is nobody says",
+        "other": f"other: {name}",
+        "nowhere": "nowhere (keys, passwords and the like)",
+    }.get(cluster.side, f"{cluster.side} {name}")
+
+
+def fate(stack: Stack) -> str:
+    """What is to be said of a stack as a whole; empty for one that changes."""
+    return _FATES.get(stack.state, "")
+
+
+def summary(found: Difference, quoted: Callable[[str], str] = harmless) -> str:
+    """One line: how many stacks differ, and from what. quoted: writes the base's name."""
+    base = quoted(found.base)
+    same, undecided = len(found.of(State.UNCHANGED)), len(found.of(State.UNDECIDED))
+    differing = len(found.shown) - undecided
+    if not found.shown:
+        return f"nothing differs from {base}: {_counted(same, 'stack')} compared"
+    told = [f"{_counted(differing, 'stack')} differ{'s' if differing == 1 else ''} from {base}"]
+    told += [f"{same} unchanged"] if same else []
+    told += [f"{undecided} not decided"] if undecided else []
+    return ", ".join(told)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def of_stack(stack: Stack) -> Iterator[str]:
+    """A stack's lines. Those that begin with + - ~ are resources; what belongs to one follows, farther in."""
+    if text := fate(stack):
+        yield text
+    for text in _most(stack.problems, MOST_NOTES, "problem"):
+        yield f"could not run: {harmless(text, 600)}"
+    for cluster in stack.clusters:
+        yield f"{label(cluster)}"
+        changes = [one for one in stack.changes if one.cluster == cluster]
+        for one in changes[:MOST_CHANGES]:
+            yield from _of_change(one)
+        yield from _more(len(changes) - MOST_CHANGES, "resource", "  ")
+    for heading, properties in (("outputs", stack.outputs), ("configuration", stack.configuration)):
+        if properties:
+            yield heading
+            for two in properties[:MOST_PROPERTIES]:
+                yield from _of_property(two, f"{_mark(two)} ", "")
+            yield from _more(len(properties) - MOST_PROPERTIES, "property", "  ")
+    for text in _most(stack.notes, MOST_NOTES, "note"):
+        yield f"note: {harmless(text, 300)}"
+
+
+def _of_change(one: Change) -> Iterator[str]:
+    name = "[secret]" if one.name is None else harmless(one.name)
+    many = f" ({one.count} of them)" if one.count > 1 else ""
+    why = f" (replaced: {', '.join(harmless(path) for path in one.forced_by[:3])})" if one.forced_by else ""
+    yield f"{MARKS[one.step]} {kind(one.type)} {name}{many}{why}"
+    for two in one.properties[:MOST_PROPERTIES]:
+        word = "" if one.step is Step.MADE else " (removed)" if two.new is None else " (added)"
+        yield from _of_property(two, "    ", word)
+    yield from _more(len(one.properties) - MOST_PROPERTIES, "property", "    ")
+
+
+def kind(token: str) -> str:
+    """A type as people call it."""
+    short = harmless(token.rpartition(":")[2])
+    return f"provider {short}" if token.startswith(PROVIDER_PREFIX) else short
+
+
+def _mark(one: Property) -> str:
+    return "+" if one.old is None else "-" if one.new is None else "~"
+
+
+def _of_property(one: Property, lead: str, word: str) -> Iterator[str]:
+    """word: what became of a property that one version has not."""
+    path = harmless(one.path)
+    if one.old is None or one.new is None:
+        value = one.new or one.old
+        yield f"{lead}{path}: {shown(value)}{word}" if value else f"{lead}{path}"
+    elif one.old.hidden is one.new.hidden is Why.ENCRYPTED:
+        yield f"{lead}{path}: changed, encrypted"
+    elif _has_lines(one.old) and _has_lines(one.new):
+        yield f"{lead}{path}:"
+        yield from _of_lines(str(one.old.value), str(one.new.value))
+    else:
+        yield f"{lead}{path}: {' -> '.join(_shown_pair(one.old, one.new))}"
+
+
+def shown(one: Value) -> str:
+    """A value. What is hidden and what a file holds is in brackets, texts are in quotes: neither can be taken for the
+    other."""
+    if one.hidden is not None:
+        return f"({one.hidden})" if one.hidden is Why.EACH_RUN else f"[{one.hidden}]"
+    if one.file is not None:
+        return f"(file {harmless(one.file)})"
+    if isinstance(one.value, str):
+        return _quoted(one.value)
+    return harmless(json.dumps(one.value), LONGEST_VALUE)
+
+
+def _quoted(text: str, start: int = 0) -> str:
+    inner = json.dumps(text[start : start + LONGEST_VALUE], ensure_ascii=False)[1:-1]
+    left_out = len(text) > start + LONGEST_VALUE
+    size = f" ({len(text)} characters)" if start or left_out else ""
+    return harmless(f'"{"…" if start else ""}{inner}{"…" if left_out else ""}"{size}', 10 * LONGEST_VALUE)
+
+
+def _shown_pair(old: Value, new: Value) -> tuple[str, str]:
+    """Two values, from where they begin to differ if they are long."""
+    if old.file is not None and old.file == new.file:
+        return shown(old), "(other content)"
+    texts = [one.value for one in (old, new) if isinstance(one.value, str) and one.hidden is None]
+    if len(texts) == 2 and max(map(len, texts)) > LONGEST_VALUE:
+        alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+        start = max(0, alike - BEFORE)
+        return _quoted(texts[0], start), _quoted(texts[1], start)
+    return shown(old), shown(new)
+
+
+def _has_lines(one: Value) -> bool:
+    return isinstance(one.value, str) and len(one.value) <= LONGEST_TEXT and "\n" in one.value.strip("\n")
+
+
+def _of_lines(old: str, new: str) -> Iterator[str]:
+    """The lines that differ, with the sign in front, where whoever colours looks for it."""
+    found = itertools.islice(difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm=""), 2, None)
+    told = [f"{line[0]}     {harmless(line[1:], LONGEST_VALUE)}" for line in found if not line.startswith("@@")]
+    yield from told[:MOST_LINES]
+    yield from _more(len(told) - MOST_LINES, "line", "      ")
+
+
+def _most(texts: Sequence[str], most: int, what: str) -> Iterable[str]:
+    return [*texts[:most], *_more(len(texts) - most, what, "")]
+
+
+def _more(number: int, what: str, lead: str) -> Iterator[str]:
+    if number > 0:
+        many = what if number == 1 else f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
+        yield f"{lead}… and {number} {many} more"

@@ -1,0 +1,158 @@
+"""One tree of two runs with other secrets, in which nothing that depends on a secret is left to be shown."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..detect.decoders.text import TooMuchError
+from ..detect.shape.shapes import shapes, shapes_in_tree
+from ..plan.decode import ARCHIVE, ASSET, OUTPUT, SECRET, SIGNATURE
+from ..plan.tree import Path as Keys
+from ..plan.tree import show
+from ..prove.values import RESOURCE, plain
+from .trees import UNNAMED, File, Hidden, Item, Why, hidden_in, is_same
+from .versions import Version
+
+LARGEST_FILE: Final = 64 * 1024 * 1024
+_NOT_OF_A_VERSION: Final = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+"""What lies in a working tree and in no commit."""
+
+
+def settled(value: Any, version: Version) -> Any:
+    """A tree with its marks, without what is of the place where a version lies: its folder's path, what files hold.
+    Relative paths begin in the version's folder."""
+    if isinstance(value, dict):
+        if value.get(SIGNATURE) in {ASSET, ARCHIVE}:
+            return _read(value, version)
+        return {key: settled(one, version) for key, one in value.items()}
+    if isinstance(value, list):
+        return [settled(one, version) for one in value]
+    if isinstance(value, str):
+        return without_root(value, version)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def without_root(text: str, version: Version) -> str:
+    """A text in which the repository's folder has one name in all versions."""
+    root = str(version.root)
+    return re.sub(rf"(?<![\w.-]){re.escape(root)}(?![\w.-])", "(repository)", text) if root in text else text
+
+
+def _read(asset: Mapping[str, Any], version: Version) -> Any:
+    path = asset.get("path")
+    if isinstance(path, str):
+        return File(without_root(path, version), _digest(path, version))
+    rest = {key: one for key, one in asset.items() if key in {"text", "assets", "uri"}}
+    return settled(rest, version)
+
+
+def _digest(path: str, version: Version) -> str:
+    """Of a file's content, or of all files in a folder. Empty for what is not in the repository: it has one version."""
+    try:
+        full = (version.folder / path).resolve()
+        if not full.is_relative_to(version.root):
+            return ""
+        found = hashlib.sha256()
+        for file in sorted(full.rglob("*")) if full.is_dir() else [full]:
+            if not _NOT_OF_A_VERSION.isdisjoint(file.relative_to(full).parts):
+                continue
+            if file.is_file() and file.stat().st_size <= LARGEST_FILE:
+                found.update(f"{file.relative_to(full)}\0{file.stat().st_size}\0".encode())
+                found.update(file.read_bytes())
+    except OSError:
+        return ""
+    return found.hexdigest()
+
+
+# Two runs in one --------------------------------------------------------------------------------------------------
+
+
+def merged(one: Any, other: Any, marked: bool = False) -> Any:
+    """One tree of what two runs have: what differs, or is marked secret, is hidden."""
+    one, is_marked = _bare(one)
+    other, is_marked_too = _bare(other)
+    marked = marked or is_marked or is_marked_too
+    if isinstance(one, dict) and isinstance(other, dict):
+        both = {key: merged(one[key], other[key], marked) for key in one if key in other}
+        if one.keys() != other.keys():
+            apart = [{key: plain(tree[key]) for key in tree if key not in both} for tree in (one, other)]
+            both[UNNAMED] = Hidden(Why.SECRET, apart)
+        return both
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [merged(*pair, marked) for pair in zip(one, other, strict=True)]
+    if is_same(one, other) and not (marked and one is not None):
+        return one
+    return Hidden(Why.SECRET, [plain(one), plain(other)])
+
+
+def _bare(value: Any) -> tuple[Any, bool]:
+    """A value without its mark, and whether it was marked."""
+    marked = False
+    while isinstance(value, dict) and SIGNATURE in value:
+        kind = value[SIGNATURE]
+        if kind in {SECRET, OUTPUT}:
+            marked = marked or kind == SECRET or bool(value.get("secret"))
+            value = value.get("value")
+        else:
+            value = value.get("urn", "") if kind == RESOURCE else plain(value)
+            break
+    return value, marked
+
+
+def differing_in(one: Any, other: Any) -> set[Keys]:
+    """Where two trees differ, as paths of what `merged` hides."""
+    return {path for path, hidden in hidden_in(merged(one, other)) if not is_same(*hidden.runs)}
+
+
+# What a program's text says ---------------------------------------------------------------------------------------
+
+
+def without_credentials(tree: Any) -> Any:
+    """A tree in which what looks like a credential is hidden: a program's text may have one."""
+    found = {path for path, _ in shapes_in_tree(_shown_alone(tree))}
+    return _blanked(tree, found)
+
+
+def _shown_alone(tree: Any) -> Any:
+    """A tree with nothing where something is hidden."""
+    if isinstance(tree, dict):
+        return {key: _shown_alone(one) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return [_shown_alone(one) for one in tree]
+    return None if isinstance(tree, Hidden) else tree.path if isinstance(tree, File) else tree
+
+
+def _blanked(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
+    if path in paths and not isinstance(tree, Hidden):
+        return Hidden(Why.FORM, tree)
+    if isinstance(tree, dict):
+        return {key: _blanked(one, paths, (*path, key)) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return [_blanked(one, paths, (*path, place)) for place, one in enumerate(tree)]
+    return Hidden(Why.FORM, tree) if isinstance(tree, str) and is_credential(tree) else tree
+
+
+def is_credential(text: str) -> bool:
+    """Whether everybody sees that a text is a credential, or has one in it; and where that takes too long to tell."""
+    try:
+        return next(shapes(text.encode(errors="replace")), None) is not None
+    except TooMuchError:
+        return True
+
+
+def shown_path(path: Keys) -> str:
+    """A path as people write it. Keys that are long, odd or random, or look like a credential, are `["…"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, Item):
+            name = show((str(step),), hides=is_credential)
+            text += f"[{name}]" if not name.startswith("[") else name
+        elif step == UNNAMED:
+            text += '["…"]'
+        else:
+            one = show((step,), hides=is_credential)
+            text += f".{one}" if text and not one.startswith("[") else one
+    return text or "(whole)"

@@ -1,0 +1,61 @@
+"""Which changes replace a resource: only where no setting and no provider's version has a say."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ..plan.tree import Path as Keys
+from ..plan.tree import is_covered, show
+from .trees import Hidden
+
+_OF_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "kubernetes:apps/v1:Deployment": ("spec.selector",),
+    "kubernetes:apps/v1:DaemonSet": ("spec.selector",),
+    "kubernetes:apps/v1:StatefulSet": ("spec.selector", "spec.serviceName", "spec.podManagementPolicy"),
+    "kubernetes:batch/v1:Job": ("spec.selector", "spec.template", "spec.completions"),
+    "kubernetes:core/v1:Secret": ("type",),
+    "kubernetes:core/v1:Service": ("spec.clusterIP",),
+    "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding": ("roleRef",),
+    "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding": ("roleRef",),
+    "kubernetes:storage.k8s.io/v1:StorageClass": ("parameters", "provisioner"),
+}
+"""Fields of kinds that an API server lets nobody change, and that Pulumi's plug-in lists for that (its diff.go)."""
+_WHOLE: Final = ("tls:index/*", "random:index/*")
+"""Types whose every input makes another value."""
+_NEVER: Final = frozenset({"earlyRenewalHours"})
+_IDENTITY: Final = ("metadata.name", "metadata.namespace")
+_CHARTS: Final = ("kubernetes:helm.sh/*", "kubernetes:kustomize/*", "kubernetes:yaml/*", "kubernetes:yaml:*")
+_IMMUTABLE: Final = ("data", "binaryData", "stringData")
+
+
+def forces(kind: str, path: Keys, old: Any, new: Any, tree: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a change of one property replaces the resource. tree: what the base has; options: what the program tells
+    the engine of it."""
+    text = show(path)
+    if is_covered(text, set(options.get("replaceOnChanges", ()))):
+        return True
+    if isinstance(old, Hidden) or isinstance(new, Hidden) or not _both(old, new):
+        return False  # a default may stand for what is not there, and a new ciphertext for the same secret
+    if _is_one_of(kind, _WHOLE):
+        return path[0] not in _NEVER
+    if not kind.startswith("kubernetes:") or _is_one_of(kind, _CHARTS):
+        return False
+    is_immutable = isinstance(tree, dict) and tree.get("immutable") is True
+    fields = (*_IDENTITY, *_OF_KINDS.get(kind, ()), *(_IMMUTABLE if is_immutable else ()))
+    return is_covered(text, set(fields))
+
+
+def is_ignored(path: Keys, options: Mapping[str, Any]) -> bool:
+    """Whether the program tells the engine not to look at a property."""
+    told = set(options.get("ignoreChanges", ()))
+    return "*" in told or is_covered(show(path), told)
+
+
+def _both(old: Any, new: Any) -> bool:
+    return isinstance(old, str | int | float) and isinstance(new, str | int | float)
+
+
+def _is_one_of(kind: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(kind, pattern) for pattern in patterns)

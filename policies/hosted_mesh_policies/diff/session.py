@@ -1,0 +1,50 @@
+"""What `hosted-mesh diff` does once its arguments are read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final, TextIO
+
+from rich.console import Console
+
+from ..prove import given
+from ..prove.project import UnusableProjectError
+from . import markdown, report, saved
+from .comparison import compared_stacks
+from .request import Request
+from .result import Difference
+
+INTERRUPTED: Final = 130
+
+
+def perform(request: Request) -> int:
+    """Compares, writes the report, returns the exit code."""
+    try:
+        if request.output is not None:
+            given.check_output(request.output)
+        found = _read(request.read) if request.read is not None else compared_stacks(request)
+        with given.opened(request.output) as file:
+            _print(found, request, file)
+    except UnusableProjectError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is compared", file=sys.stderr)
+        return INTERRUPTED
+    return found.exit_code(request.tells_differences)
+
+
+def _read(path: Path) -> Difference:
+    text = given.text_of(path, "Write it with `hosted-mesh diff --json`")
+    try:
+        return saved.from_json(text)
+    except saved.UnreadableError as problem:
+        raise UnusableProjectError(f"{path}: {problem}. Write it with `hosted-mesh diff --json`") from None
+
+
+def _print(found: Difference, request: Request, to: TextIO) -> None:
+    if request.form == "text":
+        report.as_text(found, Console() if request.output is None else Console(file=to, width=120))
+    else:
+        print(saved.as_json(found) if request.form == "json" else markdown.as_markdown(found), file=to)

@@ -1,0 +1,141 @@
+"""What a stack of one version registers, seen in two runs: nothing of it that is shown depends on a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from ..plan.clusters import is_server
+from ..plan.model import PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE
+from ..prove.capture import Capture, Registered
+from ..prove.places import Place, Side
+from ..prove.program.monitor import IS_READ
+from ..prove.values import secret
+from .masked import differing_in, is_credential, merged, settled, without_root
+from .result import Cluster
+from .trees import Hidden, Why, relabelled
+from .versions import Version
+
+Key = tuple[str, ...]
+"""By which a resource is found in the other version: its URN, or its types where its name depends on a secret."""
+NOWHERE: Final = Cluster("nowhere")
+SECRET_PLACE: Final = "(its address depends on a secret)"  # noqa: S105 no secret
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One resource. name: None where it depends on a secret; count: how many such of one type. tree: its inputs, with
+    `Hidden` where something is secret. aliases: keys under which it was known before."""
+
+    type: str
+    name: str | None
+    cluster: Cluster
+    tree: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    count: int = 1
+    aliases: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One version of a stack. notes: what its runs did not do as an update would."""
+
+    resources: Mapping[Key, Seen]
+    outputs: Any
+    notes: tuple[str, ...] = ()
+
+
+def seen(first: Capture, second: Capture, version: Version) -> Sight:
+    """What two runs with other secrets have in common, and that there is more."""
+    here, there = _all(first), _all(second)
+    found: dict[Key, Seen] = {}
+    for urn in here:
+        if urn in there:
+            found[(urn,)] = _one(
+                here[urn], _cluster(first, second, here[urn], version), merged(*_trees(here[urn], there[urn], version))
+            )
+    for types in dict.fromkeys(_types(urn) for urn in here.keys() ^ there.keys()):
+        found[("", types)] = _unnamed(types, first, second, version)
+    outputs = merged(settled(first.outputs, version), settled(second.outputs, version))
+    return Sight(found, outputs, _notes(first, second, version))
+
+
+def _one(one: Registered, cluster: Cluster, tree: Any) -> Seen:
+    name, aliases = None if is_credential(one.name) else one.name, tuple((urn,) for urn in one.aliases)
+    return Seen(one.type, name, cluster, tree, one.options, aliases=aliases)
+
+
+def _unnamed(types: str, first: Capture, second: Capture, version: Version) -> Seen:
+    """All resources of one type that have other names in each run, as one of which nothing is shown."""
+    here, there = _all(first), _all(second)
+    apart = [
+        {urn: _tree(one, version) for urn, one in run.items() if urn not in other and _types(urn) == types}
+        for run, other in ((here, there), (there, here))
+    ]
+    some = next({**here, **there}[urn] for run in apart for urn in run)
+    runs = first if some.urn in here else second, second if some.urn in there else first
+    cluster = _cluster(*runs, some, version)
+    return Seen(some.type, None, cluster, Hidden(Why.SECRET, apart), count=max(map(len, apart)))
+
+
+def _all(run: Capture) -> dict[str, Registered]:
+    """What a run registered: resources, and providers, which lead somewhere; nothing becomes of what is only read."""
+    return {urn: one for urn, one in {**run.resources, **run.providers}.items() if one.options != IS_READ}
+
+
+def _types(urn: str) -> str:
+    return urn.rpartition("::")[0]
+
+
+def _trees(one: Registered, other: Registered, version: Version) -> tuple[Any, Any]:
+    return _tree(one, version), _tree(other, version)
+
+
+def _tree(one: Registered, version: Version) -> Any:
+    """A resource's inputs. What is in a Secret is secret, also where the program does not mark it."""
+    kept = SECRET_DATA if one.type == SECRET_TYPE else ()
+    return settled({key: secret(two) if key in kept else two for key, two in one.inputs.items()}, version)
+
+
+def _cluster(first: Capture, second: Capture, one: Registered, version: Version) -> Cluster:
+    here, there = _place(first, one), _place(second, one)
+    if here is None or there is None:
+        return NOWHERE
+    is_shown = here.name == there.name and not is_credential(here.name)
+    name = without_root(here.name, version) if is_shown else SECRET_PLACE
+    if here.side is not there.side or here.side is Side.UNKNOWN:
+        is_cluster = is_server(here.name) or one.type.startswith(("kubernetes:", f"{PROVIDER_PREFIX}kubernetes"))
+        return Cluster("unknown" if is_cluster else "other", name)
+    return Cluster(here.side.value, name)
+
+
+def _place(run: Capture, one: Registered) -> Place | None:
+    place = run.place(one.urn) or one.place
+    return Place(run.places.side(place), place.name) if place else None
+
+
+def _notes(first: Capture, second: Capture, version: Version) -> tuple[str, ...]:
+    """What both runs say. What only one of them says has a secret in it."""
+    told = [dict.fromkeys([*run.unsure, *run.remarks]) for run in (first, second)]
+    notes = [without_root(text, version) for text in told[0] if text in told[1]]
+    if set(told[0]) != set(told[1]):
+        notes.append("some of what could not be run has a name that depends on a secret")
+    return tuple(sorted({"(a note with a credential in it)" if is_credential(text) else text for text in notes}))
+
+
+def with_noise(sight: Sight, first: Capture, again: Capture, version: Version) -> Sight:
+    """A sight in which what differs in a run with the same secrets is said to be another in each run."""
+    here, there = _all(first), _all(again)
+    resources = dict(sight.resources)
+    for key, one in sight.resources.items():
+        if key[0] in here and key[0] in there:
+            differing = differing_in(*_trees(here[key[0]], there[key[0]], version))
+            tree = relabelled(one.tree, differing)
+        elif not key[0] and any(_types(urn) == key[1] for urn in here.keys() ^ there.keys()):
+            tree = Hidden(Why.EACH_RUN, one.count)
+        else:
+            continue
+        resources[key] = replace(one, tree=tree)
+    differing = differing_in(settled(first.outputs, version), settled(again.outputs, version))
+    return Sight(resources, relabelled(sight.outputs, differing), sight.notes)

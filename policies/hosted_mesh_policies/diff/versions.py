@@ -1,0 +1,185 @@
+"""The two versions of a project: the folder as it is, and the base, a commit's files or another folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..prove.private_folder import private_folder
+from ..prove.project import UnusableProjectError
+
+_DEFAULT_BRANCHES: Final = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+)
+_GIVE_ONE: Final = "Give a commit, a branch or a folder"
+_ID: Final = re.compile(r"[0-9a-f]{40,64}")
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a project. folder: the project's. root: of the repository that it lies in, or the folder itself.
+    name: as a report calls it."""
+
+    folder: Path
+    root: Path
+    name: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a project at all."""
+        return (self.folder / "Pulumi.yaml").is_file()
+
+    def here(self, elsewhere: Path, other: Version) -> Path:
+        """Where something that lies in another version's repository lies in this one's."""
+        return self.root / elsewhere.relative_to(other.root)
+
+
+def working_tree(folder: Path) -> Version:
+    """The project as it lies there. Raises: UnusableProjectError."""
+    try:
+        folder = folder.resolve()
+        root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    except (OSError, RuntimeError):  # a link to itself
+        raise UnusableProjectError(f"{folder}: cannot be read. Give the folder of a Pulumi project") from None
+    found = Version(folder, root, "the working tree")
+    if not found.is_there:
+        raise UnusableProjectError(f"{folder / 'Pulumi.yaml'}: does not exist. Give the folder of a Pulumi project")
+    return found
+
+
+@contextlib.contextmanager
+def base_of(new: Version, asked: str | None) -> Iterator[Version]:
+    """The version to compare with. asked: a commit, by any name that git knows, or a folder; None for the commit at
+    which HEAD left the default branch. Raises: UnusableProjectError.
+
+    A commit's files are written by `git archive` into a folder of their own, which is gone at the end: the working
+    tree, the index and HEAD stay as they are, and no hook runs.
+    """
+    git = _Git(new.root)
+    if asked is None:
+        commit, branch = git.merge_base()
+        name = f"{commit[:10]}, where it left {branch}"
+    else:
+        told, commit = "".join(one if one.isprintable() else "?" for one in asked), git.commit(asked)
+        if _is_folder(asked):
+            if commit:
+                rule = "is a commit and a folder"
+                raise UnusableProjectError(f"--base {told}: {rule}. Write ./{told} or refs/heads/{told}")
+            yield _in_folder(Path(asked), new, told)
+            return
+        if not commit:
+            git.check()
+            rule = "git knows no such commit, and there is no such folder"
+            raise UnusableProjectError(f"--base {told}: {rule}. {_GIVE_ONE}")
+        name = f"{told} ({commit[:10]})"
+    with private_folder("diff", "a copy of the base") as folder:
+        git.extract(commit, folder)
+        yield Version(folder / new.folder.relative_to(new.root), folder, name)
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return Path(text).is_dir()
+    except (OSError, ValueError):  # too long for a name, or no text of one
+        return False
+
+
+def _in_folder(given: Path, new: Version, name: str) -> Version:
+    """A version that lies in a folder. Its repository begins as far above it as the other's."""
+    folder = given.resolve()
+    inside = new.folder.relative_to(new.root).parts
+    fits = folder.parts[len(folder.parts) - len(inside) :] == inside
+    root = folder.parents[len(inside) - 1] if inside and fits else folder
+    found = Version(folder, root, name)
+    if not found.is_there:
+        raise UnusableProjectError(f"--base {name}: has no Pulumi.yaml. Give the folder of the project's other version")
+    return found
+
+
+class _Git:
+    """Reads a repository. What it is given is a name or an id, never an option. folder: the repository's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def check(self) -> None:
+        """Raises: UnusableProjectError where there is no repository, or git does not want to read it."""
+        if not (self.folder / ".git").exists():
+            raise UnusableProjectError(f"{self.folder}: is in no git repository. Give a folder as --base")
+        if not self._run("rev-parse", "--git-dir"):
+            rule = "git does not read this repository. `git status` says why; a folder that is somebody else's needs"
+            raise UnusableProjectError(f"{self.folder}: {rule} git's setting safe.directory")
+
+    def commit(self, name: str) -> str:
+        """A commit's id; empty if git knows none of this name."""
+        if name.startswith("-") or not name.isprintable() or not name:
+            return ""
+        found = self._run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
+        return found if _ID.fullmatch(found) else ""
+
+    def merge_base(self) -> tuple[str, str]:
+        """The commit at which HEAD left the default branch, and that branch's name."""
+        self.check()
+        branch = next((name for name in _DEFAULT_BRANCHES if self.commit(name)), "")
+        if not branch:
+            raise UnusableProjectError(f"--base: git knows no default branch here. {_GIVE_ONE}")
+        short = branch.split("/", 2)[2]
+        found = self._run("merge-base", "HEAD", self.commit(branch)).strip()
+        if not _ID.fullmatch(found):
+            rule = f"nothing is common with {short}; a clone may be too shallow"
+            raise UnusableProjectError(f"--base: {rule}. Fetch more (git fetch --unshallow), or give one")
+        return found, short
+
+    def extract(self, commit: str, into: Path) -> None:
+        """Writes a commit's files. Raises: UnusableProjectError."""
+        command = ["git", "-C", str(self.folder), "archive", "--format=tar", commit]
+        cannot = f"--base: the files of {commit[:10]} cannot be had from git. Fetch them, or give another one"
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_variables()) as process:
+            try:
+                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                    keeps_inside: Any = getattr(tarfile, "tar_filter", None)  # Python 3.11.4
+                    archive.extraction_filter = keeps_inside
+                    archive.extractall(into)  # noqa: S202 filtered, and of this repository
+            except (tarfile.TarError, OSError):
+                process.kill()
+                raise UnusableProjectError(cannot) from None
+        if process.returncode:
+            raise UnusableProjectError(cannot)
+
+    def _run(self, *arguments: str) -> str:
+        command = ["git", "-C", str(self.folder), *arguments]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", env=_variables(), check=False
+            )
+        except OSError:
+            raise UnusableProjectError("git: cannot be run. Install it, or give a folder as --base") from None
+        return done.stdout if done.returncode == 0 else ""
+
+
+def _variables() -> dict[str, str]:
+    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def moved(path: Sequence[str], new: Version, base: Version) -> list[str]:
+    """Of the places in which Python looks for modules those that are in the repository, as they are at the base: a
+    library that lies beside the program is then the base's too."""
+    found = []
+    for one in path:
+        place = Path(one)
+        if place.is_absolute() and place.resolve().is_relative_to(new.root):
+            there = base.here(place.resolve(), new)
+            if there.exists() and str(there) not in found:
+                found.append(str(there))
+    return found
