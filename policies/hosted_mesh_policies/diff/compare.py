@@ -13,7 +13,7 @@ from .masked import is_credential, shown_path, without_credentials
 from .replacement import forces, is_ignored
 from .result import Change, Property, Stack, State, Step, Value
 from .sight import Key, Seen, Sight
-from .trees import ABSENT, File, Hidden, Why, differences, is_same
+from .trees import ABSENT, File, Hidden, Why, differences, hidden_in, is_same
 
 NOTHING: Final = Sight({}, {})
 
@@ -27,7 +27,7 @@ def compared(name: str, base: Sight | None, new: Sight | None, configuration: Se
         for key in dict.fromkeys([*before, *now.resources])
         if (found := _change(before.get(key), now.resources.get(key)))
     ]
-    outputs = [_property(*one) for one in differences(*map(without_credentials, (old.outputs, now.outputs)))]
+    outputs = [_property(*one) for one in _differing(old.outputs, now.outputs)]
     differs = bool(changes or outputs or configuration)
     state = (
         State.NEW if base is None else State.REMOVED if new is None else State.CHANGED if differs else State.UNCHANGED
@@ -46,30 +46,42 @@ def _under_their_names_of(now: Mapping[Key, Seen], before: Mapping[Key, Seen]) -
 def _change(old: Seen | None, new: Seen | None) -> Change | None:
     """What becomes of one resource; None for nothing."""
     if old is None or new is None:
-        one = new or old
-        if one is None or one.options == IS_TRIED:
-            return None
-        step, properties = (Step.MADE, tuple(_of_made(one))) if old is None else (Step.REMOVED, ())
-        return Change(step, one.type, one.name, one.cluster, properties, count=one.count)
+        return _of_one(old, new)
     if new.name is None:
-        step = Step.CHANGED
         differs = not is_same(old.tree, new.tree) or old.cluster != new.cluster
-        return Change(step, new.type, None, new.cluster, count=max(old.count, new.count)) if differs else None
-    differs = next(differences(old.tree, new.tree), None) is not None  # looking for credentials takes longer
-    trees = [without_credentials(one.tree) for one in (old, new)] if differs else []
-    found = [one for one in differences(*trees) if not is_ignored(one[0], new.options)] if differs else []
+        count = max(old.count, new.count)
+        return Change(Step.CHANGED, new.type, None, new.cluster, count=count) if differs else None
+    found = [one for one in _differing(old.tree, new.tree) if not is_ignored(one[0], new.options)]
     forced = [path for path, a, b in found if forces(new.type, path, a, b, old.tree, new.options)]
-    about = [
-        *_about("name", old.name if old.name is not None else Hidden(Why.SECRET), new.name),
-        *_about("type", old.type, new.type),
-        *_about("cluster", _cluster(old), _cluster(new)),
-        *_options(old.options, new.options),
-    ]
-    properties = (*about, *(_property(*one) for one in found))
-    if not properties:
-        return None
+    properties = (*_about_all(old, new), *(_property(*one) for one in found))
     step = Step.REPLACED if forced else Step.CHANGED
-    return Change(step, new.type, new.name, new.cluster, properties, tuple(map(shown_path, forced)))
+    paths = tuple(map(shown_path, forced))
+    return Change(step, new.type, new.name, new.cluster, properties, paths) if properties else None
+
+
+def _of_one(old: Seen | None, new: Seen | None) -> Change | None:
+    """A resource that only one version has."""
+    one = new or old
+    if one is None or one.options == IS_TRIED:
+        return None
+    step, properties = (Step.MADE, tuple(_of_made(one))) if old is None else (Step.REMOVED, ())
+    return Change(step, one.type, one.name, one.cluster, properties, count=one.count)
+
+
+def _differing(old: Any, new: Any) -> list[tuple[Keys, Any, Any]]:
+    """Where two trees differ, without credentials: to look for these takes longer, so only where something differs."""
+    if next(differences(old, new), None) is None:
+        return []
+    return list(differences(without_credentials(old), without_credentials(new)))
+
+
+def _about_all(old: Seen, new: Seen) -> Iterator[Property]:
+    """What differs beside the properties, in brackets: properties have such names too."""
+    yield from _about("name", old.name if old.name is not None else Hidden(Why.SECRET), new.name)
+    yield from _about("type", old.type, new.type)
+    yield from _about("cluster", _cluster(old), _cluster(new))
+    for key in sorted({*old.options, *new.options}):
+        yield from _about(key, *(_text(one.options[key]) if key in one.options else ABSENT for one in (old, new)))
 
 
 def _of_made(one: Seen) -> Iterator[Property]:
@@ -82,12 +94,6 @@ def _of_made(one: Seen) -> Iterator[Property]:
 
 def _cluster(one: Seen) -> str:
     return " ".join(filter(None, (one.cluster.side, one.cluster.name)))
-
-
-def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Property]:
-    """Options in brackets, for properties have such names too."""
-    for key in sorted({*old, *new}):
-        yield from _about(key, *(_text(one[key]) if key in one else ABSENT for one in (old, new)))
 
 
 def _text(option: Any) -> Any:
@@ -122,20 +128,21 @@ def configuration(base: Project, new: Project) -> list[Property]:
         old, now = base.config.get(key, ABSENT), new.config.get(key, ABSENT)
         is_secret = key in base.secret_keys or key in new.secret_keys
         if old != now and (is_secret or key.partition(":")[0] != new.name):
-            values = [_setting(one, is_secret) for one in (old, now)]
+            values = [_setting(key, one, is_secret) for one in (old, now)]
             found.append(Property("…" if is_credential(key) else key, *map(value_of, values)))
     return found
 
 
-def _setting(one: Any, is_secret: bool) -> Any:
+def _setting(key: str, one: Any, is_secret: bool) -> Any:
     if one is ABSENT:
         return one
     if is_secret:
         return Hidden(Why.ENCRYPTED)
-    text = one if isinstance(one, str | int | float) else json.dumps(one, default=str)
-    return Hidden(Why.FORM) if is_credential(str(text)) else text
+    if any(hidden_in(without_credentials({key.rpartition(":")[2]: one}))):
+        return Hidden(Why.FORM)
+    return one if isinstance(one, str | int | float) else json.dumps(one, default=str)
 
 
-def other_secrets(base: Project, new: Project) -> list[str]:
-    """Keys of which the ciphertext is another one. Whether the secret is, nobody can tell without its key."""
-    return [key for key in new.secret_keys if key in base.config and base.config[key] != new.config[key]]
+def other_values(base: Project, new: Project) -> list[str]:
+    """Keys under which something else is written: if it is a secret, another one. Of ciphertexts nobody can tell."""
+    return [key for key in new.config if key in base.config and base.config[key] != new.config[key]]

@@ -16,7 +16,7 @@ from ..prove.program import network
 from ..prove.program.monitor import DRAWN
 from ..prove.project import Project, UnusableProjectError, opened, program_of, stacks_of
 from ..prove.secrets.vault import FIRST, Vault, World
-from .compare import compared, configuration, other_secrets
+from .compare import compared, configuration, other_values
 from .masked import is_credential, without_root
 from .request import Request
 from .result import Difference, Property, Stack, State, Step
@@ -45,7 +45,7 @@ def compared_stacks(request: Request) -> Difference:
         python = request.python or both.new.python
         path = search_path(python, new, base, commands)
         is_cut = network.cut()
-        other = {name: other_secrets(*pair) for name in both.names if (pair := both.pair(name))}
+        other = {name: other_values(*pair) for name in both.names if (pair := both.pair(name))}
         before = Programs(base, both.base.opened, python, known, vault, commands, outputs, search_path=path)
         after = Programs(new, both.new.opened, python, known, vault, commands, outputs, other)
         notes = [] if base.is_there else ["the base has no project in this folder"]

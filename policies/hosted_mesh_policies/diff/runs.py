@@ -32,7 +32,7 @@ class Programs:
     """One version's programs. Two versions that are compared have one vault, so that one secret is one in both.
 
     stacks: by name. python: of all programs. stack_outputs: what was given, by stack; of other stacks of the
-    project it is what their own programs register. other: by stack, configuration keys whose secret is another one than
+    project it is what their own programs register. other: by stack, configuration keys whose value is another one than
     in the other version. search_path: where Python looks first.
     """
 

@@ -5,6 +5,7 @@ Its methods take the protocol's messages; `grpc_server` serves them to a process
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -280,7 +281,10 @@ class Monitor:
             self._note(str(args["text"]))
             return {}
         if token == FILE:
-            return {"text": replaced(str(args["text"]), str(args["name"]), self.answers)}
+            text, name = str(args["text"]), str(args["name"])
+            # Two files may have one name, and one file two versions.
+            version = hashlib.sha256(text.encode()).hexdigest()
+            return {"text": replaced(text, name, self.answers, version=version)}
         if token == "kubernetes:yaml:decode":  # noqa: S105 a function's name
             return {"result": [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]}
         return None

@@ -39,7 +39,7 @@ class Program:
     """What is run. config: by full key, as a program gets it; secret_keys: which of them are secret.
 
     unread: why some of the configuration is missing. files: paths that the program may read although they are not
-    there, with a credential that is made up for them. other: keys whose secret is another one than in the program that
+    there, with a credential that is made up for them. other: keys whose value is another one than in the program that
     this one is compared with.
     """
 

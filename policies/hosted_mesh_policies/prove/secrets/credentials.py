@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -40,17 +39,19 @@ def _is_path(value: str) -> bool:
         return False
 
 
-def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE) -> str:
+def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE, version: str = "") -> str:
     """The text with every credential in it replaced by another of the same form.
 
     name: what the text is called in the report. A kubeconfig's credentials are of the clusters that they open, whoever
-    keeps them; anything else is of `owner`.
+    keeps them; anything else is of `owner`. version: tells the text from others of that name, if there may be some.
     """
     config = forms.parsed_kubeconfig(text)
     if config is None:
         source = Source(name, name, owner)
-        return str(answers.value(source, f"text {_told_apart(text)}", lambda chance: forms.fresh(text, chance)))
-    users = [_user(config, one, name, answers) for one in config.get("users") or [] if isinstance(one, Mapping)]
+        return str(answers.value(source, f"text{version}", lambda chance: forms.fresh(text, chance)))
+    users = [
+        _user(config, one, name, answers, version) for one in config.get("users") or [] if isinstance(one, Mapping)
+    ]
     made = {**config, "users": users}
     return json.dumps(made)  # which is YAML too
 
@@ -65,7 +66,9 @@ def of_stack(stack: str, outputs: Mapping[str, Any], answers: Answers) -> dict[s
     return made
 
 
-def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers: Answers) -> dict[str, Any]:
+def _user(
+    config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers: Answers, version: str
+) -> dict[str, Any]:
     servers = sorted(_servers(config, str(user.get("name"))))
     place = servers[0] if len(servers) == 1 else ""
     source = Source(
@@ -81,7 +84,7 @@ def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers
     credential.pop("client-certificate-data", None)  # it fits the key that is replaced
 
     def of(key: str, old: str) -> Any:
-        detail = f"{name} {user.get('name')} {key} {_told_apart(old)}"
+        detail = f"{name} {user.get('name')} {key}{version}"
 
         def make(chance: random.Random) -> str:
             return forms.fresh(old, chance) if old else forms.text_of(40, chance)
@@ -94,11 +97,6 @@ def _user(config: Mapping[str, Any], user: Mapping[str, Any], name: str, answers
     if any(fetched):
         credential["token"] = of("token", "")
     return {**user, "user": credential}
-
-
-def _told_apart(text: str) -> str:
-    """By which two texts of one name, as two versions of a file have them, are made up differently. Never printed."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _servers(config: Mapping[str, Any], user: str) -> set[str]:

@@ -116,14 +116,16 @@ class Answers:
     def chance(self, kind: str, urn: str, source: Source, inputs: Mapping[str, Any], form: str = "") -> dict[str, Any]:
         """The random package. Only passwords, bytes and strings are secrets of anybody's. form: what makes others."""
         length = int(inputs.get("length") or inputs.get("byteLength") or 16)
+        # The first form that is asked for goes without its name.
+        form = "" if form == self.vault.kept(("form", source.id), lambda _: form) else f" {form}"
         if "randomPassword" in kind or "randomString" in kind:
-            text = self.value(source, f"result {form}", lambda chance: _password(inputs, length, chance))
+            text = self.value(source, f"result{form}", lambda chance: _password(inputs, length, chance))
             if "randomString" in kind:
                 return {"result": text}
-            hashed = self.value(source, f"bcrypt {form}", lambda chance: "$2a$10$" + forms.text_of(53, chance))
+            hashed = self.value(source, f"bcrypt{form}", lambda chance: "$2a$10$" + forms.text_of(53, chance))
             return {"result": secret(text), "bcryptHash": secret(hashed)}
         if "randomBytes" in kind:
-            made = self.value(source, f"bytes {form}", lambda chance: chance.randbytes(length))
+            made = self.value(source, f"bytes{form}", lambda chance: chance.randbytes(length))
             return {"base64": secret(base64.b64encode(made).decode()), "hex": secret(made.hex())}
         chance = random.Random(f"{self.vault.seed} {urn}")  # noqa: S311 an id, no secret
         made = chance.randbytes(length)

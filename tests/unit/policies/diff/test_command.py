@@ -103,7 +103,7 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     after = {
         "Pulumi.dev.yaml": "config: {shop:replicas: 3}",
         "Pulumi.old.yaml": None,
-        "Pulumi.prod.yaml": "config: {shop:replicas: 2, aws:region: eu-west-1, shop:unused: 1}",
+        "Pulumi.prod.yaml": f"config: {{shop:replicas: 2, shop:more: 1, aws:region: eu-west-1, aws:token: {PASSWORD}}}",
         "Pulumi.third.yaml": "{}",
     }
     folder = repository(tmp_path / "repository", project(program, stacks), after)
@@ -120,7 +120,10 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     names = ["app", "control-plane-cluster", "data-plane-cluster"]
     assert sorted((one.step, one.name) for one in old.changes) == [(Step.REMOVED, name) for name in names]
     assert sorted((one.step, one.name) for one in third.changes) == [(Step.MADE, name) for name in names]
-    assert values(prod.configuration) == {"aws:region": (None, "eu-west-1")}
+    assert values(prod.configuration) == {
+        "aws:region": (None, "eu-west-1"),
+        "aws:token": (None, "<secret by its form>"),
+    }
     done = run(folder, "--base", "main", "--stack", "same", "--stack", "organization/shop/dev")
     assert (done.returncode, done.stderr) == (0, "")
     assert "stack same" not in done.stdout
@@ -455,15 +458,27 @@ def test_an_interrupted_run_leaves_nothing(number: signal.Signals, code: int, tm
     with subprocess.Popen(command, env=environment, **pipes) as process:
         eventually(lambda: len(list(started.iterdir())) == 2)
         (copy,) = own.iterdir()
-        assert (oct(copy.stat().st_mode & 0o777), (copy / "__main__.py").is_file()) == ("0o700", True)
+        mode, has_program = oct(copy.stat().st_mode & 0o777), (copy / "__main__.py").is_file()
         process.send_signal(number)
         output, error = process.communicate(timeout=240)
+    assert (mode, has_program) == ("0o700", True)
     assert (process.returncode, output) == (code, "")
     assert error == ("interrupted: nothing is compared\n" if number == signal.SIGINT else "")
     assert list(own.iterdir()) == []
     for one in started.iterdir():
         with pytest.raises(ProcessLookupError):
             os.kill(int(one.name), 0)
+
+
+def test_help_teaches() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["--help"], terminal_width=200).stdout.split())
+    for part in (
+        "Exit code 0: done.",
+        "--base",
+        "hosted-mesh diff --from diff.json --markdown",
+        "no cluster and no credential",
+    ):
+        assert part in shown
 
 
 def test_the_repository_is_left_as_it_is(tmp_path: Path) -> None:
