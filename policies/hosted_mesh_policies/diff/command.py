@@ -48,9 +48,10 @@ def diff(
 
     Runs the program of the working tree and that of the base as an update
     would, and compares what they register. It needs no engine, no login, no
-    cluster and no credential: all secrets are made up, the same for both
-    versions, so none can be in what is shown. Nothing is created, and the
-    programs have no network.
+    cluster and no credential: the programs are given made-up secrets, the same
+    for both versions, and have no network. Nothing is created. But a program
+    that is hostile can look around on the machine on which it runs: run it for
+    forks where there is nothing to find, in a job without secrets.
 
     Each version runs twice, with other secrets. What is not the same in both
     runs depends on a secret: it is shown as [secret], and whether it changed is
@@ -88,9 +89,9 @@ def _exit_code(request: Request) -> int:
     if contradiction := request.contradiction:
         print(contradiction, file=sys.stderr)
         return 2
-    # gRPC would log on standard error that its peer has ended. It reads this when it is imported.
+    # gRPC would log on standard error that its peer has ended. The process that runs programs has it from here.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    # Here, so that the other commands need not wait for gRPC.
+    # Here, so that the other commands need not wait for it.
     from .session import perform  # noqa: PLC0415
 
     return perform(request)

@@ -64,11 +64,17 @@ def _value(one: Value | None) -> dict[str, Any] | None:
 def from_json(text: str) -> Difference:
     """What `as_json` wrote. Raises: UnreadableError for any other text, whoever wrote it."""
     try:
-        told = _Told(json.loads(text), "the file") if len(text) <= LONGEST else None
+        tree = json.loads(text) if len(text) <= LONGEST else None
     except (ValueError, RecursionError):
-        told = None
-    if told is None:
+        tree = None
+    if tree is None:
         raise UnreadableError("is not JSON that can be read")
+    return from_tree(tree)
+
+
+def from_tree(tree: Any) -> Difference:
+    """The same of JSON that has been parsed."""
+    told = _Told(tree, "the file")
     if told.get("version", int) != VERSION:
         raise UnreadableError(f"is of another version than {VERSION}")
     stacks = [

@@ -11,9 +11,9 @@ from rich.console import Console
 from ..prove import given
 from ..prove.project import UnusableProjectError
 from . import markdown, report, saved
-from .comparison import compared_stacks
 from .request import Request
 from .result import Difference
+from .supervised import compared_stacks
 
 INTERRUPTED: Final = 130
 

@@ -34,6 +34,7 @@ class Why(StrEnum):
     FORM = "secret by its form"
     EACH_RUN = "another in each run"
     ENCRYPTED = "encrypted"
+    MACHINE = "a secret of this machine"
 
 
 @dataclass(frozen=True, slots=True)

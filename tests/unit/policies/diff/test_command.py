@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 from hosted_mesh_policies.diff.command import app
-from hosted_mesh_policies.diff.result import State, Step
+from hosted_mesh_policies.diff.result import Difference, Property, Stack, State, Step, Value
+from hosted_mesh_policies.diff.saved import as_json, from_json, from_tree
+from hosted_mesh_policies.diff.supervised import masked, masks
+from hosted_mesh_policies.diff.trees import Why
 from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
@@ -260,6 +263,45 @@ def _holds_nothing_of(written: str, seen: str) -> None:
         encoded = secret.encode()
         for text in (secret, secret[::-1], encoded.hex(), base64.b64encode(encoded).decode(), json.dumps(secret)[1:-1]):
             assert text not in written
+
+
+def test_no_process_that_it_starts_has_a_secret_of_the_machine_to_read(tmp_path: Path) -> None:
+    """Of the processes above the program, up to the one that the test starts."""
+    program = """
+text, above = "", os.getpid()
+while above != int(os.environ["TEST"]):
+    try:
+        text += pathlib.Path(f"/proc/{above}/environ").read_text()
+    except OSError:
+        pass
+    above = int(pathlib.Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
+pulumi.export("variables", sorted(one[::-1] for one in text.split(chr(0)) if one[:5] in {"DB_PA", "PULUM"}))
+pulumi.export("version", "VERSION")
+"""
+    folder = repository(tmp_path / "repository", {"README.md": "none"}, project(program))
+    variables = {"DB_PASSWORD": PASSWORD, "PULUMI_CONFIG_PASSPHRASE": PASSWORD[::-1], "TEST": str(os.getpid())}
+    done = run(folder, "--base", "main", "--json", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = values(only(from_json(done.stdout)).outputs)
+    assert told["version"] == (None, "VERSION")
+    assert sum(key.startswith("variables") for key in told) >= 3, "it sees its own and its parent's"
+    assert (None, "<a secret of this machine>") not in told.values()
+    assert PASSWORD not in done.stdout and PASSWORD[::-1] not in done.stdout
+
+
+@pytest.mark.parametrize("how", ["{}", "postgres://a:{}@b", "REVERSED", "BASE64"])
+def test_what_a_program_finds_elsewhere_of_the_machines_secrets_is_masked(how: str) -> None:
+    for offset in range(3):
+        text = {
+            "REVERSED": PASSWORD[::-1],
+            "BASE64": base64.b64encode(("x" * offset + PASSWORD + "y").encode()).decode(),
+        }.get(how, how.format(PASSWORD))
+        stack = Stack("dev", State.CHANGED, notes=[text], outputs=[Property(text, None, Value(text))])
+        needles = masks({"DB_PASSWORD": PASSWORD, "COLOUR": "blue-and-green", "API_TOKEN": "short"})
+        found = from_tree(masked(json.loads(as_json(Difference("main", [stack]))), needles))
+        assert found.stacks[0].outputs == [Property("(a secret of this machine)", None, Value(hidden=Why.MACHINE))]
+        assert found.stacks[0].notes == ["(a secret of this machine)"]
+    assert masked(["blue-and-green", "short"], needles) == ["blue-and-green", "short"]
 
 
 def test_a_credential_in_the_programs_text_is_not_shown(tmp_path: Path) -> None:

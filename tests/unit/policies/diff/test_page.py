@@ -72,7 +72,7 @@ def test_the_page_names_what_json_has_and_what_stands_for_values() -> None:
     section = PAGE.partition("\n## JSON\n")[2].partition("\n## ")[0]
     words = {*keys(json.loads(as_json(found))), *State, *Step, *SIDES}
     assert [word for word in words if f"`{word}`" not in section] == []
-    assert all(f"[{why}]" in PAGE for why in (Why.SECRET, Why.FORM))
+    assert all(f"[{why}]" in PAGE for why in (Why.SECRET, Why.FORM, Why.MACHINE))
     assert f"({Why.EACH_RUN})" in PAGE
     assert f"{LONGEST:,} characters" in PAGE
 
