@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,8 +42,9 @@ _COMMAND: Final = ("-P", "-m", "hosted_mesh_policies.diff.worker")
 
 def compared_stacks(request: Request) -> Difference:
     """What a request asks for. Raises: UnusableProjectError."""
-    with _closed():
-        done = _run(_as_json(request), scrubbed(os.environ))
+    others = scrubbed(os.environ)
+    with _closed({name for name, value in os.environ.items() if others[name] != value}):
+        done = _run(_as_json(request), others)
     needles = masks(os.environ)
     if done.returncode == 128 + signal.SIGTERM or done.returncode < 0:
         raise SystemExit(done.returncode if done.returncode > 0 else 128 - done.returncode)
@@ -57,18 +58,40 @@ def compared_stacks(request: Request) -> Difference:
 
 
 @contextlib.contextmanager
-def _closed() -> Iterator[None]:
-    """Meanwhile no process of this user can look into this one, where the kernel can keep it from that."""
+def _closed(names: Collection[str]) -> Iterator[None]:
+    """Meanwhile no process of this user can look into this one, where the kernel can keep it from that; and for root,
+    whom nothing is kept from, the values of these variables are not where the kernel shows the environment."""
     try:
-        control = ctypes.CDLL(None).prctl
-    except (OSError, AttributeError):
+        control, places = ctypes.CDLL(None).prctl, _places(names)
+    except (OSError, AttributeError, ValueError):
         yield
         return
     control(_SET_DUMPABLE, 0, 0, 0, 0)
+    kept = [(place, ctypes.string_at(place, length)) for place, length in places]
+    for place, length in places:
+        ctypes.memset(place, ord("x"), length)
     try:
         yield
     finally:
+        for place, value in kept:
+            ctypes.memmove(place, value, len(value))
         control(_SET_DUMPABLE, 1, 0, 0, 0)
+
+
+def _places(names: Collection[str]) -> list[tuple[int, int]]:
+    """Where in this process' memory the values of variables lie that /proc/PID/environ shows, and their lengths."""
+    told = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    start, end = map(int, told[47:49])  # env_start and env_end; the first two fields are before the name's end
+    shown = Path("/proc/self/environ").read_bytes()
+    if not start or end - start < len(shown) or ctypes.string_at(start, len(shown)) != shown:
+        return []
+    found = []
+    for entry in shown.split(b"\0"):
+        name = entry.partition(b"=")[0]
+        if os.fsdecode(name) in names:
+            found.append((start + len(name) + 1, len(entry) - len(name) - 1))
+        start += len(entry) + 1
+    return found
 
 
 def scrubbed(given: Mapping[str, str]) -> dict[str, str]:
