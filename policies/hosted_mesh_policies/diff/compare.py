@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ..detect.leaf.names import names_credential
+from ..plan.model import PROVIDER_PREFIX
 from ..plan.tree import Path as Keys
 from ..prove.program.monitor import IS_TRIED
 from ..prove.project import Project
 from .masked import is_credential, shown_path, without_credentials
 from .replacement import forces, is_ignored
-from .result import Change, Property, Stack, State, Step, Value
+from .result import Change, Cluster, Property, Stack, State, Step, Value
 from .sight import Key, Seen, Sight
 from .trees import ABSENT, File, Hidden, Why, differences, hidden_in, is_same
 
@@ -49,14 +51,22 @@ def _change(old: Seen | None, new: Seen | None) -> Change | None:
         return _of_one(old, new)
     if new.name is None:
         differs = not is_same(old.tree, new.tree) or old.cluster != new.cluster
-        count = max(old.count, new.count)
-        return Change(Step.CHANGED, new.type, None, new.cluster, count=count) if differs else None
+        count, origin = max(old.count, new.count), _moved_from(old, new)
+        step = Step.REPLACED if origin else Step.CHANGED
+        return Change(step, new.type, None, new.cluster, count=count, moved_from=origin) if differs else None
     found = [one for one in _differing(old.tree, new.tree) if not is_ignored(one[0], new.options)]
     forced = [path for path, a, b in found if forces(new.type, path, a, b, old.tree, new.options)]
     properties = (*_about_all(old, new), *(_property(*one) for one in found))
-    step = Step.REPLACED if forced else Step.CHANGED
+    origin = _moved_from(old, new)
+    step = Step.REPLACED if forced or origin else Step.CHANGED
     paths = tuple(map(shown_path, forced))
-    return Change(step, new.type, new.name, new.cluster, properties, paths) if properties else None
+    return Change(step, new.type, new.name, new.cluster, properties, paths, moved_from=origin) if properties else None
+
+
+def _moved_from(old: Seen, new: Seen) -> Cluster | None:
+    """Where a resource was that is elsewhere now; None for one that stays, and for a provider, which is in none."""
+    is_somewhere = old.cluster.name and new.cluster.name and not new.type.startswith(PROVIDER_PREFIX)
+    return old.cluster if is_somewhere and old.cluster.name != new.cluster.name else None
 
 
 def _of_one(old: Seen | None, new: Seen | None) -> Change | None:
@@ -97,7 +107,8 @@ def _cluster(one: Seen) -> str:
 
 
 def _text(option: Any) -> Any:
-    return ", ".join(map(str, option)) if isinstance(option, list) else option
+    text = ", ".join(map(str, option)) if isinstance(option, list) else option
+    return Hidden(Why.FORM, text) if isinstance(text, str) and is_credential(text) else text
 
 
 def _about(what: str, old: Any, new: Any) -> Iterator[Property]:
@@ -138,7 +149,7 @@ def _setting(key: str, one: Any, is_secret: bool) -> Any:
         return one
     if is_secret:
         return Hidden(Why.ENCRYPTED)
-    if any(hidden_in(without_credentials({key.rpartition(":")[2]: one}))):
+    if names_credential(key.rpartition(":")[2]) or any(hidden_in(without_credentials({key.rpartition(":")[2]: one}))):
         return Hidden(Why.FORM)
     return one if isinstance(one, str | int | float) else json.dumps(one, default=str)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from ..plan.model import PROVIDER_PREFIX
@@ -23,10 +25,16 @@ MOST_PROPERTIES: Final = 30
 MOST_CHANGES: Final = 200
 LONGEST_TEXT: Final = 200_000
 """Characters of a text that is compared line by line."""
+MOST_PAIRS: Final = 1_000_000
+"""Pairs of lines that are compared in one report: what is beyond takes minutes."""
 MOST_LINES: Final = 20
 """Lines of a text of many lines that are shown."""
 MOST_NOTES: Final = 10
 MARKS: Final = {Step.MADE: "+", Step.CHANGED: "~", Step.REPLACED: "+-", Step.REMOVED: "-"}
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and a pattern of Braille that nobody sees."""
 _FATES: Final = {
     State.NEW: "the stack is new",
     State.REMOVED: "the stack's file is gone. `pulumi destroy` removes what it has, not this change",
@@ -37,17 +45,15 @@ _FATES: Final = {
 def harmless(text: str, longest: int = LONGEST_NAME) -> str:
     """A text on one line, without what a terminal or a browser obeys: control, format, bidirectional and invisible
     characters are spelled. It opens no comment of HTML."""
-    spelled = "".join(_spelled(one) for one in text)
-    return cut(spelled.replace("<!--", "<! --"), longest)
+    spelled = "".join(_spelled(one) for one in text[:longest]).replace("<!--", "<! --")
+    is_whole = len(text) <= longest and len(spelled) <= longest
+    return spelled if is_whole else f"{spelled[:longest]}… ({len(text)} characters)"
 
 
 def _spelled(one: str) -> str:
     category = unicodedata.category(one)
-    return f"\\u{{{ord(one):x}}}" if category[0] == "C" or category in {"Zl", "Zp"} else one
-
-
-def cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+    is_seen = category[0] != "C" and (category[0] != "Z" or one == " ") and not _INVISIBLE.match(one)
+    return one if is_seen else f"\\u{{{ord(one):x}}}"
 
 
 def label(cluster: Cluster) -> str:
@@ -82,36 +88,61 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def of_stack(stack: Stack) -> Iterator[str]:
+@dataclass
+class Budget:
+    """What one report may still spend on texts of many lines."""
+
+    pairs: int = MOST_PAIRS
+
+    def takes(self, old: Sequence[str], new: Sequence[str]) -> bool:
+        needed = len(old) * len(new)
+        if needed > self.pairs:
+            return False
+        self.pairs -= needed
+        return True
+
+
+def of_moved(found: Difference) -> str:
+    """One line where resources go to another cluster; empty for none."""
+    number = found.moved
+    return f"{_counted(number, 'resource')} move{'s' if number == 1 else ''} to another cluster" if number else ""
+
+
+def of_stack(stack: Stack, budget: Budget | None = None) -> Iterator[str]:
     """A stack's lines. Those that begin with + - ~ are resources; what belongs to one follows, farther in."""
+    budget = budget or Budget()
     if text := fate(stack):
         yield text
     for text in _most(stack.problems, MOST_NOTES, "problem"):
         yield f"could not run: {harmless(text, 600)}"
-    for cluster in stack.clusters:
+    for cluster, changes in stack.by_cluster().items():
         yield f"{label(cluster)}"
-        changes = [one for one in stack.changes if one.cluster == cluster]
         for one in changes[:MOST_CHANGES]:
-            yield from _of_change(one)
+            yield from _of_change(one, cluster, budget)
         yield from _more(len(changes) - MOST_CHANGES, "resource", "  ")
     for heading, properties in (("outputs", stack.outputs), ("configuration", stack.configuration)):
         if properties:
             yield heading
             for two in properties[:MOST_PROPERTIES]:
-                yield from _of_property(two, f"{_mark(two)} ", "")
+                yield from _of_property(two, f"{_mark(two)} ", "", budget)
             yield from _more(len(properties) - MOST_PROPERTIES, "property", "  ")
     for text in _most(stack.notes, MOST_NOTES, "note"):
         yield f"note: {harmless(text, 300)}"
 
 
-def _of_change(one: Change) -> Iterator[str]:
+def _of_change(one: Change, cluster: Cluster, budget: Budget) -> Iterator[str]:
     name = "[secret]" if one.name is None else harmless(one.name)
     many = f" ({one.count} of them)" if one.count > 1 else ""
     why = f" (replaced: {', '.join(harmless(path) for path in one.forced_by[:3])})" if one.forced_by else ""
+    if one.moved_from is not None:
+        leaves = cluster == one.moved_from
+        why += f" (moves to {label(one.cluster)})" if leaves else f" (moves here from {label(one.moved_from)})"
     yield f"{MARKS[one.step]} {kind(one.type)} {name}{many}{why}"
+    if one.moved_from == cluster:
+        return
     for two in one.properties[:MOST_PROPERTIES]:
         word = "" if one.step is Step.MADE else " (removed)" if two.new is None else " (added)"
-        yield from _of_property(two, "    ", word)
+        yield from _of_property(two, "    ", word, budget)
     yield from _more(len(one.properties) - MOST_PROPERTIES, "property", "    ")
 
 
@@ -125,7 +156,7 @@ def _mark(one: Property) -> str:
     return "+" if one.old is None else "-" if one.new is None else "~"
 
 
-def _of_property(one: Property, lead: str, word: str) -> Iterator[str]:
+def _of_property(one: Property, lead: str, word: str, budget: Budget) -> Iterator[str]:
     """word: what became of a property that one version has not."""
     path = harmless(one.path)
     if one.old is None or one.new is None:
@@ -134,8 +165,12 @@ def _of_property(one: Property, lead: str, word: str) -> Iterator[str]:
     elif one.old.hidden is one.new.hidden is Why.ENCRYPTED:
         yield f"{lead}{path}: changed, encrypted"
     elif _has_lines(one.old) and _has_lines(one.new):
-        yield f"{lead}{path}:"
-        yield from _of_lines(str(one.old.value), str(one.new.value))
+        old, new = _where_they_differ(str(one.old.value).split("\n"), str(one.new.value).split("\n"))
+        if budget.takes(old, new):
+            yield f"{lead}{path}:"
+            yield from _of_lines(old, new)
+        else:
+            yield f"{lead}{path}: the text differs"
     else:
         yield f"{lead}{path}: {' -> '.join(_shown_pair(one.old, one.new))}"
 
@@ -175,12 +210,26 @@ def _has_lines(one: Value) -> bool:
     return isinstance(one.value, str) and len(one.value) <= LONGEST_TEXT and "\n" in one.value.strip("\n")
 
 
-def _of_lines(old: str, new: str) -> Iterator[str]:
+def _where_they_differ(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Lines without those that are the same at the beginning and at the end."""
+    first = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    old, new = old[first:], new[first:]
+    backwards = zip(reversed(old), reversed(new), strict=False)
+    last = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], backwards))
+    return old[: len(old) - last], new[: len(new) - last]
+
+
+def _of_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """The lines that differ, with the sign in front, where whoever colours looks for it."""
-    found = itertools.islice(difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm=""), 2, None)
+    found = itertools.islice(difflib.unified_diff(old, new, n=0, lineterm=""), 2, None)
     told = [f"{line[0]}     {harmless(line[1:], LONGEST_VALUE)}" for line in found if not line.startswith("@@")]
     yield from told[:MOST_LINES]
     yield from _more(len(told) - MOST_LINES, "line", "      ")
+
+
+def of_notes(found: Difference) -> Iterable[str]:
+    """What holds for all stacks, and how much more of it there is."""
+    return _most(found.notes, MOST_NOTES, "note")
 
 
 def _most(texts: Sequence[str], most: int, what: str) -> Iterable[str]:

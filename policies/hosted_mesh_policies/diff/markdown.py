@@ -11,28 +11,33 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .lines import fate, harmless, label, of_stack, summary
+from .lines import Budget, fate, harmless, label, of_moved, of_notes, of_stack, summary
 from .result import Difference, Stack, State, Step
 
 MARKER: Final = "<!-- hosted-mesh diff -->"
 """The first line: by it and by who wrote it a comment is found again."""
 LONGEST: Final = 65_536
 """Characters that GitHub takes in a comment."""
+ROOM: Final = 100
+"""Characters of these that are left to who posts it."""
 MOST_ROWS: Final = 100
+LONGEST_TABLE: Final = LONGEST // 2
 _CUT: Final = "… cut here"
 
 
 def as_markdown(found: Difference) -> str:
     """One comment: what it is, a table, and the stacks folded. It is cut where GitHub's limit is, and says so."""
     head = [MARKER, f"### Pulumi: {summary(found, _code)}", ""]
+    if moved := of_moved(found):
+        head += [f"**{moved}**", ""]
     if found.shown:
         head += [*_table(found), ""]
-    head += [f"- {_code(text, 300)}" for text in found.notes]
+    head += [f"- {_code(text, 300)}" for text in of_notes(found)]
     text = "\n".join(head).rstrip() + "\n"
-    room = LONGEST - size(text) - size(_left_out(len(found.shown))) - 2
-    blocks, left_out = [], 0
+    room = LONGEST - ROOM - size(text) - size(_left_out(len(found.shown))) - 2
+    blocks, left_out, budget = [], 0, Budget()
     for stack in found.shown:
-        block = _block(stack, room)
+        block = _block(stack, room, budget)
         room -= size(block)
         blocks.append(block)
         left_out += not block or _CUT in block.splitlines()
@@ -48,9 +53,15 @@ def _table(found: Difference) -> Iterator[str]:
     yield "| stack | where | made | changed | replaced | removed |"
     yield "|---|---|---:|---:|---:|---:|"
     rows = [row for stack in found.shown for row in _rows(stack)]
-    yield from rows[:MOST_ROWS]
-    if len(rows) > MOST_ROWS:
-        yield f"| … and {len(rows) - MOST_ROWS} rows more | | | | | |"
+    room, shown = LONGEST_TABLE, 0
+    for row in rows[:MOST_ROWS]:
+        room -= size(row) + 1
+        if room < 0:
+            break
+        shown += 1
+        yield row
+    if len(rows) > shown:
+        yield f"| … and {len(rows) - shown} rows more | | | | | |"
 
 
 def _rows(stack: Stack) -> Iterator[str]:
@@ -59,9 +70,12 @@ def _rows(stack: Stack) -> Iterator[str]:
     if stack.state is State.UNDECIDED:
         yield f"| {name} | **not decided** | | | | |"
         return
-    for cluster in stack.clusters:
-        steps = (Step.MADE, Step.CHANGED, Step.REPLACED, Step.REMOVED)
-        counts = [str(stack.count(cluster, step) or "") for step in steps]
+    for cluster, changes in stack.by_cluster().items():
+        steps = dict.fromkeys((Step.MADE, Step.CHANGED, Step.REPLACED, Step.REMOVED), 0)
+        for one in changes:
+            moved = Step.REMOVED if one.moved_from == cluster else Step.MADE
+            steps[one.step if one.moved_from is None else moved] += one.count
+        counts = [str(count or "") for count in steps.values()]
         yield f"| {name} | {_code(label(cluster))} | {' | '.join(counts)} |"
     for what, properties in (("outputs", stack.outputs), ("configuration", stack.configuration)):
         if properties:
@@ -71,9 +85,9 @@ def _rows(stack: Stack) -> Iterator[str]:
             yield f"| {name} | {what} | {' | '.join(counts)} |"
 
 
-def _block(stack: Stack, room: int) -> str:
+def _block(stack: Stack, room: int, budget: Budget) -> str:
     """A stack's details, folded; as many lines as there is room for, or nothing."""
-    lines = list(of_stack(stack))
+    lines = list(of_stack(stack, budget))
     title = html.escape(harmless(stack.name)) + (f" ({html.escape(fate(stack))})" if fate(stack) else "")
     start = f"\n<details><summary><code>{title}</code></summary>\n\n"
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))

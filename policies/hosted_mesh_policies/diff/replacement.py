@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..plan.tree import Path as Keys
-from ..plan.tree import is_covered, show
+from ..plan.tree import at, is_covered, show
 from .trees import Hidden
 
 _OF_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -36,15 +36,29 @@ def forces(kind: str, path: Keys, old: Any, new: Any, tree: Any, options: Mappin
     text = show(path)
     if is_covered(text, set(options.get("replaceOnChanges", ()))):
         return True
-    if isinstance(old, Hidden) or isinstance(new, Hidden) or not _both(old, new):
-        return False  # a default may stand for what is not there, and a new ciphertext for the same secret
+    if isinstance(old, Hidden) or isinstance(new, Hidden):
+        return False  # a new ciphertext may be of the same secret
+    if not _both(old, new):
+        return _is_below(kind, path, tree)  # otherwise a default may stand for what is not there
     if _is_one_of(kind, _WHOLE):
         return path[0] not in _NEVER
     if not kind.startswith("kubernetes:") or _is_one_of(kind, _CHARTS):
         return False
+    return is_covered(text, {*_IDENTITY, *_fields(kind, tree)})
+
+
+def _fields(kind: str, tree: Any) -> tuple[str, ...]:
     is_immutable = isinstance(tree, dict) and tree.get("immutable") is True
-    fields = (*_IDENTITY, *_OF_KINDS.get(kind, ()), *(_IMMUTABLE if is_immutable else ()))
-    return is_covered(text, set(fields))
+    return (*_OF_KINDS.get(kind, ()), *(_IMMUTABLE if is_immutable else ()))
+
+
+def _is_below(kind: str, path: Keys, tree: Any) -> bool:
+    """Whether something is added or removed below a field that the base has and that nobody may change."""
+    for field in _fields(kind, tree):
+        keys = tuple(field.split("."))
+        if path[: len(keys)] == keys and len(path) > len(keys) and at(tree, *keys) is not None:
+            return True
+    return False
 
 
 def is_ignored(path: Keys, options: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.console import Console
 
-from .lines import harmless, of_stack, summary
+from .lines import Budget, harmless, of_moved, of_notes, of_stack, summary
 from .result import Difference
 
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow"}
@@ -14,11 +14,14 @@ _STYLES: Final = {"+": "green", "-": "red", "~": "yellow"}
 
 def as_text(found: Difference, console: Console) -> None:
     """The stacks that differ, and one line that sums it up."""
+    budget = Budget()
+    if moved := of_moved(found):
+        console.print(moved, style="bold red", highlight=False, markup=False, soft_wrap=True)
     for stack in found.shown:
         console.print(f"stack {harmless(stack.name)}", style="bold", highlight=False, markup=False, soft_wrap=True)
-        for line in of_stack(stack):
+        for line in of_stack(stack, budget):
             style = _STYLES.get(line[:1]) or ("" if line.startswith((" ", "note:", "…")) else "bold")
             console.print(f"  {line}", style=style, highlight=False, markup=False, soft_wrap=True)
-    for text in found.notes:
+    for text in of_notes(found):
         console.print(f"note: {harmless(text, 300)}", highlight=False, markup=False, soft_wrap=True)
     console.print(summary(found), highlight=False, markup=False, soft_wrap=True)

@@ -31,6 +31,9 @@ class State(StrEnum):
     UNDECIDED = "undecided"
 
 
+_BY_WEIGHT: Final = (Step.REPLACED, Step.REMOVED, Step.CHANGED, Step.MADE)
+
+
 @dataclass(frozen=True)
 class Value:
     """One value. hidden: why it is not shown; file: the path of a file that the engine reads; else `value` is it."""
@@ -60,7 +63,7 @@ class Cluster:
 @dataclass(frozen=True)
 class Change:
     """One resource. type: Pulumi's token. name: None for one whose name is hidden; count: how many such of one type.
-    forced_by: properties whose change replaces it."""
+    forced_by: properties whose change replaces it. moved_from: where it was, of one that goes elsewhere now."""
 
     step: Step
     type: str
@@ -69,6 +72,7 @@ class Change:
     properties: tuple[Property, ...] = ()
     forced_by: tuple[str, ...] = ()
     count: int = 1
+    moved_from: Cluster | None = None
 
 
 @dataclass
@@ -83,13 +87,24 @@ class Stack:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def by_cluster(self) -> dict[Cluster, list[Change]]:
+        """What changes, by where, control planes first. What moves is in two of them. What weighs most is first: moved,
+        replaced, removed, changed, made."""
+        found: dict[Cluster, list[Change]] = {}
+        for one in sorted(self.changes, key=lambda one: (one.moved_from is None, _BY_WEIGHT.index(one.step))):
+            for cluster in dict.fromkeys([one.cluster, one.moved_from or one.cluster]):
+                found.setdefault(cluster, []).append(one)
+        return dict(sorted(found.items(), key=lambda pair: (SIDES.index(pair[0].side), pair[0].name)))
+
     @property
     def clusters(self) -> list[Cluster]:
         """Where something changes, control planes first."""
-        return sorted({one.cluster for one in self.changes}, key=lambda one: (SIDES.index(one.side), one.name))
+        return list(self.by_cluster())
 
-    def count(self, cluster: Cluster, *steps: Step) -> int:
-        return sum(one.count for one in self.changes if one.cluster == cluster and one.step in steps)
+    @property
+    def moved(self) -> int:
+        """How many resources go to another cluster."""
+        return sum(one.count for one in self.changes if one.moved_from is not None)
 
 
 @dataclass
@@ -107,6 +122,11 @@ class Difference:
     def shown(self) -> list[Stack]:
         """All stacks but those of which nothing is to be said."""
         return [one for one in self.stacks if one.state is not State.UNCHANGED]
+
+    @property
+    def moved(self) -> int:
+        """How many resources go to another cluster."""
+        return sum(one.moved for one in self.shown)
 
     def exit_code(self, tells_differences: bool) -> int:
         """2: something is undecided. 1: something differs, where that is to be told. 0: otherwise."""

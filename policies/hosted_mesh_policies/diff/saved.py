@@ -13,7 +13,10 @@ from .result import SIDES, Change, Cluster, Difference, Property, Stack, State, 
 from .trees import Why
 
 VERSION: Final = 1
-LONGEST: Final = 64 * 1024 * 1024
+LONGEST: Final = 16 * 1024 * 1024
+"""Bytes of a file that is read."""
+MOST: Final = 1_000_000
+"""Resources with hidden names, of one type, in one cluster."""
 
 
 class UnreadableError(Exception):
@@ -44,6 +47,7 @@ def _change(one: Change) -> dict[str, Any]:
         "name": one.name,
         "count": one.count,
         "cluster": dataclasses.asdict(one.cluster),
+        "movedFrom": dataclasses.asdict(one.moved_from) if one.moved_from else None,
         "forcedBy": list(one.forced_by),
         "properties": [_property(two) for two in one.properties],
     }
@@ -89,23 +93,35 @@ def from_tree(tree: Any) -> Difference:
         )
         for one in told.each("stacks")
     ]
+    for place, stack in enumerate(stacks):
+        if stack.state is State.UNCHANGED and (stack.changes or stack.outputs or stack.configuration or stack.problems):
+            raise UnreadableError(f"the file.stacks[{place}].state: is {State.UNCHANGED}, and the stack has changes")
     return Difference(told.get("base", str), stacks, told.texts("notes"))
 
 
 def _read_change(told: _Told) -> Change:
-    cluster = told.inner("cluster")
-    side = cluster.get("side", str)
-    if side not in SIDES:
-        raise UnreadableError(f"{cluster.where}.side: is none of {', '.join(SIDES)}")
+    count = told.get("count", int)
+    if not 1 <= count <= MOST:
+        raise UnreadableError(f"{told.where}.count: is not between 1 and {MOST:,}")
     return Change(
         told.one_of("step", Step),
         told.get("type", str),
         told.get("name", str, None),
-        Cluster(side, cluster.get("name", str)),
+        _read_cluster(told.inner("cluster")),
         tuple(_read_property(one) for one in told.each("properties")),
         tuple(told.texts("forcedBy")),
-        told.get("count", int),
+        count,
+        _read_cluster(told.inner("movedFrom"))
+        if told.has("movedFrom") and told.tree["movedFrom"] is not None
+        else None,
     )
+
+
+def _read_cluster(told: _Told) -> Cluster:
+    side = told.get("side", str)
+    if side not in SIDES:
+        raise UnreadableError(f"{told.where}.side: is none of {', '.join(SIDES)}")
+    return Cluster(side, told.get("name", str))
 
 
 def _read_property(told: _Told) -> Property:

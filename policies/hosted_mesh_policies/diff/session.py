@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Final, TextIO
@@ -36,11 +37,17 @@ def perform(request: Request) -> int:
 
 
 def _read(path: Path) -> Difference:
-    text = given.text_of(path, "Write it with `hosted-mesh diff --json`")
+    fix = "Write it with `hosted-mesh diff --json`"
+    with contextlib.suppress(OSError):  # what cannot be asked cannot be read either
+        if not path.is_dir() and not path.is_file() and path.exists():
+            raise UnusableProjectError(f"{path}: is no file. {fix}")
+        if path.stat().st_size > saved.LONGEST:
+            raise UnusableProjectError(f"{path}: is longer than {saved.LONGEST:,} bytes. Compare fewer stacks at once")
+    text = given.text_of(path, fix)
     try:
         return saved.from_json(text)
     except saved.UnreadableError as problem:
-        raise UnusableProjectError(f"{path}: {problem}. Write it with `hosted-mesh diff --json`") from None
+        raise UnusableProjectError(f"{path}: {problem}. {fix}") from None
 
 
 def _print(found: Difference, request: Request, to: TextIO) -> None:

@@ -63,7 +63,11 @@ def seen(first: Capture, second: Capture, version: Version) -> Sight:
 
 def _one(one: Registered, cluster: Cluster, tree: Any) -> Seen:
     name, aliases = None if is_credential(one.name) else one.name, tuple((urn,) for urn in one.aliases)
-    return Seen(one.type, name, cluster, tree, one.options, aliases=aliases)
+    return Seen(_type(one), name, cluster, tree, one.options, aliases=aliases)
+
+
+def _type(one: Registered) -> str:
+    return "(a type with a credential in it)" if is_credential(one.type) else one.type
 
 
 def _unnamed(types: str, first: Capture, second: Capture, version: Version) -> Seen:
@@ -76,7 +80,7 @@ def _unnamed(types: str, first: Capture, second: Capture, version: Version) -> S
     some = next({**here, **there}[urn] for run in apart for urn in run)
     runs = first if some.urn in here else second, second if some.urn in there else first
     cluster = _cluster(*runs, some, version)
-    return Seen(some.type, None, cluster, Hidden(Why.SECRET, apart), count=max(map(len, apart)))
+    return Seen(_type(some), None, cluster, Hidden(Why.SECRET, apart), count=max(map(len, apart)))
 
 
 def _all(run: Capture) -> dict[str, Registered]:

@@ -67,6 +67,8 @@ def base_of(new: Version, asked: str | None) -> Iterator[Version]:
     tree, the index and HEAD stay as they are, and no hook runs.
     """
     git = _Git(new.root)
+    if asked is not None and not asked.strip():
+        raise UnusableProjectError(f"--base: is empty; a variable may not be set. {_GIVE_ONE}, or leave --base out")
     if asked is None:
         commit, branch = git.merge_base()
         name = f"{commit[:10]}, where it left {branch}"
@@ -102,6 +104,9 @@ def _in_folder(given: Path, new: Version, name: str) -> Version:
     fits = folder.parts[len(folder.parts) - len(inside) :] == inside
     root = folder.parents[len(inside) - 1] if inside and fits else folder
     found = Version(folder, root, name)
+    if folder == new.folder:
+        rule = "is the project itself, which differs from itself in nothing"
+        raise UnusableProjectError(f"--base {name}: {rule}. {_GIVE_ONE} with another version")
     if not found.is_there:
         raise UnusableProjectError(f"--base {name}: has no Pulumi.yaml. Give the folder of the project's other version")
     return found

@@ -78,13 +78,13 @@ stack dev
       metadata.name: "new"
       metadata.namespace: "shop"
   data plane {DATA_PLANE}
+  +- RoleBinding bound (replaced: roleRef.name)
+      roleRef.name: "view" -> "admin"
   ~ ConfigMap app
       (protect): true (added)
       data.left: "out" (removed)
       data.x: "one" -> "two"
       data.y[0]: "more" (added)
-  +- RoleBinding bound (replaced: roleRef.name)
-      roleRef.name: "view" -> "admin"
   other: aws (default provider)
   ~ Bucket files
       acl: "private" -> "public-read"
@@ -106,7 +106,7 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     after = {
         "Pulumi.dev.yaml": "config: {shop:replicas: 3}",
         "Pulumi.old.yaml": None,
-        "Pulumi.prod.yaml": f"config: {{shop:replicas: 2, shop:more: 1, aws:region: eu-west-1, aws:token: {PASSWORD}}}",
+        "Pulumi.prod.yaml": f"config: {{shop:replicas: 2, shop:more: 1, aws:region: eu-west-1, aws:token: {PASSWORD}, db:password: hunter2}}",
         "Pulumi.third.yaml": "{}",
     }
     folder = repository(tmp_path / "repository", project(program, stacks), after)
@@ -126,6 +126,7 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     assert values(prod.configuration) == {
         "aws:region": (None, "eu-west-1"),
         "aws:token": (None, "<secret by its form>"),
+        "db:password": (None, "<secret by its form>"),
     }
     done = run(folder, "--base", "main", "--stack", "same", "--stack", "organization/shop/dev")
     assert (done.returncode, done.stderr) == (0, "")
@@ -545,6 +546,8 @@ def test_the_repository_is_left_as_it_is(tmp_path: Path) -> None:
     [
         (["--base", "nothing"], "--base nothing: git knows no such commit, and there is no such folder. Give a commit"),
         (["--base=--output=x"], "--base --output=x: git knows no such commit"),
+        (["--base", ""], "--base: is empty; a variable may not be set. Give a commit, a branch or a folder"),
+        (["--base", "."], "--base .: is the project itself, which differs from itself in nothing. Give a commit"),
         (["--base", "main\n"], "git knows no such commit"),
         (["--base", "a\x00b"], "git knows no such commit"),
         (["--base", "x" * 300], "git knows no such commit"),
@@ -553,6 +556,7 @@ def test_the_repository_is_left_as_it_is(tmp_path: Path) -> None:
         (["--base", "main", "--stack", "prod"], "--stack prod: neither version has its file; there are those of dev"),
         (["--markdown", "--json"], "--markdown and --json exclude each other"),
         (["--from", "x", "--base", "main"], "--from: compares nothing"),
+        (["--from", "long.json"], "long.json: is longer than 16,777,216 bytes. Compare fewer stacks at once"),
         (["--from", "/nothing/x.json"], "/nothing/x.json: cannot be read (No such file or directory). Write it with"),
         (["--output", "/nothing/x"], "--output /nothing/x: cannot be written"),
         (["--control-plane", "https://[::1"], "--control-plane https://[::1: is no address"),
@@ -565,6 +569,8 @@ def test_a_mistake_is_one_line_on_standard_error(
     folder = repository(tmp_path / "repository", project(PLAIN), {"both/x": "y"})
     git(folder, "branch", "both")
     monkeypatch.chdir(folder)
+    with Path("long.json").open("wb") as file:
+        file.truncate(1024**3)
     done = CliRunner().invoke(app, options)
     assert (done.exit_code, done.stdout) == (2, "")
     assert said in done.stderr

@@ -138,7 +138,7 @@ def test_a_stack_is_as_its_versions_say() -> None:
 def test_a_resource_that_goes_to_another_cluster_or_is_treated_otherwise_has_changed() -> None:
     one = seen({"a": "1"}, options={"protect": True, "ignoreChanges": ["b", "c"]})
     (change,) = compared("dev", sight(app=one), sight(app=replace(one, cluster=HERE, options={}))).changes
-    assert change.cluster == HERE
+    assert (change.step, change.cluster, change.moved_from) == (Step.REPLACED, HERE, THERE)
     assert {one.path: (one.old and one.old.value, one.new and one.new.value) for one in change.properties} == {
         "(cluster)": (f"data plane {THERE.name}", f"control plane {HERE.name}"),
         "(protect)": (True, None),
@@ -155,6 +155,8 @@ def test_a_resource_that_goes_to_another_cluster_or_is_treated_otherwise_has_cha
         ("kubernetes:core/v1:ConfigMap", {"data": {"a": "1"}, "immutable": True}, {"data": {"a": "2"}}, ["data.a"]),
         (SECRET_TYPE, {"type": "Opaque"}, {"type": "x/y"}, ["type"]),
         (DEPLOYMENT, {"spec": {"selector": {"a": "1"}}}, {"spec": {"selector": {"a": "2"}}}, ["spec.selector.a"]),
+        (DEPLOYMENT, {"spec": {"selector": {"a": "1"}}}, {"spec": {"selector": {"b": "1"}}}, ["spec.selector.a", "spec.selector.b"]),
+        (DEPLOYMENT, {"spec": {}}, {"spec": {"selector": {"b": "1"}}}, []),
         (DEPLOYMENT, {"spec": {"replicas": 1}}, {"spec": {"replicas": 2}}, []),
         ("kubernetes:helm.sh/v4:Chart", {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}, []),
         ("tls:index/privateKey:PrivateKey", {"ecdsaCurve": "P256"}, {"ecdsaCurve": "P384"}, ["ecdsaCurve"]),
@@ -172,6 +174,13 @@ def test_what_the_program_says_of_changes_is_followed() -> None:
     assert step(seen({"data": {"a": "1"}}, **told), seen({"data": {"a": "2"}}, **told)) == (Step.REPLACED, ("data.a",))
     told = {"options": {"ignoreChanges": ["data"]}}
     assert step(seen({"data": {"a": "1"}}, **told), seen({"data": {"a": "2"}}, **told)) == (None, ())
+
+
+def test_a_credential_among_options_is_hidden() -> None:
+    token = literals.credentials()["access token"]
+    one = seen({"a": "1"})
+    (change,) = compared("dev", sight(app=one), sight(app=replace(one, options={"ignoreChanges": [token]}))).changes
+    assert change.properties == (Property("(ignoreChanges)", None, Value(hidden=Why.FORM)),)
 
 
 def test_of_what_has_a_secret_name_only_is_told_that_it_changed() -> None:

@@ -151,6 +151,18 @@ def test_one_comment_is_made_and_then_changed(
     assert not (tmp_path / "bad").exists()
 
 
+def test_each_pull_request_of_the_commit_is_told_and_the_comment_names_it(tmp_path: Path) -> None:
+    done, calls = _posted("7\n8", "", CHANGED, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [call[3] for call in calls if call[2] == "POST"] == [f"repos/o/r/issues/{n}/comments" for n in (7, 8)]
+    assert (tmp_path / "comment.md").read_text().splitlines()[1].endswith(", at 0123456789")
+
+
+@pytest.mark.parametrize("workflow", [RUNS, COMMENTS])
+def test_no_job_runs_for_hours(workflow: dict[str, Any]) -> None:
+    assert [job["timeout-minutes"] for job in workflow["jobs"].values()] == [10]
+
+
 def test_a_file_that_is_no_difference_is_not_posted(tmp_path: Path) -> None:
     done, calls = _posted("7", "", '{"version": 1, "base": "@everyone"}', tmp_path)
     assert (done.returncode, len(calls)) == (1, 2)
@@ -168,7 +180,7 @@ def _posted(
         (programs / name).chmod(0o700)
     given = dict.fromkeys(steps(COMMENTS)[-1]["env"], "x")
     given |= {"GH_REPO": "o/r", "OWNER": "somebody", "BRANCH": f"a'$(touch {tmp_path}/bad)", "PULLS": pulls}
-    given |= {"FOUND": found, "DIFF": diff, "CALLS": str(tmp_path / "calls")}
+    given |= {"COMMIT": "0123456789" * 4, "FOUND": found, "DIFF": diff, "CALLS": str(tmp_path / "calls")}
     environment = {**os.environ, **given, "PATH": f"{programs}:{os.environ['PATH']}"}
     shell = ["bash", "-e", "-c", steps(COMMENTS)[-1]["run"]]  # as GitHub runs a step
     done = subprocess.run(shell, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -141,8 +141,8 @@ def test_what_a_stack_says_is_in_the_order_of_its_clusters() -> None:
 
 def test_a_hidden_name_and_a_forced_replacement_are_said() -> None:
     assert lines(change(name=None, count=3), change(step=Step.REPLACED, forced_by=("a", "b", "c", "d")))[1:] == [
-        "~ ConfigMap [secret] (3 of them)",
         "+- ConfigMap app (replaced: a, b, c)",
+        "~ ConfigMap [secret] (3 of them)",
     ]
     (_, line) = lines(Change(Step.MADE, "pulumi:providers:aws", "east", DATA_PLANE))
     assert line == "+ provider aws east"
@@ -188,8 +188,17 @@ CHANGES = st.builds(
     st.builds(Cluster, st.sampled_from(SIDES), TEXTS),
     st.lists(PROPERTIES, max_size=3).map(tuple),
     st.lists(TEXTS, max_size=2).map(tuple),
-    st.integers(0, 5),
+    st.integers(1, 5),
+    st.none() | st.builds(Cluster, st.sampled_from(SIDES), TEXTS),
 )
+
+
+def _consistent(stack: Stack) -> Stack:
+    if stack.state is State.UNCHANGED:
+        stack.changes, stack.outputs, stack.configuration, stack.problems = [], [], [], []
+    return stack
+
+
 STACKS = st.builds(
     Stack,
     TEXTS,
@@ -199,7 +208,7 @@ STACKS = st.builds(
     st.lists(PROPERTIES, max_size=2),
     st.lists(TEXTS, max_size=2),
     st.lists(TEXTS, max_size=2),
-)
+).map(_consistent)
 DIFFERENCES = st.builds(Difference, TEXTS, st.lists(STACKS, max_size=3), st.lists(TEXTS, max_size=2))
 FOLD = re.compile(r"<details><summary><code>[^<>]*</code></summary>|</details>")
 
@@ -270,6 +279,11 @@ def test_a_terminal_is_sent_nothing_that_it_obeys() -> None:
     assert "[a link](https://evil.example.com)" in written.getvalue()
 
 
+@pytest.mark.parametrize("one", "\u3164\u115f\u1160\uffa0\u2800\ufe0f\u034f\u00a0\u2003\U000e0100")
+def test_a_letter_that_nobody_sees_is_spelled(one: str) -> None:
+    assert harmless(f"a{one}b") == f"a\\u{{{ord(one):x}}}b"
+
+
 def test_text_stays_readable() -> None:
     assert harmless("Grüße, 世界 🎉 e\u0301") == "Grüße, 世界 🎉 e\u0301"
 
@@ -299,6 +313,76 @@ def test_a_table_of_very_many_stacks_is_cut_too() -> None:
     assert "| … and 2900 rows more | | | | | |" in shown
 
 
+def test_many_notes_and_a_table_of_wide_letters_fit_too() -> None:
+    stacks = [
+        Stack("\U0001f389" * 500, State.CHANGED, [change(cluster=Cluster("other", f"{n}" + "\U0001f389" * 500))])
+        for n in range(100)
+    ]
+    shown = as_markdown(Difference("\U0001f389" * 500, stacks, ["\U0001f389" * 500] * 1000))
+    check(shown)
+    assert "… and 990 notes more" in shown
+    as_text(Difference("main", [], ["x"] * 1000), Console(file=(written := io.StringIO())))
+    assert "note: … and 990 notes more\n" in written.getvalue()
+
+
+def test_where_a_text_differs_is_looked_for_within_bounds() -> None:
+    """Of all texts of a report together."""
+    texts = [Value("\n".join(f"{word} {place}" for place in range(600))) for word in ("old", "new")]
+    shown = lines(*[change(Property("a", *texts), name=f"n{place}") for place in range(10)])
+    assert shown.count("    a:") == 2
+    assert shown.count("    a: the text differs") == 8
+    same = "x\n" * 10_000
+    assert lines(change(Property("a", Value(f"{same}y\n{same}"), Value(f"{same}z\n{same}"))))[2:] == [
+        "    a:",
+        "-     y",
+        "+     z",
+    ]
+
+
+class _Walked(list[Change]):
+    walks = 0
+
+    def __iter__(self) -> Iterator[Change]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_changes_are_grouped_once_however_many_clusters_there_are() -> None:
+    changes = _Walked(change(cluster=Cluster("other", str(place))) for place in range(300))
+    check(as_markdown(Difference("main", [Stack("dev", State.CHANGED, changes)])))
+    assert changes.walks < 10
+
+
+# What moves -------------------------------------------------------------------------------------------------------
+
+
+def test_what_moves_is_loud_and_in_both_clusters() -> None:
+    old = Cluster("control plane", "https://cp.example.com:6443")
+    moved = change(Property("(cluster)", Value("a"), Value("b")), step=Step.REPLACED, moved_from=old)
+    found = Difference("main", [Stack("dev", State.CHANGED, [moved])])
+    assert lines(moved) == [
+        f"control plane {old.name}",
+        f"+- ConfigMap app (moves to data plane {DATA_PLANE.name})",
+        f"data plane {DATA_PLANE.name}",
+        f"+- ConfigMap app (moves here from control plane {old.name})",
+        '    (cluster): "a" -> "b"',
+    ]
+    shown = as_markdown(found)
+    check(shown)
+    assert "**1 resource moves to another cluster**" in shown
+    assert f"| `dev` | `control plane {old.name}` |  |  |  | 1 |\n" in shown
+    assert f"| `dev` | `data plane {DATA_PLANE.name}` | 1 |  |  |  |\n" in shown
+    as_text(found, Console(file=(written := io.StringIO()), width=80))
+    assert written.getvalue().startswith("1 resource moves to another cluster\n")
+
+
+def test_what_weighs_most_is_shown_first() -> None:
+    made = [change(name=f"n{place}", step=Step.MADE) for place in range(300)]
+    moved = change(name="moved", step=Step.REPLACED, moved_from=Cluster("other", "x"))
+    shown = lines(*made, change(name="changed"), change(name="gone", step=Step.REMOVED), moved)
+    assert [line.split()[2] for line in shown[1:5]] == ["moved", "gone", "changed", "n0"]
+
+
 # JSON -------------------------------------------------------------------------------------------------------------
 
 
@@ -320,6 +404,10 @@ def test_json_is_read_as_what_was_written(found: Difference) -> None:
         (("stacks", 0, "notes"), [1], "the file.stacks[0].notes: are not all texts"),
         (("stacks", 0, "changes", 0, "step"), None, "the file.stacks[0].changes[0].step: is no str"),
         (("stacks", 0, "changes", 0, "count"), True, "the file.stacks[0].changes[0].count: is no int"),
+        (("stacks", 0, "changes", 0, "count"), 0, "count: is not between 1 and 1,000,000"),
+        (("stacks", 0, "changes", 0, "count"), 10**4000, "count: is not between 1 and 1,000,000"),
+        (("stacks", 0, "state"), "unchanged", "stacks[0].state: is unchanged, and the stack has changes"),
+        (("stacks", 0, "changes", 0, "movedFrom"), {"side": "x", "name": ""}, "movedFrom.side: is none of control"),
         (("stacks", 0, "changes", 0, "cluster", "side"), "x", "cluster.side: is none of control plane"),
         (("stacks", 0, "changes", 0, "properties", 0, "new"), {"value": ["x"]}, "new.value: is not one value"),
         (("stacks", 0, "changes", 0, "properties", 0, "new"), {"hidden": "x"}, "new.hidden: is none of secret"),
