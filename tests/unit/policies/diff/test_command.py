@@ -106,7 +106,8 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     after = {
         "Pulumi.dev.yaml": "config: {shop:replicas: 3}",
         "Pulumi.old.yaml": None,
-        "Pulumi.prod.yaml": f"config: {{shop:replicas: 2, shop:more: 1, aws:region: eu-west-1, aws:token: {PASSWORD}, db:password: hunter2}}",
+        "Pulumi.prod.yaml": "config: {shop:replicas: 2, shop:more: 1, aws:region: eu-west-1, "
+        f"aws:token: {PASSWORD}, db:password: hunter2}}",
         "Pulumi.third.yaml": "{}",
     }
     folder = repository(tmp_path / "repository", project(program, stacks), after)
@@ -132,6 +133,24 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     assert (done.returncode, done.stderr) == (0, "")
     assert "stack same" not in done.stdout
     assert done.stdout.endswith(f"1 stack differs from main ({git(folder, 'rev-parse', 'main')[:10]}), 1 unchanged\n")
+
+
+def test_what_moves_to_another_cluster_is_the_first_line(tmp_path: Path) -> None:
+    """Also to that of the default provider, and where the provider's own server is another one."""
+    before = """
+config_map("app", {"x": "y"}, data_plane)
+config_map("lone", {"x": "y"}, data_plane)
+config_map("carried", {"x": "y"}, cluster("third", "https://third.example.com:6443"))
+"""
+    after = before.replace("third.example", "fourth.example").replace('"y"}, data_plane', '"y"}, control_plane', 1)
+    after = after.replace('"y"}, data_plane', '"y"}, None')
+    folder = repository(tmp_path / "repository", project(before), {"__main__.py": BEGINNING + after})
+    done = run(folder, "--base", "main")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("3 resources move to another cluster\n")
+    assert f"  +- ConfigMap app (moves to control plane {CONTROL_PLANE})\n" in done.stdout
+    for name in ("app", "lone", "carried"):
+        assert done.stdout.count(f"+- ConfigMap {name} (moves ") == 2
 
 
 def test_nothing_that_differs_is_one_line(tmp_path: Path) -> None:

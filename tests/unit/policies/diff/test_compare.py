@@ -155,7 +155,12 @@ def test_a_resource_that_goes_to_another_cluster_or_is_treated_otherwise_has_cha
         ("kubernetes:core/v1:ConfigMap", {"data": {"a": "1"}, "immutable": True}, {"data": {"a": "2"}}, ["data.a"]),
         (SECRET_TYPE, {"type": "Opaque"}, {"type": "x/y"}, ["type"]),
         (DEPLOYMENT, {"spec": {"selector": {"a": "1"}}}, {"spec": {"selector": {"a": "2"}}}, ["spec.selector.a"]),
-        (DEPLOYMENT, {"spec": {"selector": {"a": "1"}}}, {"spec": {"selector": {"b": "1"}}}, ["spec.selector.a", "spec.selector.b"]),
+        (
+            DEPLOYMENT,
+            {"spec": {"selector": {"a": "1"}}},
+            {"spec": {"selector": {"b": "1"}}},
+            ["spec.selector.a", "spec.selector.b"],
+        ),
         (DEPLOYMENT, {"spec": {}}, {"spec": {"selector": {"b": "1"}}}, []),
         (DEPLOYMENT, {"spec": {"replicas": 1}}, {"spec": {"replicas": 2}}, []),
         ("kubernetes:helm.sh/v4:Chart", {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}, []),
