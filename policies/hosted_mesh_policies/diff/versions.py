@@ -6,11 +6,10 @@ import contextlib
 import os
 import re
 import subprocess
-import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ..prove.private_folder import private_folder
 from ..prove.project import UnusableProjectError
@@ -23,6 +22,8 @@ _DEFAULT_BRANCHES: Final = (
     "refs/heads/master",
 )
 _GIVE_ONE: Final = "Give a commit, a branch or a folder"
+_ALONE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false")
+"""Options by which git runs no hook and keeps all of an index in one file."""
 _ID: Final = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -63,8 +64,8 @@ def base_of(new: Version, asked: str | None) -> Iterator[Version]:
     """The version to compare with. asked: a commit, by any name that git knows, or a folder; None for the commit at
     which HEAD left the default branch. Raises: UnusableProjectError.
 
-    A commit's files are written by `git archive` into a folder of their own, which is gone at the end: the working
-    tree, the index and HEAD stay as they are, and no hook runs.
+    A commit's files are written by `git checkout-index` into a folder of their own, which is gone at the end: the
+    working tree, the index and HEAD stay as they are, and no hook runs.
     """
     git = _Git(new.root)
     if asked is not None and not asked.strip():
@@ -147,20 +148,20 @@ class _Git:
         return found, short
 
     def extract(self, commit: str, into: Path) -> None:
-        """Writes a commit's files. Raises: UnusableProjectError."""
-        command = ["git", "-C", str(self.folder), "archive", "--format=tar", commit]
-        cannot = f"--base: the files of {commit[:10]} cannot be had from git. Fetch them, or give another one"
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_variables()) as process:
-            try:
-                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-                    keeps_inside: Any = getattr(tarfile, "tar_filter", None)  # Python 3.11.4
-                    archive.extraction_filter = keeps_inside
-                    archive.extractall(into)  # noqa: S202 filtered, and of this repository
-            except (tarfile.TarError, OSError):
-                process.kill()
-                raise UnusableProjectError(cannot) from None
-        if process.returncode:
-            raise UnusableProjectError(cannot)
+        """Writes a commit's files, by an index that lies beside them meanwhile. Raises: UnusableProjectError."""
+        index = into / ".index-of-the-base"
+        steps = (
+            (*_ALONE, "read-tree", "--no-sparse-checkout", commit),
+            (*_ALONE, "checkout-index", "--all", "--force", "--quiet", f"--prefix={into}/"),
+        )
+        for step in steps:
+            command = ["git", "-C", str(self.folder), *step]
+            variables = {**_variables(), "GIT_INDEX_FILE": str(index)}
+            if subprocess.run(command, capture_output=True, env=variables, check=False).returncode:
+                raise UnusableProjectError(
+                    f"--base: the files of {commit[:10]} cannot be had from git. Fetch them, or give another one"
+                )
+        index.unlink()
 
     def _run(self, *arguments: str) -> str:
         command = ["git", "-C", str(self.folder), *arguments]

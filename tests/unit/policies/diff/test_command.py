@@ -560,6 +560,14 @@ def test_the_repository_is_left_as_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["repository"]
 
 
+def test_what_is_left_out_of_archives_is_there(tmp_path: Path) -> None:
+    files = project(PLAIN + '\npulumi.export("commit", "$Format:%H$")')
+    before = files | {".gitattributes": "Pulumi.dev.yaml export-ignore\n__main__.py export-subst\n"}
+    folder = repository(tmp_path / "repository", before, {"new.txt": "x"})
+    found = difference(folder)
+    assert [(one.name, one.state) for one in found.stacks] == [("dev", State.UNCHANGED)]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
