@@ -38,7 +38,7 @@ def as_markdown(found: Difference) -> str:
     blocks, left_out, budget = [], 0, Budget()
     for stack in found.shown:
         block = _block(stack, room, budget)
-        room -= size(block)
+        room = 0 if _CUT in block.splitlines() else room - size(block)
         blocks.append(block)
         left_out += not block or _CUT in block.splitlines()
     return text + "".join(blocks) + (_left_out(left_out) if left_out else "")
