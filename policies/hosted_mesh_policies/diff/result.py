@@ -97,11 +97,6 @@ class Stack:
         return dict(sorted(found.items(), key=lambda pair: (SIDES.index(pair[0].side), pair[0].name)))
 
     @property
-    def clusters(self) -> list[Cluster]:
-        """Where something changes, control planes first."""
-        return list(self.by_cluster())
-
-    @property
     def moved(self) -> int:
         """How many resources go to another cluster."""
         return sum(one.count for one in self.changes if one.moved_from is not None)

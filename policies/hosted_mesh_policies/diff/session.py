@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TextIO
 
 from rich.console import Console
 
@@ -15,8 +15,6 @@ from . import markdown, report, saved
 from .request import Request
 from .result import Difference
 from .supervised import compared_stacks
-
-INTERRUPTED: Final = 130
 
 
 def perform(request: Request) -> int:
@@ -32,7 +30,7 @@ def perform(request: Request) -> int:
         return 2
     except KeyboardInterrupt:
         print("interrupted: nothing is compared", file=sys.stderr)
-        return INTERRUPTED
+        return given.INTERRUPTED
     return found.exit_code(request.tells_differences)
 
 

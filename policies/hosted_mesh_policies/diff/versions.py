@@ -151,31 +151,30 @@ class _Git:
         """Writes a commit's files, by an index that lies beside them meanwhile. Raises: UnusableProjectError."""
         index = into / ".index-of-the-base"
         steps = (
-            (*_ALONE, "read-tree", "--no-sparse-checkout", commit),
-            (*_ALONE, "checkout-index", "--all", "--force", "--quiet", f"--prefix={into}/"),
+            ("read-tree", "--no-sparse-checkout", commit),
+            ("checkout-index", "--all", "--force", "--quiet", f"--prefix={into}/"),
         )
         for step in steps:
-            command = ["git", "-C", str(self.folder), *step]
-            variables = {**_variables(), "GIT_INDEX_FILE": str(index)}
-            if subprocess.run(command, capture_output=True, env=variables, check=False).returncode:
+            if self._done(*_ALONE, *step, GIT_INDEX_FILE=str(index)).returncode:
                 raise UnusableProjectError(
                     f"--base: the files of {commit[:10]} cannot be had from git. Fetch them, or give another one"
                 )
         index.unlink()
 
     def _run(self, *arguments: str) -> str:
+        """What it prints; empty where it fails."""
+        done = self._done(*arguments)
+        return done.stdout if done.returncode == 0 else ""
+
+    def _done(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         command = ["git", "-C", str(self.folder), *arguments]
+        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", **variables}
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", env=_variables(), check=False
+            return subprocess.run(
+                command, capture_output=True, text=True, errors="replace", env=environment, check=False
             )
         except OSError:
             raise UnusableProjectError("git: cannot be run. Install it, or give a folder as --base") from None
-        return done.stdout if done.returncode == 0 else ""
-
-
-def _variables() -> dict[str, str]:
-    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def moved(path: Sequence[str], new: Version, base: Version) -> list[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
 
+from ..prove.given import INTERRUPTED
 from ..prove.project import UnusableProjectError
 from . import saved
 from .comparison import compared_stacks
 from .supervised import request_of
-
-INTERRUPTED: Final = 130
 
 
 def main() -> int:

@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from ..configuration import UnusableConfigurationError, check
 from ..evaluation.settings import Settings
 from ..plan.clusters import is_server
 from .places import Known
 from .project import UnusableProjectError
+
+INTERRUPTED: Final = 130
+"""The exit code of a command that was stopped from the keyboard."""
 
 
 def known(ours: Sequence[str], theirs: Sequence[str], policy_config: Path | None) -> Known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final, TextIO
+from typing import TextIO
 
 from rich.console import Console
 
@@ -20,8 +20,6 @@ from .request import Request
 from .secrets.vault import Vault
 from .verdict import Verdict, verdict
 
-INTERRUPTED: Final = 130
-
 
 def perform(request: Request) -> int:
     """Runs the program, writes the report, returns the exit code."""
@@ -36,7 +34,7 @@ def perform(request: Request) -> int:
         return 2
     except KeyboardInterrupt:
         print("interrupted: nothing is proven", file=sys.stderr)
-        return INTERRUPTED
+        return given.INTERRUPTED
     return found.exit_code
 
 

@@ -659,14 +659,14 @@ def test_a_changed_document_is_told_in_each_of_the_librarys_stacks(tmp_path: Pat
         "trust": State.UNCHANGED,
     }
     there, here = found.shown
-    assert [(cluster.side, cluster.name) for cluster in there.clusters] == [
+    assert [(cluster.side, cluster.name) for cluster in there.by_cluster()] == [
         ("control plane", "https://api.control-plane.example.com:6443")
     ]
     exposed, chart = resources(there)["demo-istiod-exposed-demo"], resources(there)["demo-istiod"]
     assert values(exposed.properties) == {"spec.loadBalancerSourceRanges[0]": ("203.0.113.0/24", "198.51.100.0/24")}
     assert values(chart.properties) == {"version": ("1.31.1", "1.31.2")}
     # The data plane's stack knows of it by the outputs of the other one.
-    assert [(cluster.side, cluster.name) for cluster in here.clusters] == [
+    assert [(cluster.side, cluster.name) for cluster in here.by_cluster()] == [
         ("data plane", "https://api.data-plane.example.com:6443")
     ]
     assert values(resources(here)["demo-remote"].properties) == {"version": ("1.31.1", "1.31.2")}
