@@ -45,6 +45,7 @@ NOT_RUN = frozenset(
         "found-dynamic-registration",
         "found-facts-out-of-a-connection-secret",
         "found-mirror-maker-as-the-hub",
+        "fourteenth-own-account-key-of-a-project",
         "key-as-openssh",
         "ninth-account-key-of-a-service-account",
         "ninth-certificate-checks-by-records",
@@ -122,6 +123,31 @@ OTHERWISE = frozenset(
         "found-service-user-of-a-cluster-object",
         "found-source-name-in-a-map",
         "found-vault-way-to-log-in",
+        "fourteenth-chart-tells-its-notes",
+        "fourteenth-error-with-the-principals-secret",
+        "fourteenth-home-database-and-its-users",
+        "fourteenth-home-second-hub",
+        "fourteenth-issued-account-for-the-agent",
+        "fourteenth-issued-client-of-the-login-service",
+        "fourteenth-issued-key-for-one-zone",
+        "fourteenth-issued-key-to-the-network",
+        "fourteenth-issued-robot-that-pulls",
+        "fourteenth-issued-role-of-a-vault",
+        "fourteenth-issued-role-on-a-shared-server",
+        "fourteenth-issued-tokens-of-a-loop",
+        "fourteenth-issued-user-of-a-bus",
+        "fourteenth-issued-writer-of-metrics",
+        "fourteenth-many-clusters-of-one-tenant",
+        "fourteenth-own-access-key-for-backups",
+        "fourteenth-own-argo-with-its-clusters",
+        "fourteenth-own-database-of-its-account",
+        "fourteenth-own-kubeconfig-for-its-pipeline",
+        "fourteenth-own-password-of-a-principal",
+        "fourteenth-own-token-of-its-zone",
+        "fourteenth-own-two-istiods",
+        "fourteenth-password-in-a-status",
+        "fourteenth-repository-of-the-provider-with-its-secrets",
+        "fourteenth-unmarked-connection-string",
         "ninth-account-application-of-azure",
         "ninth-account-database-of-the-tenant",
         "ninth-account-mongo-user",
@@ -222,7 +248,8 @@ name, what a claim or a chart answers, and that of a tenant's password the contr
 know. A generated secret that the control plane has too it takes for the control plane's, and one that reaches a single
 place for that place's own. All secrets here are made of one word, so it does not see which key it is whose public half
 a program computes by itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays
-where it is. Notes and settings it believes, also those that say too much."""
+where it is. Notes and settings it believes, also those that say too much; that a second cluster or an account is the
+control plane's too, nobody tells it."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
