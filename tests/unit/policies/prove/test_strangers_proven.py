@@ -35,6 +35,8 @@ NOT_RUN = frozenset(
         "field-merged-defaults",
         "field-metrics-store-of-another-stack",
         "field-patch-of-a-secret",
+        "fifteenth-member-of-a-marked-output",
+        "fifteenth-member-of-a-marked-output-twin",
         "fleet-answer-of-a-store-as-values",
         "fleet-details-by-a-look-up",
         "fleet-facts-at-the-update",
@@ -113,6 +115,13 @@ OTHERWISE = frozenset(
         "eleventh-own-stack-of-its-database",
         "eleventh-random-string-in-an-account-name",
         "eleventh-up-hash-of-the-tenants-login",
+        "fifteenth-checksum-of-a-login-twin",
+        "fifteenth-hash-for-a-gateway-twin",
+        "fifteenth-status-of-a-claim",
+        "fifteenth-target-of-a-pushed-secret",
+        "fifteenth-token-or-the-key-that-signs-it-twin",
+        "fifteenth-whose-account-made-a-key-twin",
+        "fifteenth-whose-vault-twin",
         "fleet-cluster-of-a-stack",
         "fleet-marked-output-on-the-network",
         "fleet-tokens-known-by-hash",
@@ -248,8 +257,9 @@ name, what a claim or a chart answers, and that of a tenant's password the contr
 know. A generated secret that the control plane has too it takes for the control plane's, and one that reaches a single
 place for that place's own. All secrets here are made of one word, so it does not see which key it is whose public half
 a program computes by itself; a provider's own arguments go nowhere to it, and what an operator pushes to a store stays
-where it is. Notes and settings it believes, also those that say too much; that a second cluster or an account is the
-control plane's too, nobody tells it."""
+where it is. A hash or a signature that a program makes of a secret it takes for the secret, and an account that no
+setting names for the user's. Notes and settings it believes, also those that say too much; that a second cluster or an
+account is the control plane's too, nobody tells it."""
 
 
 def _asked(stranger: Stranger) -> bool | None:
