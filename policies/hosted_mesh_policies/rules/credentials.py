@@ -8,6 +8,7 @@ from typing import Any, Final
 from .. import vocabulary
 from ..detect.flow.taint import UNCLASSIFIED, Hop
 from ..detect.leaf.names import is_own_login, names_clouds_credential
+from ..detect.search.tree_text import OPENED
 from ..detect.secrets.resource_types import CHART_TYPES
 from ..detect.shape.credential_forms import Kind
 from ..detect.shape.shapes import Shape, shapes, shapes_in_tree
@@ -125,6 +126,8 @@ def _credentials(context: Context, resource: Resource) -> Iterator[Place]:
 def _found(context: Context, resource: Resource) -> Iterator[tuple[Path, Shape]]:
     yield from shapes_in_tree(resource.body)
     for path, data in context.text(resource).parts() if context.inspection(resource).shapely else ():
+        if path[-1:] == (OPENED,) and _is_kept_in_secret(context, resource, path):
+            continue  # it is kept there no worse than the keystore, and its certificate is in there, too
         found = list(shapes(data))
         own = any(_is_own_kubeconfig(context, shape) for shape in found)
         yield from ((path, shape) for shape in found if not (own and shape.kind in PARTS_OF_KUBECONFIG))

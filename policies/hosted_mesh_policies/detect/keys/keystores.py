@@ -20,7 +20,7 @@ from .der import elements, is_keystore
 
 DEFAULT_PASSWORDS: Final = (b"", b"changeit", b"changeme", b"password", b"notasecret")
 """Java's own, and those of handbooks."""
-MOST_PASSWORDS: Final = 8
+MOST_PASSWORDS: Final = 16
 MOST_BYTES: Final = 256 * 1024
 _KEY_BAGS: Final = (
     bytes.fromhex("060b2a864886f70d010c0a0101"),

@@ -16,17 +16,21 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from ...plan.model import Resource
+from ...plan.model import IN_SECRET, Resource
 from ...plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
 from ..decoders.text import GAP
 from ..keys.keystores import opened
 from ..leaf.content import as_bytes, from_base64
 
+OPENED: Final = "(opened)"
+"""Ends the path of a key that was found in a keystore."""
 LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""
 MOST_GROUP_LEVELS: Final = 4
 """How far above a value its siblings are looked for: `containers[].env[].value` needs two."""
 _CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
+_CLOSED_IN_BASE64: Final = (b"TUl", b"L3Uz", b"LS0tLS1CRUdJTiBFTkNSWVBU")
+"""The same in base64 once more, as a Secret's `data` have what is text already."""
 _URL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
 LONGEST_PLAIN_KEY: Final = 8
 
@@ -107,12 +111,22 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
 
 def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
     """The keys in keystores and encrypted keys that a default password, or one that stands beside them, opens."""
-    closed = [(path, data) for path, data in chunks if data.startswith(_CLOSED)]
-    if not closed:
-        return []
-    beside = [data for _, data in chunks if 4 <= len(data) <= LONGEST_PIECE]
-    passwords = dict.fromkeys([*beside, *map(from_base64, beside)])
-    return [(path, key) for path, data in closed for key in opened(data, passwords)]
+    wrapped = [(path, from_base64(data)) for path, data in chunks if data.startswith(_CLOSED_IN_BASE64)]
+    closed = [(path, data) for path, data in (*chunks, *wrapped) if data.startswith(_CLOSED)]
+    short = [(path, data) for path, data in chunks if 4 <= len(data) <= LONGEST_PIECE] if closed else []
+    values = [(path, data) for path, data in short if not path or data != as_bytes(path[-1])]
+    return [((*path, OPENED), key) for path, data in closed for key in opened(data, _passwords(values, path))]
+
+
+def _passwords(values: list[tuple[Path, bytes]], path: Path) -> list[bytes]:
+    """Values, those first that stand nearest to a place, each as it is and out of base64."""
+    nearest = sorted(values, key=lambda value: _parent(value[0]) != _parent(path))
+    return list(dict.fromkeys(text for _, data in nearest for text in (data, from_base64(data))))
+
+
+def _parent(path: Path) -> Path:
+    """Of a value; of a Secret's `data` and `stringData` the same, for its readers have them together."""
+    return ("data",) if path[:1] in IN_SECRET else path[:-1]
 
 
 def _decoded_apart(pieces: list[bytes]) -> bytes:
