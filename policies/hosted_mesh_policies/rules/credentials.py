@@ -260,7 +260,8 @@ def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
             continue
         named = _name_beside(resource, leaf.path) if leaf.path[-1] == "value" else ""
         if (named or names_clouds_credential(str(leaf.path[-1]))) and not (
-            _is_kept_in_secret(context, resource, leaf.path) and _is_shown_own(context, resource, leaf.path, Kind.CLOUD)
+            _is_kept_in_secret(context, resource, leaf.path)
+            and (_is_shown_own(context, resource, leaf.path, Kind.CLOUD) or _is_from_data_plane(context, resource))
         ):
             yield show(leaf.path), f"a cloud or DNS credential, by its name {named}".rstrip()
 

@@ -56,7 +56,7 @@ def _(scene: Scene) -> None:
     scene.secret("cp", "injector-ca", {"tls.key": key.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}, "kubernetes.io/tls", namespace="mesh-alder")  # fmt: skip
     config = {"url": f"https://istiod.{DOMAIN}:15017/inject", "caBundle": apply(certificate.output("certPem"), lambda text: b64(text or ""))}  # fmt: skip
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
-    hook = {"name": "inject.osprey.example.com", "clientConfig": config, "rules": rules, "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail"}  # fmt: skip
+    hook = {"name": "inject.osprey.example.com", "clientConfig": config, "rules": rules, "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail", "timeoutSeconds": 5}  # fmt: skip
     scene.object("dp", "admissionregistration.k8s.io/v1:MutatingWebhookConfiguration", "injector", {"webhooks": [hook]})
 
 
@@ -133,7 +133,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     hub(scene)
     status = {"loadBalancer": {"ingress": [{"ip": "198.51.100.23"}]}}
-    service = scene.answered("cp", "v1:Service", "istiod-alder", {"metadata": {"namespace": "mesh-alder"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 15012}]}}, status=status)  # fmt: skip
+    service = scene.answered("cp", "v1:Service", "istiod-alder", {"metadata": {"namespace": "mesh-alder"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 15012}], "loadBalancerSourceRanges": ["203.0.113.0/24"]}}, status=status)  # fmt: skip
     address = apply(service.output("status"), lambda found: (((found or {}).get("loadBalancer") or {}).get("ingress") or [{}])[0].get("ip", ""))  # fmt: skip
     scene.object("dp", "networking.istio.io/v1:ServiceEntry", "istiod", {"metadata": {"namespace": "shop"}, "spec": {"hosts": [f"istiod.{DOMAIN}"], "ports": [{"number": 15012, "name": "tls", "protocol": "TLS"}], "resolution": "STATIC", "endpoints": [{"address": address}]}})  # fmt: skip
 
