@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -60,6 +61,10 @@ def _setting_problems(where: str, settings: Mapping[str, Any], schema: Mapping[s
             for at, server in enumerate(value):
                 if not is_server(server):
                     yield f"{where}{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
+        elif key.endswith("Logins"):
+            for at, login in enumerate(value):
+                if not re.fullmatch(r"[\w]+:.*[^*].*", login):
+                    yield f"{where}{key}[{at}]: wants a resource's type and name, such as RobotAccount:shop-pull"
 
 
 def _level_problems(name: str, given: Any) -> Iterator[str]:

@@ -80,7 +80,8 @@ class Context:
     @cached_property
     def owners(self) -> Owners:
         at_home = self.evidence.at_home if self.evidence else frozenset()
-        return Owners(self.stack, self.clusters, self.settings.data_plane_stacks, at_home)
+        settings = self.settings
+        return Owners(self.stack, self.clusters, settings.data_plane_stacks, settings.data_plane_logins, at_home)
 
     @cached_property
     def flow(self) -> Flow:

@@ -15,6 +15,7 @@ class Settings:
 
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
     data_plane_stacks: tuple[str, ...] = ("*/data-plane",)
+    data_plane_logins: tuple[str, ...] = ()
     control_plane_config_keys: tuple[str, ...] = ()
     without_preview: str = "refuse-secrets"
     most_timeout_seconds: int = 10

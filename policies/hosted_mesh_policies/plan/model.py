@@ -89,6 +89,11 @@ class Resource:
         return self.type.startswith(PROVIDER_PREFIX)
 
     @property
+    def called(self) -> str:
+        """Type and name as settings have them: `RobotAccount:shop-pull`."""
+        return f"{self.type.rpartition(':')[2]}:{self.name}"
+
+    @property
     def as_provider(self) -> Provider:
         """A provider's own resource, as others go through it."""
         return Provider(self.urn, self.type, self.name, self.asked)

@@ -69,6 +69,7 @@ class Owners:
     stack: Stack
     clusters: Clusters
     data_plane_stacks: tuple[str, ...] = ()
+    data_plane_logins: tuple[str, ...] = ()
     at_home: Set[ProviderConfig] = frozenset()
     """Configurations of operators that lead to their own cluster, as a preview saw: before a write the stack is not
     known."""
@@ -226,7 +227,15 @@ class Owners:
             return DATA_PLANES
         if resource.type.split(":")[0] in GENERATORS or resource.type == STACK_TYPE or resource.is_provider:
             return None
+        if self.is_made_for_a_data_plane(resource):
+            return None
         return CONTROL_PLANE if resource.provider is not None or resource.read_only else None
+
+    def is_made_for_a_data_plane(self, resource: Resource) -> bool:
+        """True for what an account of the control plane's makes so that a data plane may log in there, as the
+        configuration says: whose it is, tells its way, as with a generated password."""
+        named = any(fnmatch.fnmatchcase(resource.called, pattern) for pattern in self.data_plane_logins)
+        return named and resource.provider is not None and self.clusters.role(resource) is None
 
     def keeps_logins(self, resource: Resource) -> bool:
         """True for a Secret of the control plane's of which somebody says, with a reason, that it keeps logins that a

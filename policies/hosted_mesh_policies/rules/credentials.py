@@ -292,7 +292,9 @@ FLOW = Rule(
     check_stack=flows,
     schema=schema_of(
         data_plane_stacks="Full names of stacks of the data plane's side, as references to them are called (* matches "
-        "anything)."
+        "anything).",
+        data_plane_logins="Resources of the control plane's accounts that are a login for one data plane, as "
+        "Type:name, RobotAccount:shop-pull for one (* matches anything).",
     ),
 )
 VALUE = Rule(

@@ -34,14 +34,24 @@ def _of_maker(context: Context, urn: str, given: Resource, name: str) -> Iterato
     elif maker.provider is not None and context.owners.is_assumed_maker(maker):
         through = f"provider {_named(maker.provider)} is, by which {short(maker.urn)} is made"
         yield f"Nobody says whose {through}: if a data plane's, name it in dataPlaneProviders"
+        yield from _as_login(context, maker, given, name)
     elif maker.read_only:
         yield (
             f"The engine does not show from where {short(maker.urn)} is read: if from this cluster, declassify the copy"
         )
+    elif maker.provider is not None and context.clusters.role(maker) is None:
+        yield from _as_login(context, maker, given, name)
     elif context.flow.takes_logins(given, name) and _would_be_login(context, urn, maker):
         yield (
             f"{short(maker.urn)} keeps it in the control plane: if that is a login that both sides have, say why "
             f'there, in annotation {DATA_PLANE_OWNED_ANNOTATION}: "<reason>"'
+        )
+
+
+def _as_login(context: Context, maker: Resource, given: Resource, name: str) -> Iterator[str]:
+    if context.flow.takes_logins(given, name):
+        yield (
+            f"If {short(maker.urn)} was made so that this data plane may log in, name {maker.called} in dataPlaneLogins"
         )
 
 

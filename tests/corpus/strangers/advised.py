@@ -13,10 +13,11 @@ from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASS
 from .judge import play
 from .scene import Scene
 from .stranger import Play, Stranger
-from .told import told
+from .told import is_for_tenants, told
 
 SETTING = re.compile(r"Nobody says whose (?:stack|provider) (\S+) is\b[^.]*?, name it in (\w+)")
 OF_DEFAULT = re.compile(r"stays with the control plane, name (\S+) in (\w+)")
+LOGIN = re.compile(r"may log in, name ([^\s:]+:(\S+)) in dataPlaneLogins")
 KEEPER = re.compile(r"Secret (\S+) keeps it in the control plane: if that is a login that both sides have")
 READ = "if from this cluster, declassify the copy"
 MOST_LOOKS = 6
@@ -35,6 +36,8 @@ def advised(stranger: Stranger) -> Stranger:
         found = (*outcome.said, *outcome.elsewhere)
         settings = [*SETTING.findall(_text(found)), *OF_DEFAULT.findall(_text(found))]
         asked = {(key, name) for name, key in settings if _is_true(name, true[key])}
+        logins = {name for name, resource in LOGIN.findall(_text(found)) if is_for_tenants(stranger, resource)}
+        asked |= {("dataPlaneLogins", name) for name in logins}
         more = {(key, name) for key, name in asked if name not in pack.get(key, ())}
         notes = {name: said for name, said in _notes(found).items() if annotations.get(name) != said}
         if not more and not notes:

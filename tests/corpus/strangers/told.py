@@ -23,6 +23,12 @@ def told(stranger: Stranger) -> Stranger:
     return dataclasses.replace(stranger, pack={**stranger.pack, **pack})
 
 
+def is_for_tenants(stranger: Stranger, resource: str) -> bool:
+    """Whether what an account makes is the same when the provider's secrets are others."""
+    answers, otherwise = (_scene(stranger, seed).stage.answers.get(resource) for seed in (0, 1))
+    return answers == otherwise
+
+
 def _scene(stranger: Stranger, seed: int = 0) -> Scene:
     scene = play(stranger, seed=seed, judged=False)[1].scene
     assert scene

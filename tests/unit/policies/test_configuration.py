@@ -13,6 +13,7 @@ from hosted_mesh_policies.pack.protocol import analyzer_pb2
 from hosted_mesh_policies.pack.sdk import policies
 from hosted_mesh_policies.pack.server import Analyzer
 
+FLOW = "control-plane-secrets-do-not-flow-to-data-plane"
 CLUSTERS = "providers-reach-their-own-cluster"
 WEBHOOKS = "data-plane-webhooks-by-url"
 
@@ -67,6 +68,14 @@ def test_addresses_pass() -> None:
     ]
     servers += ["https://rancher.example.com/k8s/clusters/c-1", "https://cp_1.example.com./"]
     check({CLUSTERS: {"controlPlaneServers": servers}})
+
+
+@pytest.mark.parametrize("login", ["*", "*:*", "Role", "Role:", ":shop", "our role:shop"])
+def test_a_login_is_a_type_and_a_name(login: str) -> None:
+    with pytest.raises(UnusableConfigurationError) as told:
+        check({FLOW: {"dataPlaneLogins": ["Role:shop-*", login]}})
+    wanted = "wants a resource's type and name, such as RobotAccount:shop-pull"
+    assert str(told.value) == f"{FLOW}.dataPlaneLogins[1]: {wanted}"
 
 
 def test_all_problems_are_told_at_once_and_none_quotes_a_value() -> None:

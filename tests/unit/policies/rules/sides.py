@@ -42,9 +42,11 @@ def secret(
     return resource("kubernetes:core/v1:Secret", f"{side}-{name}", side, inputs=body, dependencies=dependencies)
 
 
-def judged(*resources: Resource, stacks: tuple[str, ...] = (), **said: tuple[str, ...]) -> list[str]:
+def judged(
+    *resources: Resource, stacks: tuple[str, ...] = (), logins: tuple[str, ...] = (), **said: tuple[str, ...]
+) -> list[str]:
     """What is said. said: whose providers are, beside the two clusters'."""
     merged = {key: (*names, *said.get(key, ())) for key, names in SIDES.items()}
-    settings = Settings(clusters=ClusterConfig(**merged), data_plane_stacks=stacks)
+    settings = Settings(clusters=ClusterConfig(**merged), data_plane_stacks=stacks, data_plane_logins=logins)
     context = Context(Stack("s", resources), settings)
     return [finding.message for rule in (FLOW, VALUE) for finding in judge(rule, context)]

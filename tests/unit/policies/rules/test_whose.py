@@ -8,9 +8,11 @@ import pytest
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
 from hosted_mesh_policies.plan.clusters import ClusterConfig
+from hosted_mesh_policies.plan.model import Resource
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import VALUE
 
+from tests.corpus.strangers.advised import LOGIN as FOR_DATA_PLANE
 from tests.corpus.strangers.advised import OF_DEFAULT, SETTING
 from tests.unit.policies.rules.sides import KEY, LOGIN, OWN, REASON, REFERENCE, SIDES, WORD, judged, resource, secret
 
@@ -48,6 +50,50 @@ def test_so_does_one_on_what_an_account_is_given(value: Any) -> None:
     assert _advised(found) == {("postgresql:some-account", "dataPlaneProviders")}
     assert all("by which Role orders is made" in one for one in found)
     assert judged(word, role, given, data_plane_providers=("some-account",)) == []
+
+
+SENDER, ROLE = "AccessKey:shop-mail", "Role:orders"
+
+
+def _sender(value: Any, name: str = "shop-mail") -> Resource:
+    return resource("aws:iam/accessKey:AccessKey", name, "our-account", inputs={}, outputs={"secret": value})
+
+
+@VALUES
+@pytest.mark.parametrize("ours", [(), ("our-account",)], ids=["of nobody", "the control plane's account"])
+def test_what_the_control_plane_makes_for_a_data_plane_to_log_in_is_named(value: Any, ours: tuple[str, ...]) -> None:
+    key = _sender(value)
+    given = secret("users", value, key)
+    found = judged(key, given, control_plane_providers=("ours", *ours))
+    assert {name for one in found for name, _ in FOR_DATA_PLANE.findall(one)} == {SENDER}
+    assert judged(key, given, control_plane_providers=("ours", *ours), logins=(SENDER,)) == []
+
+
+@VALUES
+def test_a_generated_login_is_named_by_what_it_opens(value: Any) -> None:
+    word = resource(WORD, "login", outputs={"result": value})
+    kind, inputs = "postgresql:index/role:Role", {"password": value}
+    role = resource(kind, "orders", "some-account", inputs=inputs, dependencies={"password": (word.urn,)})
+    given = secret("users", value, word)
+    assert judged(word, role, given, logins=("Role:*",)) == []
+    # Another role with the same login is the control plane's own.
+    other = resource(kind, "admin", "some-account", inputs=inputs, dependencies={"password": (word.urn,)})
+    assert judged(word, role, other, given, logins=(ROLE,))
+
+
+@VALUES
+def test_nothing_else_is_a_login_that_was_made_for_a_data_plane(value: Any) -> None:
+    for key, logins in (
+        (_sender(value, name="hub-mail"), (SENDER,)),
+        (_sender(value), ("User:shop-mail",)),
+    ):
+        assert judged(key, secret("users", value, key), logins=logins)
+    # What the control plane keeps as well is the control plane's, until its Secret says that both have it.
+    key = _sender(value)
+    assert judged(key, secret("ours", value, key), secret("users", value, key), logins=(SENDER,))
+    # A Secret of the control plane's cluster is named in its own annotation.
+    kept = secret("ours", value)
+    assert judged(kept, secret("users", value, kept, name="copy"), logins=("Secret:*", "*:ours-login"))
 
 
 @pytest.mark.parametrize(("through", "named"), [("default_1_2", "command:*"), ("deployer", "command:deployer")])
