@@ -1,8 +1,8 @@
 """Compares in a process of its own, which has none of the credentials of this machine's environment.
 
-What a program runs below can read of its parent what the kernel shows, its environment first. So the process that
-starts programs gets an environment with others in their place, and this one, which has the real ones, starts no
-program, lets nobody of its user look into it, and masks what comes back.
+What a program runs below may look into the process that starts it, which cuts itself off from all others
+(`prove.program.network`). So that one gets an environment with other credentials, and this one, which has the real
+ones, starts no program and masks what comes back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,9 +42,8 @@ _COMMAND: Final = ("-P", "-m", "hosted_mesh_policies.diff.worker")
 
 def compared_stacks(request: Request) -> Difference:
     """What a request asks for. Raises: UnusableProjectError."""
-    others = scrubbed(os.environ)
-    with _closed({name for name, value in os.environ.items() if others[name] != value}):
-        done = _run(_as_json(request), others)
+    with _closed():
+        done = _run(_as_json(request), scrubbed(os.environ))
     needles = masks(os.environ)
     if done.returncode == 128 + signal.SIGTERM or done.returncode < 0:
         raise SystemExit(done.returncode if done.returncode > 0 else 128 - done.returncode)
@@ -58,40 +57,14 @@ def compared_stacks(request: Request) -> Difference:
 
 
 @contextlib.contextmanager
-def _closed(names: Collection[str]) -> Iterator[None]:
-    """Meanwhile no process of this user can look into this one, where the kernel can keep it from that; and for root,
-    whom nothing is kept from, the values of these variables are not where the kernel shows the environment."""
-    try:
-        control, places = ctypes.CDLL(None).prctl, _places(names)
-    except (OSError, AttributeError, ValueError):
-        yield
-        return
+def _closed() -> Iterator[None]:
+    """Meanwhile no process of this user can look into this one, also where the kernel has no namespace for programs."""
+    control = getattr(ctypes.CDLL(None), "prctl", lambda *_: None)
     control(_SET_DUMPABLE, 0, 0, 0, 0)
-    kept = [(place, ctypes.string_at(place, length)) for place, length in places]
-    for place, length in places:
-        ctypes.memset(place, ord("x"), length)
     try:
         yield
     finally:
-        for place, value in kept:
-            ctypes.memmove(place, value, len(value))
         control(_SET_DUMPABLE, 1, 0, 0, 0)
-
-
-def _places(names: Collection[str]) -> list[tuple[int, int]]:
-    """Where in this process' memory the values of variables lie that /proc/PID/environ shows, and their lengths."""
-    told = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    start, end = map(int, told[47:49])  # env_start and env_end; the first two fields are before the name's end
-    shown = Path("/proc/self/environ").read_bytes()
-    if not start or end - start < len(shown) or ctypes.string_at(start, len(shown)) != shown:
-        return []
-    found = []
-    for entry in shown.split(b"\0"):
-        name = entry.partition(b"=")[0]
-        if os.fsdecode(name) in names:
-            found.append((start + len(name) + 1, len(entry) - len(name) - 1))
-        start += len(entry) + 1
-    return found
 
 
 def scrubbed(given: Mapping[str, str]) -> dict[str, str]:
