@@ -43,8 +43,8 @@ def compared_stacks(request: Request) -> Difference:
         names = both.chosen(request.stacks)
         commands, vault = Commands(), Vault()
         python = request.python or both.new.python
+        is_cut = network.cut()  # the programs' Python may be one that the change brings
         path = search_path(python, new, base, commands)
-        is_cut = network.cut()
         other = {name: other_values(*pair) for name in both.names if (pair := both.pair(name))}
         before = Programs(base, both.base.opened, python, known, vault, commands, outputs, search_path=path)
         after = Programs(new, both.new.opened, python, known, vault, commands, outputs, other)

@@ -313,6 +313,18 @@ pulumi.export("version", "VERSION")
     assert PASSWORD not in done.stdout and PASSWORD[::-1] not in done.stdout
 
 
+def test_a_python_that_the_change_brings_runs_without_network_too(tmp_path: Path) -> None:
+    files = project(PLAIN) | {
+        "Pulumi.yaml": "name: shop\nruntime: {name: python, options: {virtualenv: own}}\n",
+        "own/bin/python": f'#!/bin/sh\nreadlink /proc/self/ns/net >> {tmp_path}/seen\nexec {sys.executable} "$@"\n',
+    }
+    folder = repository(tmp_path / "repository", {"README.md": "none"}, files)
+    (folder / "own/bin/python").chmod(0o700)
+    assert only(difference(folder)).state is State.NEW
+    (seen,) = set((tmp_path / "seen").read_text().split())
+    assert seen != os.readlink("/proc/self/ns/net")
+
+
 @pytest.mark.parametrize("how", ["{}", "postgres://a:{}@b", "REVERSED", "BASE64"])
 def test_what_a_program_finds_elsewhere_of_the_machines_secrets_is_masked(how: str) -> None:
     for offset in range(3):
