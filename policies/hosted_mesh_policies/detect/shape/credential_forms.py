@@ -5,7 +5,10 @@ Looking for the words first (on a lower-case copy) is what makes "no" cheap; exp
 
 from __future__ import annotations
 
+import base64
+import itertools
 import re
+from collections.abc import Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -36,7 +39,7 @@ class Kind(Enum):
 
 class Signature(NamedTuple):
     """One form. `words` are lower-case bytes of which one must be in the lower-case data. A group, if the expression
-    has one, is the secret itself, which must not be a placeholder."""
+    has one, is the secret itself, which must not be a placeholder; if it is called `login`, it is one in base64."""
 
     kind: Kind
     words: tuple[bytes, ...]
@@ -53,11 +56,53 @@ PEM: Final = re.compile(
 JWT: Final = re.compile(rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4096}\.(eyJ[A-Za-z0-9_-]{8,16384})\.[A-Za-z0-9_-]{16,}")
 CLIENT_KEY: Final = re.compile(rb"client-key-data" + _VALUE + rb"[A-Za-z0-9+/]{24,}")
 
-_OF_SERVICES: Final = (
-    b"tskey-", b"glsa_", b"glc_", b"gl", b"sg.", b"dp.", b".atlasv1.", b"::server:", b"dt0c01.", b"nrak-", b"hf_",
-    b"sk-", b"sk_live_", b"rk_live_", b"dapi", b"pypi-", b"hooks.slack.com/services/", b"webhooks/", b"atatt3",
-    b"dckr_pat_", b"lin_api_", b"shp", b"token-",
-)  # fmt: skip
+_OF_SERVICES: Final = {
+    b"_gitlab_session=": rb"[0-9a-z]{32}", b"access_token$production$": rb"[0-9a-z]{16}\$[0-9a-f]{32}",
+    b"AKCp": rb"[A-Za-z0-9]{69}", b"api_org_": rb"[A-Za-z]{34}", b"ATATT3": rb"[A-Za-z0-9_=-]{100,}",
+    b"ATBB": rb"[A-Za-z0-9_=]{32}", b"ATCTT3": rb"[A-Za-z0-9_=-]{100,}", b"bkua_": rb"[0-9a-f]{40}",
+    b"CCIP": rb"(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}", b"cmVmdGtu": rb"[A-Za-z0-9]{56}",
+    b"dapi": rb"[0-9a-f]{32}(?:-\d)?", b"dckr_": rb"[op]at_[A-Za-z0-9_-]{27,}",
+    b"dp.": rb"(?:pt|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}",
+    b"dt0": rb"[cs]\d\d\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}", b"eyJhIjoi": rb"[A-Za-z0-9+/_-]{140,}={0,2}",
+    b"eyJrIjoi": rb"[A-Za-z0-9]{70,400}={0,3}", b"figd_": rb"[A-Za-z0-9_-]{40}",
+    b"fm": rb"(?:1[ar]|2)_[A-Za-z0-9+/]{100,}", b"fo1_": rb"[A-Za-z0-9_-]{43}",
+    b"gl": rb"(?:rt|dt|ptt|ft|ffct|cbt|agent|soat|imt|oas|wt)-[A-Za-z0-9_=-]{20,}|c_[A-Za-z0-9+/]{32,}"
+    rb"|sa_[A-Za-z0-9]{32}_[0-9a-f]{8}", b"GOCSPX-": rb"[A-Za-z0-9_-]{28}", b"GR1348941": rb"[A-Za-z0-9_-]{20}",
+    b"gsk_": rb"[A-Za-z0-9]{52}", b"hcaik_": rb"[a-z0-9]{58}", b"hcxik_": rb"[a-z0-9]{58}",
+    b"hf_": rb"[A-Za-z]{34}(?![A-Za-z])|[A-Za-z0-9]{34}", b"HRKU-AA": rb"[A-Za-z0-9_-]{58}",
+    b"K10": rb"[0-9a-f]{64}::server:[0-9A-Za-z]{16,}", b"kubeconfig-": rb"[a-z0-9-]{4,40}:[a-z0-9]{54}",
+    b"lin_": rb"api_[A-Za-z0-9]{40}|oauth_[0-9a-f]{64}", b"lsv2_": rb"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",
+    b"napi_": rb"[a-z0-9]{60,}", b"nfp_": rb"[A-Za-z0-9]{36}", b"NRAK-": rb"[A-Z0-9]{27}",
+    b"NRII-": rb"[A-Za-z0-9_-]{32}", b"ntn_": rb"\d{11}[A-Za-z0-9]{35}", b"nvapi-": rb"[A-Za-z0-9_-]{64}",
+    b"oy2": rb"[a-z0-9]{43}(?![a-z0-9])", b"pat.": rb"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+    b"pcsk_": rb"[A-Za-z0-9]{5,6}_[A-Za-z0-9]{60,}", b"phx_": rb"[A-Za-z0-9_-]{40,}",
+    b"PMAK-": rb"[0-9a-f]{24}-[0-9a-f]{34}", b"pplx-": rb"[A-Za-z0-9]{48}",
+    b"pscale_": rb"(?:pw|tkn|oauth)_[A-Za-z0-9_=.-]{32,64}", b"pypi-AgE": rb"[A-Za-z0-9_-]{50,}",
+    b"r8_": rb"[A-Za-z0-9]{37}", b"rk_live_": rb"[A-Za-z0-9]{16,}", b"rubygems_": rb"[0-9a-f]{48}",
+    b"sb_secret_": rb"[A-Za-z0-9_-]{31}", b"sbp_": rb"[0-9a-f]{40}", b"secret_": rb"[A-Za-z0-9]{43}(?![A-Za-z0-9])",
+    b"SG.": rb"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}", b"sgp_": rb"(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}",
+    b"shp": rb"(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+    b"sk-": rb"(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|or-v1-[0-9a-f]{64}",
+    b"sk.eyJ": rb"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}", b"sk_live_": rb"[A-Za-z0-9]{16,}",
+    b"sl.": rb"(?:u\.)?[A-Za-z0-9_-]{130,}", b"sntry": rb"u_[0-9a-f]{64}|s_eyJ[A-Za-z0-9+/=_]{60,}",
+    b"sq0": rb"atp-[A-Za-z0-9_-]{22}|csp-[A-Za-z0-9_-]{43}", b"sqa_": rb"[0-9a-f]{40}", b"sqp_": rb"[0-9a-f]{40}",
+    b"squ_": rb"[0-9a-f]{40}", b"token-": rb"[a-z0-9]{5}:[a-z0-9]{54}",
+    b"tskey-": rb"[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}",
+    b"vercel_blob_rw_": rb"[A-Za-z0-9]{16}_[A-Za-z0-9]{30}", b"whsec_": rb"[A-Za-z0-9+/]{32,}",
+    b"xai-": rb"[A-Za-z0-9]{80}", b"xapp-": rb"\d-[A-Z0-9]+-\d+-[a-z0-9]{20,}",
+    b"xkeysib-": rb"[0-9a-f]{64}-[A-Za-z0-9]{16}", b"xsmtpsib-": rb"[0-9a-f]{64}-[A-Za-z0-9]{16}",
+}  # fmt: skip
+"""How tokens of services begin, and go on: as the services publish it, and as gitleaks' rules have it. No beginning is
+another one's."""
+_OF_CLOUDS: Final = {
+    b"1//0": rb"[A-Za-z0-9_-]{60,}", b"ABSK": rb"[A-Za-z0-9+/]{109,}", b"AQVN": rb"[A-Za-z0-9_-]{35,}",
+    b"bedrock-api-key-": rb"YmVkcm9jay5hbWF6b25hd3MuY29t", b"FwoGZXIvYXdzE": rb"[A-Za-z0-9+/]{100,}",
+    b"IQoJb3JpZ2luX2Vj": rb"[A-Za-z0-9+/]{100,}", b"sha256~": rb"[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])",
+    b"t1.": rb"[A-Za-z0-9_-]+={0,2}\.[A-Za-z0-9_-]{86}={0,2}", b"v1.0-": rb"[0-9a-f]{24}-[0-9a-f]{146}",
+    b"ya29.": rb"[A-Za-z0-9_-]{60,}",
+}  # fmt: skip
+
+
 _FORMS: Final = (
     (Kind.KEY_ID, (b"akia", b"asia"), rb"(?<![A-Z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])"),
     (Kind.CLOUD, (b"aiza",), rb"AIza[0-9A-Za-z_-]{35}"),
@@ -81,7 +126,7 @@ _FORMS: Final = (
         (b"tsig", b"hmac-"),
         rb"(?i:tsig|algorithm\s+hmac-)[^\n]{0,80}(?i:secret)[\"']?\s*[=:\s]\s*[\"']?[A-Za-z0-9+/]{16,}={0,2}",
     ),
-    (Kind.CLOUD, (b"dop_v1_",), rb"dop_v1_[0-9a-f]{40,}"),
+    (Kind.CLOUD, (b"_v1_",), rb"do[opr]_v1_[0-9a-f]{40,}"),
     (
         Kind.CLOUD,
         (b"cf_api", b"cf-api", b"cloudflare"),
@@ -92,36 +137,38 @@ _FORMS: Final = (
         (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
         rb"gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,}",
     ),
-    (Kind.ACCESS_TOKEN, (b"xox",), rb"xox[abprs]-[A-Za-z0-9-]{20,}"),
+    (Kind.ACCESS_TOKEN, (b"xox",), rb"xox[abcdeoprs][.-][A-Za-z0-9.%-]{20,}"),
     (
         Kind.STORE_TOKEN,
-        (b"hvs.", b"hvb.", b"ops_ey", b"dp.s"),
-        rb"(?<![A-Za-z0-9_-])(?:hv[sb]\.[A-Za-z0-9_-]{24,}|ops_eyJ[A-Za-z0-9+/]{100,}"
+        (b"hvs.", b"hvb.", b"hvr.", b"ops_ey", b"dp.s"),
+        rb"(?<![A-Za-z0-9_-])(?:hv[sbr]\.[A-Za-z0-9_-]{24,}|ops_eyJ[A-Za-z0-9+/]{100,}"
         rb"|dp\.(?:st|sa)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,})",
     ),
     (Kind.ACCESS_TOKEN, (b"pul-",), rb"pul-[0-9a-f]{40}"),
     (Kind.ACCESS_TOKEN, (b"glpat-",), rb"glpat-[A-Za-z0-9_-]{20}"),
     (Kind.ACCESS_TOKEN, (b"npm_",), rb"npm_[A-Za-z0-9]{36}"),
+    (Kind.ACCESS_TOKEN, (b".atlasv1.",), rb"(?<![A-Za-z0-9_-])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
+    (Kind.ACCESS_TOKEN, (b"nral",), rb"(?<![0-9A-Za-z])[0-9a-f]{36}(?:FFFF)?NRAL(?![0-9A-Za-z])"),
+    (Kind.ACCESS_TOKEN, (b"-us",), rb"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?![\w-])"),
+    (Kind.ACCESS_TOKEN, (b":aa",), rb"(?<![\w.-])(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     (
-        Kind.ACCESS_TOKEN,  # forms as the services publish them, and as gitleaks' rules have them
-        _OF_SERVICES,
-        rb"(?<![A-Za-z0-9_-])(?:tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"
-        rb"|glc_[A-Za-z0-9+/]{32,}|gl(?:rt|dt|ptt|ft|cbt|agent|soat|imt|oas)-[A-Za-z0-9_=-]{20,}"
-        rb"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|dp\.(?:pt|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"
-        rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|K10[0-9a-f]{64}::server:[0-9A-Za-z]{16,}"
-        rb"|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|NRAK-[A-Z0-9]{27}|hf_[A-Za-z]{34}(?![A-Za-z])|hf_[A-Za-z0-9]{34}"
-        rb"|sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_-]{40,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
-        rb"|[sr]k_live_[A-Za-z0-9]{16,}|dapi[0-9a-f]{32}(?:-\d)?|pypi-AgE[A-Za-z0-9_-]{50,}"
-        rb"|ATATT3[A-Za-z0-9_=-]{100,}|dckr_pat_[A-Za-z0-9_-]{27}|lin_api_[A-Za-z0-9]{40}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
-        rb"|token-[a-z0-9]{5}:[a-z0-9]{54})"
-        rb"|hooks\.slack\.com/services/T[A-Za-z0-9_]{2,}/B[A-Za-z0-9_]{2,}/[A-Za-z0-9]{20,}"
-        rb"|discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_-]{60,}",
+        Kind.ACCESS_TOKEN,  # addresses that let in whoever has them
+        (b"hooks.slack", b"webhooks/", b"webhookb2/", b"azurewebsites.net/", b"sig=", b"-signature="),
+        rb"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/T[A-Za-z0-9_]{2,}(?:/[A-Za-z0-9_]{2,}){1,2}"
+        rb"/[A-Za-z0-9]{20,}"
+        rb"|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{17,20}/[A-Za-z0-9_-]{60,}"
+        rb"|webhook\.office\.com/webhookb2/[0-9a-f-]{36}@[0-9a-f-]{36}/IncomingWebhook/[0-9a-f]{32}"
+        rb"|azurewebsites\.net/[^\s\"']{0,256}[?&]code=[A-Za-z0-9_/+=%-]{40,}"
+        rb"|(?<![A-Za-z0-9_])sig=(?:[A-Za-z0-9+/_-]|%2[BbFf]){42,43}(?:=|%3[Dd])?(?![A-Za-z0-9+/_-])"
+        rb"|X-(?:Amz|Goog)-Signature=[0-9a-f]{64,}",
     ),
     (
         Kind.SECRET_KEY,
-        (b"age-secret-key-1", b"openvpn static key", b"nkey seed"),
+        (b"age-secret-key-1", b"openvpn static key", b"nkey seed", b"putty-user-key-file-"),
         rb"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|-----BEGIN OpenVPN Static key V1-----\s+[0-9a-f]{32}"
-        rb"|-----BEGIN [A-Z]{1,12} NKEY SEED-----\s+S[A-Z2-7]{57}",
+        rb"|-----BEGIN [A-Z]{1,12} NKEY SEED-----\s+S[A-Z2-7]{57}"
+        rb"|PuTTY-User-Key-File-\d: (?:(?!Private-Lines)[\s\S]){0,4096}"
+        rb"Private-Lines: \d+(?:\s|\\[rn])+[A-Za-z0-9+/]{24}",
     ),
     (Kind.PASSWORD_IN_URL, (b"://",), rb"://(?<=[a-z0-9]://)[^/@:\s\"']{0,64}:([^/@\s\"'${}<>*]{4,128})@[A-Za-z0-9\[]"),
     (
@@ -138,6 +185,16 @@ _FORMS: Final = (
         + rb")[^\"]{6,}\"",
     ),
     (
+        Kind.REGISTRY_LOGIN,  # .npmrc
+        (b"_auth",),
+        rb":_authToken\s*=\s*[\"']?([A-Za-z0-9+/=._-]{16,})|(?<![\w-])_auth\s*=\s*[\"']?(?P<login>[A-Za-z0-9+/]{8,}={0,2})",
+    ),
+    (
+        Kind.NAMED,  # .netrc
+        (b"machine", b"default"),
+        rb"(?<![\w-])(?:machine\s+\S{1,253}|default)\s+login\s+\S{1,128}\s+password\s+([^\s\"']{4,512})",
+    ),
+    (
         Kind.ARGUMENT,
         (b"token", b"secret", b"passw", b"key"),
         rb"(?<![a-z0-9-])(?<!config set )--?[a-z0-9-]{0,40}"
@@ -146,12 +203,36 @@ _FORMS: Final = (
     ),
     (
         Kind.BEARER_TOKEN,
-        (b"bearer", b"authorization"),
+        (b"bearer", b"basic", b"authorization"),
         rb"(?i:authorization)[\"']?\s*[:=]?\s*[\"']?(?i:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)"
-        rb"|(?<![A-Za-z])(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)",
+        rb"|(?<![A-Za-z])(?i:bearer)\s+([A-Za-z0-9._~+/-]{24,}=*)|(?<![A-Za-z])Basic\s+(?P<login>[A-Za-z0-9+/]{8,}={0,2})",
     ),
 )
 SIGNATURES: Final = tuple(Signature(kind, words, re.compile(form)) for kind, words, form in _FORMS)
+TOKENS: Final = {
+    start.lower(): (kind, re.compile(re.escape(start) + b"(?:" + rest + b")"))
+    for kind, forms in ((Kind.ACCESS_TOKEN, _OF_SERVICES), (Kind.CLOUD, _OF_CLOUDS))
+    for start, rest in forms.items()
+}
+_BY_LETTER: Final = itertools.groupby(sorted(TOKENS), key=lambda start: start[:1])
+_STARTS: Final = re.compile(
+    rb"(?<![a-z0-9_-])(?:"
+    + b"|".join(first + b"(?:" + b"|".join(re.escape(one[1:]) for one in starts) + b")" for first, starts in _BY_LETTER)
+    + b")"
+)
+"""How any of them begins. Letter by letter, which is three times faster than one after the other."""
+
+
+def matches(data: bytes, lower: bytes) -> Iterator[tuple[Kind, re.Match[bytes]]]:
+    """All that has one of the forms, placeholders among it. lower: the data in small letters."""
+    for one in SIGNATURES:
+        if any(word in lower for word in one.words):
+            yield from ((one.kind, found) for found in one.pattern.finditer(data))
+    for start in _STARTS.finditer(lower):
+        kind, form = TOKENS[start[0]]
+        if found := form.match(data, start.start()):
+            yield kind, found
+
 
 _PLACEHOLDER = re.compile(
     rb"^[\[<{$*/]|^(?:x{4,}|redacted|changeme|example|your[-_ ]|placeholder|null|none|true|false"
@@ -171,4 +252,14 @@ def is_placeholder(found: re.Match[bytes]) -> bool:
         return True
     if not value or _PLACEHOLDER.match(value):
         return bool(value)
+    if found.groupdict().get("login"):
+        return not _is_login(value)
     return found[0].partition(value)[0].rstrip().lower().endswith(b"bearer") and is_public(value)
+
+
+def _is_login(value: bytes) -> bool:
+    """True for a name and a password in base64, and not for words that have its letters."""
+    try:
+        return b":" in base64.b64decode(value, validate=True).decode("ascii").encode()
+    except ValueError:
+        return False

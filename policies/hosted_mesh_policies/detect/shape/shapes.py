@@ -15,7 +15,7 @@ from ..keys.keystores import has_key
 from ..leaf.jwt_claims import claims_in, opens_nothing
 from ..leaf.placeholders import is_example
 from ..secrets.named_credentials import holds_named, named_in_tree
-from .credential_forms import CLIENT_KEY, JWT, PEM, SIGNATURES, Kind, is_placeholder
+from .credential_forms import CLIENT_KEY, JWT, PEM, Kind, is_placeholder, matches
 from .kubeconfigs import Kubeconfig, kubeconfig_in, kubeconfig_in_text, may_hold_kubeconfig
 
 _PAGES_KEY: Final = re.compile(rb"(?<!\w)apiKey[\"']?\s{0,4}:\s{0,4}[\"']?AIza[\w-]{35}(?=[\"',\s]{0,12}authDomain)")
@@ -60,7 +60,7 @@ def may_hold_shape(data: bytes) -> bool:
         or b"client-key-data" in data
         or (b"eyJ" in data and bool(JWT.search(data)))
         or b'"kty"' in data
-        or any(any(word in lower for word in s.words) and s.pattern.search(data) for s in SIGNATURES)
+        or next(matches(data, lower), None) is not None
         or holds_named(data, lower)
     )
 
@@ -80,12 +80,7 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
             yield _token_kind(claims), None
     if b'"kty"' in data and _OF_PRIVATE_JWK.search(data):
         yield Kind.PRIVATE_KEY, None
-    lower = data.lower()
-    for signature in SIGNATURES:
-        if any(word in lower for word in signature.words) and any(
-            not is_placeholder(found) for found in signature.pattern.finditer(data)
-        ):
-            yield signature.kind, None
+    yield from ((kind, None) for kind, found in matches(data, data.lower()) if not is_placeholder(found))
 
 
 def _has_keystore(data: bytes) -> bool:
