@@ -132,7 +132,8 @@ def _blanked(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
         return {key: _blanked(one, paths, (*path, key)) for key, one in tree.items()}
     if isinstance(tree, list):
         return [_blanked(one, paths, (*path, place)) for place, one in enumerate(tree)]
-    return Hidden(Why.FORM, tree) if isinstance(tree, str) and is_credential(tree) else tree
+    text = tree.path if isinstance(tree, File) else tree
+    return Hidden(Why.FORM, tree) if isinstance(text, str) and is_credential(text) else tree
 
 
 def is_credential(text: str) -> bool:

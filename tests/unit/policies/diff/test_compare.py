@@ -10,7 +10,7 @@ from hosted_mesh_policies.diff.compare import compared
 from hosted_mesh_policies.diff.masked import merged, shown_path, without_credentials
 from hosted_mesh_policies.diff.result import Cluster, Property, Stack, State, Step, Value
 from hosted_mesh_policies.diff.sight import Seen, Sight
-from hosted_mesh_policies.diff.trees import ABSENT, Hidden, Why, differences
+from hosted_mesh_policies.diff.trees import ABSENT, File, Hidden, Why, differences
 from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
 
 from tests.corpus import literals
@@ -105,6 +105,10 @@ def test_a_credential_is_hidden_by_its_form_and_by_its_name() -> None:
         ("list", 0, "x"): Hidden(Why.FORM, token),
     }
     assert shown_path(("data", token)) == 'data["…"]'
+    assert without_credentials([File(f"{token}.html"), File("page.html")]) == [
+        Hidden(Why.FORM, File(f"{token}.html")),
+        File("page.html"),
+    ]
 
 
 # Stacks -----------------------------------------------------------------------------------------------------------
