@@ -14,6 +14,7 @@ import dataclasses
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -23,17 +24,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..detect.leaf.names import names_credential
+from ..detect.leaf.randomness import is_random
 from ..prove.project import UnusableProjectError
-from ..prove.secrets.credentials import environment
+from ..prove.secrets.credentials import environment, replaced
 from ..prove.secrets.made_up import Answers
 from ..prove.secrets.vault import FIRST, Vault
 from . import saved
+from .masked import is_credential
 from .request import Request
 from .result import Difference
 from .trees import Why
 
 LEAST: Final = 8
 """Characters of a value from which on it is masked: a shorter one is a word."""
+_PARTS: Final = re.compile(r"[\w+/=.~-]+")
 _HIDDEN: Final = f"({Why.MACHINE})"
 _SET_DUMPABLE: Final = 4
 """Of prctl. What is not dumpable has a /proc/PID that is root's."""
@@ -68,10 +72,12 @@ def _closed() -> Iterator[None]:
 
 
 def scrubbed(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables with others for what is called a token, a password, a key: by the rule by which `prove` gives a
-    program others."""
-    chance = random.SystemRandom()
-    return environment(given, Answers(Vault(chance.getrandbits(64)), FIRST))
+    """The variables with others for what is called a token, a password, a key, as `prove` gives a program others, and
+    for what is a credential by its form."""
+    answers = Answers(Vault(random.SystemRandom().getrandbits(64)), FIRST)
+    by_name = environment(given, answers)
+    by_form = [name for name, one in given.items() if by_name[name] == one and is_credential(one)]
+    return by_name | {name: replaced(given[name], name, answers) for name in by_form}
 
 
 def _as_json(request: Request) -> str:
@@ -121,10 +127,11 @@ def _handed_on(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 def masks(given: Mapping[str, str]) -> list[str]:
-    """Texts by which a value of the environment that looks secret is found again: as it is, reversed, in base64 at any
-    offset, in hexadecimal digits."""
-    replaced = scrubbed(given)
-    values = {one for name, one in given.items() if replaced[name] != one or names_credential(name)}
+    """Texts by which a value of the environment that looks secret, or a part of it that does, is found again: as it is,
+    reversed, in base64 at any offset, in hexadecimal digits."""
+    others = scrubbed(given)
+    values = {one for name, one in given.items() if others[name] != one or names_credential(name)}
+    values |= {part for value in values for part in _PARTS.findall(value) if is_random(part)}
     found = {text for value in values if len(value) >= LEAST for text in _written(value)}
     return sorted(found, key=len, reverse=True)
 

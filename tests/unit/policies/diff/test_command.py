@@ -297,17 +297,18 @@ while above:
     except OSError:
         pass
     above = int(pathlib.Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
-pulumi.export("variables", sorted(one[::-1] for one in text.split(chr(0)) if one[:5] in {"DB_PA", "PULUM"}))
+pulumi.export("variables", sorted(one[::-1] for one in text.split(chr(0)) if one[:5] in {"DB_PA", "PULUM", "MIRRO"}))
 pulumi.export("readable", readable)
 pulumi.export("version", "VERSION")
 """
     folder = repository(tmp_path / "repository", {"README.md": "none"}, project(program))
     variables = {"DB_PASSWORD": PASSWORD, "PULUMI_CONFIG_PASSPHRASE": PASSWORD[::-1]}
+    variables["MIRROR"] = f"https://shop:{PASSWORD}@mirror.example.com"  # known by its form alone
     done = run(folder, "--base", "main", "--json", **variables)
     assert (done.returncode, done.stderr) == (0, "")
     told = values(only(from_json(done.stdout)).outputs)
     assert told["version"] == (None, "VERSION")
-    assert sum(key.startswith("variables") for key in told) >= 3, "it sees its own and its parent's"
+    assert sum(key.startswith("variables") for key in told) >= 5, "it sees its own and its parent's"
     assert told["readable"] == (None, 2)
     assert (None, "<a secret of this machine>") not in told.values()
     assert PASSWORD not in done.stdout and PASSWORD[::-1] not in done.stdout
@@ -322,18 +323,27 @@ def test_a_python_that_the_change_brings_runs_without_network_too(tmp_path: Path
     (folder / "own/bin/python").chmod(0o700)
     assert only(difference(folder)).state is State.NEW
     (seen,) = set((tmp_path / "seen").read_text().split())
-    assert seen != os.readlink("/proc/self/ns/net")
+    assert seen != str(Path("/proc/self/ns/net").readlink())
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DB_PASSWORD", PASSWORD),
+        ("LOGIN_TOKENS", f"first line of several\nnext: {PASSWORD}\n"),
+        ("MIRROR", f"https://shop:{PASSWORD}@mirror.example.com"),
+    ],
+    ids=["by name", "a part", "by form"],
+)
 @pytest.mark.parametrize("how", ["{}", "postgres://a:{}@b", "REVERSED", "BASE64"])
-def test_what_a_program_finds_elsewhere_of_the_machines_secrets_is_masked(how: str) -> None:
+def test_what_a_program_finds_elsewhere_of_the_machines_secrets_is_masked(how: str, name: str, value: str) -> None:
     for offset in range(3):
         text = {
             "REVERSED": PASSWORD[::-1],
             "BASE64": base64.b64encode(("x" * offset + PASSWORD + "y").encode()).decode(),
         }.get(how, how.format(PASSWORD))
         stack = Stack("dev", State.CHANGED, notes=[text], outputs=[Property(text, None, Value(text))])
-        needles = masks({"DB_PASSWORD": PASSWORD, "COLOUR": "blue-and-green", "API_TOKEN": "short"})
+        needles = masks({name: value, "COLOUR": "blue-and-green", "API_TOKEN": "short"})
         found = from_tree(masked(json.loads(as_json(Difference("main", [stack]))), needles))
         assert found.stacks[0].outputs == [Property("(a secret of this machine)", None, Value(hidden=Why.MACHINE))]
         assert found.stacks[0].notes == ["(a secret of this machine)"]
