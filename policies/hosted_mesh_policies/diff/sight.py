@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -55,8 +55,9 @@ def seen(first: Capture, second: Capture, version: Version) -> Sight:
             found[(urn,)] = _one(
                 here[urn], _cluster(first, second, here[urn], version), merged(*_trees(here[urn], there[urn], version))
             )
-    for types in dict.fromkeys(_types(urn) for urn in here.keys() ^ there.keys()):
-        found[("", types)] = _unnamed(types, first, second, version)
+    apart = _apart(here, there), _apart(there, here)
+    for types in dict.fromkeys([*apart[0], *apart[1]]):
+        found[("", types)] = _unnamed([run.get(types, {}) for run in apart], first, second, version)
     outputs = merged(settled(first.outputs, version), settled(second.outputs, version))
     return Sight(found, outputs, _notes(first, second, version))
 
@@ -70,17 +71,22 @@ def _type(one: Registered) -> str:
     return "(a type with a credential in it)" if is_credential(one.type) else one.type
 
 
-def _unnamed(types: str, first: Capture, second: Capture, version: Version) -> Seen:
+def _apart(run: Mapping[str, Registered], other: Mapping[str, Registered]) -> dict[str, dict[str, Registered]]:
+    """By type, what has no such name in the other run."""
+    found: dict[str, dict[str, Registered]] = {}
+    for urn in run:
+        if urn not in other:
+            found.setdefault(_types(urn), {})[urn] = run[urn]
+    return found
+
+
+def _unnamed(apart: Sequence[Mapping[str, Registered]], first: Capture, second: Capture, version: Version) -> Seen:
     """All resources of one type that have other names in each run, as one of which nothing is shown."""
-    here, there = _all(first), _all(second)
-    apart = [
-        {urn: _tree(one, version) for urn, one in run.items() if urn not in other and _types(urn) == types}
-        for run, other in ((here, there), (there, here))
-    ]
-    some = next({**here, **there}[urn] for run in apart for urn in run)
-    runs = first if some.urn in here else second, second if some.urn in there else first
-    cluster = _cluster(*runs, some, version)
-    return Seen(_type(some), None, cluster, Hidden(Why.SECRET, apart), count=max(map(len, apart)))
+    run, found = (first, apart[0]) if apart[0] else (second, apart[1])
+    some = next(iter(found.values()))
+    trees = [{urn: _tree(one, version) for urn, one in each.items()} for each in apart]
+    cluster = _cluster(run, run, some, version)
+    return Seen(_type(some), None, cluster, Hidden(Why.SECRET, trees), count=max(map(len, trees)))
 
 
 def _all(run: Capture) -> dict[str, Registered]:
@@ -131,12 +137,13 @@ def _notes(first: Capture, second: Capture, version: Version) -> tuple[str, ...]
 def with_noise(sight: Sight, first: Capture, again: Capture, version: Version) -> Sight:
     """A sight in which what differs in a run with the same secrets is said to be another in each run."""
     here, there = _all(first), _all(again)
+    apart = {*_apart(here, there), *_apart(there, here)}
     resources = dict(sight.resources)
     for key, one in sight.resources.items():
         if key[0] in here and key[0] in there:
             differing = differing_in(*_trees(here[key[0]], there[key[0]], version))
             tree = relabelled(one.tree, differing)
-        elif not key[0] and any(_types(urn) == key[1] for urn in here.keys() ^ there.keys()):
+        elif not key[0] and key[1] in apart:
             tree = Hidden(Why.EACH_RUN, one.count)
         else:
             continue
