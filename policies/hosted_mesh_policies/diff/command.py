@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -82,19 +81,12 @@ def diff(
         output=output,
         tells_differences=exit_code,
     )
-    raise typer.Exit(_exit_code(request))
-
-
-def _exit_code(request: Request) -> int:
-    if contradiction := request.contradiction:
-        print(contradiction, file=sys.stderr)
-        return 2
     # gRPC would log on standard error that its peer has ended. The process that runs programs has it from here.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Here, so that the other commands need not wait for it.
     from .session import perform  # noqa: PLC0415
 
-    return perform(request)
+    raise typer.Exit(perform(request))
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})

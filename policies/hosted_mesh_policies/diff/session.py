@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -19,18 +18,13 @@ from .supervised import compared_stacks
 
 def perform(request: Request) -> int:
     """Compares, writes the report, returns the exit code."""
-    try:
-        if request.output is not None:
-            given.check_output(request.output)
-        found = _read(request.read) if request.read is not None else compared_stacks(request)
-        with given.opened(request.output) as file:
-            _print(found, request, file)
-    except UnusableProjectError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: nothing is compared", file=sys.stderr)
-        return given.INTERRUPTED
+    return given.ended(request, lambda: _performed(request), "nothing is compared")
+
+
+def _performed(request: Request) -> int:
+    found = _read(request.read) if request.read is not None else compared_stacks(request)
+    with given.opened(request.output) as file:
+        _print(found, request, file)
     return found.exit_code(request.tells_differences)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import typer
@@ -84,19 +83,12 @@ def prove(
         state=state,
         state_file=state_file,
     )
-    raise typer.Exit(_exit_code(request))
-
-
-def _exit_code(request: Request) -> int:
-    if contradiction := request.contradiction:
-        print(contradiction, file=sys.stderr)
-        return 2
     # gRPC would log on standard error that its peer has ended. It reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Here, so that the other commands need not wait for gRPC.
     from .session import perform  # noqa: PLC0415
 
-    return perform(request)
+    raise typer.Exit(perform(request))
 
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})

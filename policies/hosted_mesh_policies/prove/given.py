@@ -1,4 +1,4 @@
-"""What the commands are given beside a project: files, addresses, a place for the report."""
+"""What the commands are given beside a project: files, addresses, a place for the report; and how they end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from ..configuration import UnusableConfigurationError, check
 from ..evaluation.settings import Settings
@@ -18,6 +18,32 @@ from .project import UnusableProjectError
 
 INTERRUPTED: Final = 130
 """The exit code of a command that was stopped from the keyboard."""
+
+
+class Asked(Protocol):
+    """The arguments of a command that runs programs, as far as they say how it ends."""
+
+    @property
+    def contradiction(self) -> str | None: ...
+
+    @property
+    def output(self) -> Path | None: ...
+
+
+def ended(request: Asked, perform: Callable[[], int], if_interrupted: str) -> int:
+    """A command's exit code: that of `perform`, or of what kept it from it, which is one line on standard error."""
+    try:
+        if contradiction := request.contradiction:
+            raise UnusableProjectError(contradiction)
+        if request.output is not None:
+            _check_output(request.output)
+        return perform()
+    except UnusableProjectError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"interrupted: {if_interrupted}", file=sys.stderr)
+        return INTERRUPTED
 
 
 def known(ours: Sequence[str], theirs: Sequence[str], policy_config: Path | None) -> Known:
@@ -80,7 +106,7 @@ def _why(problem: Exception) -> str:
     return "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else "its syntax is wrong"
 
 
-def check_output(output: Path) -> None:
+def _check_output(output: Path) -> None:
     """That a report can be written there is seen before the program is run for minutes, and nothing is written yet."""
     try:
         place = output if output.exists() else output.parent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TextIO
 
 from rich.console import Console
@@ -15,7 +14,6 @@ from .experiment import Experiment
 from .program import network
 from .program.monitor import Surroundings
 from .program.process import Runner
-from .project import UnusableProjectError
 from .request import Request
 from .secrets.vault import Vault
 from .verdict import Verdict, verdict
@@ -23,18 +21,13 @@ from .verdict import Verdict, verdict
 
 def perform(request: Request) -> int:
     """Runs the program, writes the report, returns the exit code."""
-    try:
-        if request.output is not None:
-            given.check_output(request.output)
-        found, main = _previewed(request) if request.preview else _run(request)
-        with given.opened(request.output) as file:
-            _print(found, request, main, file)
-    except UnusableProjectError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: nothing is proven", file=sys.stderr)
-        return given.INTERRUPTED
+    return given.ended(request, lambda: _performed(request), "nothing is proven")
+
+
+def _performed(request: Request) -> int:
+    found, main = _previewed(request) if request.preview else _run(request)
+    with given.opened(request.output) as file:
+        _print(found, request, main, file)
     return found.exit_code
 
 
