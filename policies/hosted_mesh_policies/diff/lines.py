@@ -78,10 +78,11 @@ def summary(found: Difference, quoted: Callable[[str], str] = harmless) -> str:
     differing = len(found.shown) - undecided
     if not found.shown:
         return f"nothing differs from {base}: {_counted(same, 'stack')} compared"
-    told = [f"{_counted(differing, 'stack')} differ{'s' if differing == 1 else ''} from {base}"]
-    told += [f"{same} unchanged"] if same else []
-    told += [f"{undecided} not decided"] if undecided else []
-    return ", ".join(told)
+    unchanged = f", {same} unchanged" if same else ""
+    if not differing:
+        return f"not decided what differs from {base}: {_counted(undecided, 'stack')}{unchanged}"
+    told = f"{_counted(differing, 'stack')} differ{'s' if differing == 1 else ''} from {base}{unchanged}"
+    return told + (f", {undecided} not decided" if undecided else "")
 
 
 def _counted(number: int, what: str) -> str:

@@ -155,6 +155,7 @@ def test_one_line_sums_it_up() -> None:
     assert said(State.UNCHANGED) == "nothing differs from main: 1 stack compared"
     assert said(State.CHANGED, State.NEW, State.UNCHANGED) == "2 stacks differ from main, 1 unchanged"
     assert said(State.REMOVED, State.UNDECIDED) == "1 stack differs from main, 1 not decided"
+    assert said(State.UNDECIDED, State.UNCHANGED) == "not decided what differs from main: 1 stack, 1 unchanged"
 
 
 @pytest.mark.parametrize(
