@@ -187,7 +187,16 @@ def _posted(
     return done, [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
 
 
+@pytest.mark.parametrize("command", re.findall(r"pip install (-r [^#\n]*)", PAGE))
+def test_no_package_is_asked_for_twice(command: str) -> None:
+    """pip refuses that, where one is to be editable."""
+    file, *folders = command.removeprefix("-r ").split()
+    required = re.findall(r"^-e (\S+)$", (CHECKOUT / file).read_text(), re.MULTILINE)
+    assert not {*folders} & {*required}
+
+
 def test_gitlabs_job_needs_no_token() -> None:
     (job,) = GITLAB.values()
+    assert job["image"].startswith("python:")
     assert job["artifacts"]["expose_as"]
     assert "TOKEN" not in json.dumps(job)
