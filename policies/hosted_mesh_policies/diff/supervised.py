@@ -49,9 +49,10 @@ def compared_stacks(request: Request) -> Difference:
     with _closed():
         done = _run(_as_json(request), scrubbed(os.environ))
     needles = masks(os.environ)
-    if done.returncode == 128 + signal.SIGTERM or done.returncode < 0:
-        raise SystemExit(done.returncode if done.returncode > 0 else 128 - done.returncode)
-    if done.returncode:
+    code = done.returncode if done.returncode >= 0 else 128 - done.returncode
+    if code > 128:  # a signal's number, and that
+        raise SystemExit(code)
+    if code:
         raise UnusableProjectError(_masked(done.stderr.strip("\n"), needles) or "the comparison ended by itself")
     print(_masked(done.stderr, needles), file=sys.stderr, end="")
     try:

@@ -534,7 +534,7 @@ config_map("app", {"x": "COLOUR"}, data_plane)
     assert str(tmp_path) not in done.stdout
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_run_leaves_nothing(number: signal.Signals, code: int, tmp_path: Path) -> None:
     program = "import time; pathlib.Path(os.environ['STARTED'], str(os.getpid())).touch(); time.sleep(300)"
     folder = repository(tmp_path / "repository", project(program), {"README.md": "more"})
