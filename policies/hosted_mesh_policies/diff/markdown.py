@@ -115,8 +115,5 @@ def _left_out(stacks: int) -> str:
 
 def _code(text: str, longest: int = 120) -> str:
     """A text as a code span, also in a cell of a table."""
-    return f"`{_plain(harmless(text, longest))}`"
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "'").replace("|", "¦") or " "
+    plain = harmless(text, longest).replace("`", "'").replace("|", "¦")
+    return f"`{plain or ' '}`"

@@ -50,11 +50,10 @@ def seen(first: Capture, second: Capture, version: Version) -> Sight:
     """What two runs with other secrets have in common, and that there is more."""
     here, there = _all(first), _all(second)
     found: dict[Key, Seen] = {}
-    for urn in here:
+    for urn, one in here.items():
         if urn in there:
-            found[(urn,)] = _one(
-                here[urn], _cluster(first, second, here[urn], version), merged(*_trees(here[urn], there[urn], version))
-            )
+            tree = merged(_tree(one, version), _tree(there[urn], version))
+            found[(urn,)] = _one(one, _cluster(first, second, one, version), tree)
     apart = _apart(here, there), _apart(there, here)
     for types in dict.fromkeys([*apart[0], *apart[1]]):
         found[("", types)] = _unnamed([run.get(types, {}) for run in apart], first, second, version)
@@ -98,10 +97,6 @@ def _types(urn: str) -> str:
     return urn.rpartition("::")[0]
 
 
-def _trees(one: Registered, other: Registered, version: Version) -> tuple[Any, Any]:
-    return _tree(one, version), _tree(other, version)
-
-
 def _tree(one: Registered, version: Version) -> Any:
     """A resource's inputs. What is in a Secret is secret, also where the program does not mark it."""
     kept = SECRET_DATA if one.type == SECRET_TYPE else ()
@@ -141,7 +136,7 @@ def with_noise(sight: Sight, first: Capture, again: Capture, version: Version) -
     resources = dict(sight.resources)
     for key, one in sight.resources.items():
         if key[0] in here and key[0] in there:
-            differing = differing_in(*_trees(here[key[0]], there[key[0]], version))
+            differing = differing_in(_tree(here[key[0]], version), _tree(there[key[0]], version))
             tree = relabelled(one.tree, differing)
         elif not key[0] and key[1] in apart:
             tree = Hidden(Why.EACH_RUN, one.count)
