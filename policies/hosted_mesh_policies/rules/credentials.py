@@ -8,7 +8,7 @@ from typing import Any, Final
 from .. import vocabulary
 from ..detect.flow.taint import UNCLASSIFIED, Hop
 from ..detect.leaf.names import is_own_login, names_clouds_credential
-from ..detect.search.tree_text import OPENED
+from ..detect.search.tree_text import OPENED, OPENED_ALONE
 from ..detect.secrets.resource_types import CHART_TYPES
 from ..detect.shape.credential_forms import Kind
 from ..detect.shape.shapes import Shape, shapes, shapes_in_tree
@@ -186,6 +186,7 @@ def _is_marked(resource: Resource, path: Path) -> bool:
 def _is_kept_in_secret(context: Context, resource: Resource, path: Path) -> bool:
     """In a Secret's data, also of one that an operator carries there, or marked as secret among a chart's values, which
     its release keeps in a Secret."""
+    path = path[:-1] if path[-1:] in {(OPENED,), (OPENED_ALONE,)} else path
     if resource.kind == "Secret":
         return path[:1] in IN_SECRET
     if resource.kind == "SecretList":

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -16,17 +18,21 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from .der import elements, is_keystore
+from .der import elements, is_certificate_authority, is_keystore
 
 DEFAULT_PASSWORDS: Final = (b"", b"changeit", b"changeme", b"password", b"notasecret")
 """Java's own, and those of handbooks."""
 MOST_PASSWORDS: Final = 16
 MOST_BYTES: Final = 256 * 1024
+MOST_ROUNDS: Final = 4_000_000
+"""Of deriving keys from passwords, for all stores of an object: two seconds. Most have some ten thousand."""
+MOST_ROUNDS_BYTES: Final = 5
 _KEY_BAGS: Final = (
     bytes.fromhex("060b2a864886f70d010c0a0101"),
     bytes.fromhex("060b2a864886f70d010c0a0102"),
     bytes.fromhex("060b2a864886f70d010c0a0105"),  # any secret
 )
+_BODY: Final = re.compile(rb"(?m)^[A-Za-z0-9+/]+={0,2}\r?$")
 _ENCRYPTED: Final = bytes.fromhex("06092a864886f70d010706")
 _JAVA: Final = b"\xfe\xed\xfe\xed"
 _JAVA_PROTECTED: Final = bytes.fromhex("060a2b060104012a02110101")
@@ -44,21 +50,58 @@ def is_trust_store(data: bytes) -> bool:
     return is_keystore(data) and not any(one in data for one in (*_KEY_BAGS, _ENCRYPTED))
 
 
-def opened(text: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
-    """The private keys, in DER, of a keystore or an encrypted key (as it is or in base64) under any of the passwords or
-    the default ones."""
+@dataclass
+class Rounds:
+    """What is left of an object's."""
+
+    left: int = MOST_ROUNDS
+
+    def allowed(self, data: bytes, passwords: list[bytes]) -> list[bytes]:
+        """As many passwords as may be tried at a store, or an encrypted key, in DER."""
+        cost = max((int.from_bytes(found, "big") for found in _rounds(data)), default=1)
+        some = passwords[: self.left // max(cost, 1)]
+        self.left -= len(some) * cost
+        return some
+
+
+def _rounds(data: bytes) -> Iterator[bytes]:
+    """Numbers that stand behind a salt: whatever derives a key says so how often."""
+    for found in re.finditer(rb"\x04(?=[\x00-\x7f]|\x81)", data):
+        at = found.end() + (data[found.end()] == 0x81)
+        number = at + 1 + int.from_bytes(data[at : at + 1], "big")
+        tag, size = data[number : number + 1], int.from_bytes(data[number + 1 : number + 2], "big")
+        if tag == b"\x02" and 0 < size <= MOST_ROUNDS_BYTES:
+            yield data[number + 2 : number + 2 + size]
+
+
+class Opened(NamedTuple):
+    """A private key, in DER. is_kept: whether a certificate of it that is no authority's is kept with it."""
+
+    key: bytes
+    is_kept: bool
+
+
+def opened(text: bytes, passwords: Collection[bytes], rounds: Rounds) -> Iterator[Opened]:
+    """The private keys of a keystore or an encrypted key (as it is or in base64) under any of the passwords or the
+    default ones, as far as the rounds reach."""
     if len(text) > MOST_BYTES:
         return
     tried = dict.fromkeys([*DEFAULT_PASSWORDS, *passwords])
     some = list(tried)[: len(DEFAULT_PASSWORDS) + MOST_PASSWORDS]
     if b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in text:
-        yield from _by_password(lambda password: load_pem_private_key(text, password), filter(None, some))
+        some = [one for one in rounds.allowed(_decoded(b"".join(_BODY.findall(text))), some) if one]
+        yield from _by_password(lambda password: (load_pem_private_key(text, password), None), some)
         return
     data = _decoded(text) if text.startswith((b"MI", b"/u3+7")) else text
     if is_keystore(data):
-        yield from _by_password(lambda password: pkcs12.load_pkcs12(data, password or None).key, some)
+        yield from _by_password(lambda password: _of_pkcs12(data, password), rounds.allowed(data, some))
     elif data.startswith(_JAVA):
-        yield from _of_java(data, some)
+        yield from (Opened(key, is_kept=True) for key in _of_java(data, some))
+
+
+def _of_pkcs12(data: bytes, password: bytes) -> tuple[Any, Any]:
+    found = pkcs12.load_pkcs12(data, password or None)
+    return found.key, found.cert.certificate if found.cert else None
 
 
 def _decoded(text: bytes) -> bytes:
@@ -68,34 +111,47 @@ def _decoded(text: bytes) -> bytes:
         return b""
 
 
-def _by_password(load: Callable[[bytes], Any], passwords: Iterable[bytes]) -> Iterator[bytes]:
+def _by_password(load: Callable[[bytes], tuple[Any, Any]], passwords: Iterable[bytes]) -> Iterator[Opened]:
     """The key, if there is one, behind the first password that fits."""
     for password in passwords:
         try:
-            key = load(password)
+            key, certificate = load(password)
         except Exception:  # noqa: S112 the library raises many kinds; all mean "not by this password"
             continue
         if key is not None:
-            yield key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+            der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+            yield Opened(
+                der, bool(certificate) and not is_certificate_authority(certificate.public_bytes(Encoding.DER))
+            )
         return
 
 
 def _of_java(data: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
-    """Sun's key protector: the key, by exclusive-or with a stream of SHA-1, between a salt and a checksum."""
+    """Sun's key protector: the key, by exclusive-or with a stream of SHA-1, between a salt and a checksum. No key
+    stands in another: what claims so would be gone through again and again."""
     start = data.find(_JAVA_PROTECTED)
     while start >= 0:
-        info = data[max(0, start - 10) : start]
-        begins = max(info.rfind(b"\x30\x82"), info.rfind(b"\x30\x81"))
-        for password in passwords if begins >= 0 else ():
-            yield from _unprotected(data[max(0, start - 10) + begins :], password.decode("latin-1").encode("utf-16-be"))
-        start = data.find(_JAVA_PROTECTED, start + 1)
+        # A key of elliptic curves is so short that its length is one byte.
+        begins = [
+            start - 4 - more
+            for more, head in ((2, b"\x30\x82"), (1, b"\x30\x81"), (0, b"\x30"))
+            if data.startswith(head, start - 4 - more)
+        ]
+        info = data[begins[0] : begins[0] + _length(data[begins[0] : start])] if begins and begins[0] > 0 else b""
+        for password in passwords if info else ():
+            yield from _unprotected(info, password.decode("latin-1").encode("utf-16-be"))
+        start = data.find(_JAVA_PROTECTED, start + max(len(info) - 6, 1))
+
+
+def _length(info: bytes) -> int:
+    """Of what begins with a head in DER, the head included."""
+    size = info[1] & 0x7F if info[1] & 0x80 else 0
+    return 2 + size + int.from_bytes(info[2 : 2 + size], "big") if size else 2 + info[1]
 
 
 def _unprotected(info: bytes, password: bytes) -> Iterator[bytes]:
     try:
-        size = info[1] & 0x7F
-        length = 2 + size + int.from_bytes(info[2 : 2 + size], "big")
-        octets = elements(elements(info[:length])[0][1])[1][1]
+        octets = elements(elements(info)[0][1])[1][1]
     except (ValueError, IndexError):
         return
     salt, hidden, checksum = octets[:20], octets[20:-20], octets[-20:]

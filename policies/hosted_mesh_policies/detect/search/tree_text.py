@@ -14,16 +14,19 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from ...plan.model import IN_SECRET, Resource
 from ...plan.tree import UNKNOWN, Leaf, Path, Tree, leaves
 from ..decoders.text import GAP
-from ..keys.keystores import opened
+from ..keys.keystores import MOST_PASSWORDS, Rounds, opened
 from ..leaf.content import as_bytes, from_base64
 
 OPENED: Final = "(opened)"
-"""Ends the path of a key that was found in a keystore."""
+"""Ends the path of a key that was found in a keystore, with a certificate of it that is no authority's."""
+OPENED_ALONE: Final = "(opened alone)"
+"""The same of one without such a certificate."""
 LONGEST_PIECE: Final = 64
 """Values longer than this are found on their own; only shorter ones, words apart, are laid end to end."""
 MOST_GROUP_LEVELS: Final = 4
@@ -31,6 +34,7 @@ MOST_GROUP_LEVELS: Final = 4
 _CLOSED: Final = (b"MI", b"/u3+7", b"\xfe\xed\xfe\xed", b"-----BEGIN ENCRYPTED")
 _CLOSED_IN_BASE64: Final = (b"TUl", b"L3Uz", b"LS0tLS1CRUdJTiBFTkNSWVBU")
 """The same in base64 once more, as a Secret's `data` have what is text already."""
+_FOR_PASSWORDS: Final = re.compile(r"pass|pwd|pin\b|secret", re.IGNORECASE)
 _URL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
 LONGEST_PLAIN_KEY: Final = 8
 
@@ -110,18 +114,26 @@ def text_of(tree: Tree, *, also: tuple[tuple[Path, str], ...] = ()) -> Text:
 
 
 def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
-    """The keys in keystores and encrypted keys that a default password, or one that stands beside them, opens."""
+    """The keys in keystores and encrypted keys that a default password, or one that stands beside them, opens. Tried
+    are first what is called a password and stands nearest, each as it is and out of base64."""
     wrapped = [(path, from_base64(data)) for path, data in chunks if data.startswith(_CLOSED_IN_BASE64)]
-    closed = [(path, data) for path, data in (*chunks, *wrapped) if data.startswith(_CLOSED)]
+    together = (*chunks, *wrapped)
+    closed = [(path, data) for path, data in together if len(data) > LONGEST_PIECE and data.startswith(_CLOSED)]
     short = [(path, data) for path, data in chunks if 4 <= len(data) <= LONGEST_PIECE] if closed else []
     values = [(path, data) for path, data in short if not path or data != as_bytes(path[-1])]
-    return [((*path, OPENED), key) for path, data in closed for key in opened(data, _passwords(values, path))]
-
-
-def _passwords(values: list[tuple[Path, bytes]], path: Path) -> list[bytes]:
-    """Values, those first that stand nearest to a place, each as it is and out of base64."""
-    nearest = sorted(values, key=lambda value: _parent(value[0]) != _parent(path))
-    return list(dict.fromkeys(text for _, data in nearest for text in (data, from_base64(data))))
+    values.sort(key=lambda value: not (value[0] and _FOR_PASSWORDS.search(str(value[0][-1]))))
+    beside: dict[Path, dict[bytes, None]] = defaultdict(dict)
+    for path, data in values:
+        for among in (_parent(path), ()):
+            beside[among].update(dict.fromkeys((data, from_base64(data), from_base64(data).rstrip(b"\r\n"))))
+    first = {among: list(islice(texts, MOST_PASSWORDS)) for among, texts in beside.items()}
+    tried = ((path, data, [*first.get(_parent(path), ()), *first.get((), ())]) for path, data in closed)
+    rounds = Rounds()
+    return [
+        ((*path, OPENED if is_kept else OPENED_ALONE), key)
+        for path, data, passwords in tried
+        for key, is_kept in opened(data, passwords, rounds)
+    ]
 
 
 def _parent(path: Path) -> Path:
