@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from .evaluation.rule import Rule
 from .plan.clusters import is_server
+from .plan.owners import LOGIN_TYPE
 from .rules.catalogue import RULES
 
 BEFORE_WRITE: Final = "-before-write"
@@ -63,8 +64,9 @@ def _setting_problems(where: str, settings: Mapping[str, Any], schema: Mapping[s
                     yield f"{where}{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
         elif key.endswith("Logins"):
             for at, login in enumerate(value):
-                if not re.fullmatch(r"[\w]+:.*[^*].*", login):
-                    yield f"{where}{key}[{at}]: wants a resource's type and name, such as RobotAccount:shop-pull"
+                kind, _, name = login.partition(":")
+                if not (re.fullmatch(r"\w+", kind) and LOGIN_TYPE.search(kind) and name.strip("*")):
+                    yield f"{where}{key}[{at}]: wants a login's type and name, such as RobotAccount:shop-pull"
 
 
 def _level_problems(name: str, given: Any) -> Iterator[str]:

@@ -52,6 +52,11 @@ BUILDERS: Final = {
 }
 """Types that build or push an image, each with its property by which the deployer logs in to a registry. What goes into
 the image is another property."""
+LOGIN_TYPE: Final = re.compile(
+    r"(?:Key|Token|Password|Credentials?|User|Role|Account|Client|Robot|Login|SecretId|Registration)[a-zA-Z]*$"
+)
+"""How types end of which a resource is a login, `harbor:index/robotAccount:RobotAccount`. What runs with one, or keeps
+one of others, is none."""
 OTHER_ACCOUNT: Final = (
     "assumeRole",
     "assumeRoles",
@@ -233,9 +238,19 @@ class Owners:
 
     def is_made_for_a_data_plane(self, resource: Resource) -> bool:
         """True for what an account of the control plane's makes so that a data plane may log in there, as the
-        configuration says: whose it is, tells its way, as with a generated password."""
-        named = any(fnmatch.fnmatchcase(resource.called, pattern) for pattern in self.data_plane_logins)
+        configuration says: whose it is, tells its way, as with a generated password. No letter of a name but `*` stands
+        for another one."""
+        if not LOGIN_TYPE.search(resource.type) or resource.urn in self._opens:
+            return False
+        patterns = (re.sub(r"[?[]", r"[\g<0>]", pattern) for pattern in self.data_plane_logins)
+        named = any(fnmatch.fnmatchcase(resource.called, pattern) for pattern in patterns)
         return named and resource.provider is not None and self.clusters.role(resource) is None
+
+    @cached_property
+    def _opens(self) -> frozenset[str]:
+        """URNs of that by which a provider logs in that is not known to be a data plane's."""
+        providers = (one for one in self.stack.resources if one.is_provider and not self.reaches_data_plane(one))
+        return frozenset(urn for one in providers for urn in one.depends_on)
 
     def keeps_logins(self, resource: Resource) -> bool:
         """True for a Secret of the control plane's of which somebody says, with a reason, that it keeps logins that a

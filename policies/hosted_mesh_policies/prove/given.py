@@ -59,12 +59,10 @@ def known(ours: Sequence[str], theirs: Sequence[str], policy_config: Path | None
         check(by_policy)
     except UnusableConfigurationError as problem:
         raise UnusableProjectError(f"{policy_config}: {problem}") from None
-    settings = Settings.read({name: given for name, given in by_policy.items() if isinstance(given, dict)})
-    found = settings.clusters
+    found = Settings.read({name: given for name, given in by_policy.items() if isinstance(given, dict)}).clusters
     return Known(
         (*ours, *found.control_plane_servers, *found.control_plane_providers),
         (*theirs, *found.data_plane_servers, *found.data_plane_providers),
-        tuple(login.replace(":", " ", 1) for login in settings.data_plane_logins),
     )
 
 

@@ -45,8 +45,6 @@ class Known:
 
     control_plane: tuple[str, ...] = ()
     data_plane: tuple[str, ...] = ()
-    logins: tuple[str, ...] = ()
-    """Secrets that are for a data plane to log in by, as the report calls them: `RobotAccount shop-pull`."""
 
     def side_of(self, *names: str) -> Side | None:
         """The side that one of a place's names has; None if nobody says, or both."""

@@ -41,7 +41,7 @@ def _run(request: Request) -> tuple[Verdict, str]:
     is_cut = network.cut()
     vault = Vault()
     runner = Runner(program, Surroundings(described.name, stack, known, outputs, request.keep), vault)
-    found = verdict(Experiment(runner, vault, request.rounds, (*request.sources.users, *known.logins)), known)
+    found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
     found.unsure += program.unread
     unused = [name for name in request.keep if not is_kept(name, found.remarks)]
     found.remarks += [f"--keep {name}: no function, component or dynamic resource is called so" for name in unused]
@@ -65,7 +65,7 @@ def _previewed(request: Request) -> tuple[Verdict, str]:
         text = given.text_of(request.state_file, "Write it with `pulumi stack export --show-secrets`")
         state = stack_state.parsed(text, str(request.state_file), described.name, stack)
     with preview.ready(described, surroundings, vault, request.keep, state) as runner:
-        found = verdict(Experiment(runner, vault, request.rounds, (*request.sources.users, *known.logins)), known)
+        found = verdict(Experiment(runner, vault, request.rounds, request.sources.users), known)
     return found, str(request.folder / "Pulumi.yaml")
 
 

@@ -70,11 +70,11 @@ def test_addresses_pass() -> None:
     check({CLUSTERS: {"controlPlaneServers": servers}})
 
 
-@pytest.mark.parametrize("login", ["*", "*:*", "Role", "Role:", ":shop", "our role:shop"])
+@pytest.mark.parametrize("login", ["*", "*:*", "Role", "Role:", ":shop", "our role:shop", "Function:x", "Cluster:x"])
 def test_a_login_is_a_type_and_a_name(login: str) -> None:
     with pytest.raises(UnusableConfigurationError) as told:
         check({FLOW: {"dataPlaneLogins": ["Role:shop-*", login]}})
-    wanted = "wants a resource's type and name, such as RobotAccount:shop-pull"
+    wanted = "wants a login's type and name, such as RobotAccount:shop-pull"
     assert str(told.value) == f"{FLOW}.dataPlaneLogins[1]: {wanted}"
 
 

@@ -225,29 +225,6 @@ def test_a_policy_configuration_says_whose_cluster_it_is(folder: Path, tmp_path:
     assert "place: https://dp.example.com:443 (control plane)" in done.stdout
 
 
-ROBOT = """
-registry = pulumi.ProviderResource("harbor", "our-registry", {})
-marked = pulumi.ResourceOptions(provider=registry, additional_secret_outputs=["secret"])
-class Robot(pulumi.CustomResource):
-    secret: pulumi.Output[str]
-robot = Robot("harbor:index/robotAccount:RobotAccount", "shop-pull", {"secret": None}, marked)
-config_map("app", {"x": robot.secret}, data_plane)
-"""
-
-
-def test_a_policy_configuration_names_logins_that_the_control_plane_made_for_a_data_plane(
-    folder: Path, tmp_path: Path
-) -> None:
-    codes = []
-    for login in ("RobotAccount:hub-push", "RobotAccount:shop-*"):
-        config = tmp_path / "logins.json"
-        config.write_text(json.dumps({"control-plane-secrets-do-not-flow-to-data-plane": {"dataPlaneLogins": [login]}}))
-        done = prove(folder, ROBOT, "--policy-config", str(config))
-        assert done.stderr == ""
-        codes.append(done.returncode)
-    assert codes == [1, 0]
-
-
 def test_configuration_of_an_environment_is_said_to_be_missing(folder: Path) -> None:
     (folder / "Pulumi.dev.yaml").write_text("{environment: [shop/prod], config: {shop:token: {secure: abc}}}")
     done = prove(folder, 'config_map("app", {"x": config.get("more") or "y"}, data_plane)')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +16,19 @@ from hosted_mesh_policies.rules.credentials import VALUE
 
 from tests.corpus.strangers.advised import LOGIN as FOR_DATA_PLANE
 from tests.corpus.strangers.advised import OF_DEFAULT, SETTING
-from tests.unit.policies.rules.sides import KEY, LOGIN, OWN, REASON, REFERENCE, SIDES, WORD, judged, resource, secret
+from tests.unit.policies.rules.sides import (
+    KEY,
+    LOGIN,
+    OWN,
+    REASON,
+    REFERENCE,
+    SIDES,
+    URN,
+    WORD,
+    judged,
+    resource,
+    secret,
+)
 
 
 def _advised(found: list[str]) -> set[tuple[str, str]]:
@@ -93,7 +107,100 @@ def test_nothing_else_is_a_login_that_was_made_for_a_data_plane(value: Any) -> N
     assert judged(key, secret("ours", value, key), secret("users", value, key), logins=(SENDER,))
     # A Secret of the control plane's cluster is named in its own annotation.
     kept = secret("ours", value)
-    assert judged(kept, secret("users", value, kept, name="copy"), logins=("Secret:*", "*:ours-login"))
+    assert judged(kept, secret("users", value, kept, name="copy"), logins=("SecretKey:*", "*Key:ours-login"))
+
+
+@VALUES
+def test_a_login_that_no_name_frees_is_not_asked_for(value: Any) -> None:
+    """What the library's control plane makes stays its own whatever is named: its author would name it in vain."""
+    below = f"{URN}hosted-mesh:index:ExternalControlPlane$aws:iam/accessKey:AccessKey::shop-mail"
+    key = dataclasses.replace(_sender(value), urn=below)
+    found = judged(key, secret("users", value, key), control_plane_providers=("our-account",), logins=(SENDER,))
+    assert found
+    assert not any(FOR_DATA_PLANE.search(one) for one in found)
+
+
+@VALUES
+@pytest.mark.parametrize("name", ["robot[shop]", "robot?"])
+def test_nothing_but_a_star_is_more_than_itself_in_a_logins_name(value: Any, name: str) -> None:
+    """A program that was converted calls its resources robot["shop"]: the name that the verdict tells has to free this
+    one, and no robots that is called with one of these letters."""
+    key, other = _sender(value, name=name), _sender(value, name="robots")
+    found = judged(key, given := secret("users", value, key), control_plane_providers=("our-account",))
+    [named] = {named for one in found for named, _ in FOR_DATA_PLANE.findall(one)}
+    assert judged(key, given, control_plane_providers=("our-account",), logins=(named,)) == []
+    for pattern in (f"AccessKey:{name}", "AccessKey:robot[s]", "AccessKey:?*", "AccessKey:[!x]*"):
+        assert judged(other, secret("users", value, other), control_plane_providers=("our-account",), logins=(pattern,))
+
+
+def _pod(value: Any) -> dict[str, Any]:
+    return {"template": {"spec": {"containers": [{"name": "app", "env": [{"name": "SMTP_PASSWORD", "value": value}]}]}}}
+
+
+@VALUES
+@pytest.mark.parametrize(
+    ("kind", "through", "place", "held"),
+    [
+        ("kubernetes:core/v1:Secret", "ours", "stringData", lambda value: {"app.yaml": value}),
+        ("kubernetes:core/v1:ConfigMap", "ours", "data", lambda value: {"app.yaml": value}),
+        ("kubernetes:apps/v1:Deployment", "ours", "spec", _pod),
+        ("aws:secretsmanager/secretVersion:SecretVersion", "our-account", "secretString", lambda value: value),
+    ],
+    ids=["Secret", "ConfigMap", "Deployment", "a vault"],
+)
+def test_a_named_login_that_the_control_plane_has_too_stays_refused(
+    value: Any, kind: str, through: str, place: str, held: Callable[[Any], Any]
+) -> None:
+    """The hub's own mails are sent by the key that is named for a tenant: whatever of the hub's has it, under whatever
+    name, it is no longer one tenant's."""
+    key, ours = _sender(value), {"control_plane_providers": ("our-account",)}
+    inputs = {"metadata": {"name": "hub"}, place: held(value)}
+    kept = resource(kind, "hub", through, inputs=inputs, dependencies={place: (key.urn,)})
+    given = secret("users", value, key)
+    assert judged(key, given, logins=(SENDER,), **ours) == []
+    assert judged(key, given, kept, logins=(SENDER,), **ours)
+
+
+@VALUES
+def test_a_named_login_by_which_the_hubs_own_provider_logs_in_stays_refused_at_preview(value: Any) -> None:
+    """The hub's second provider logs in by the key that is named for a tenant: whoever gets it is the hub there."""
+    key = _sender(value)
+    login = resource(
+        "pulumi:providers:aws", "our-mail", inputs={"secretKey": value}, dependencies={"secretKey": (key.urn,)}
+    )
+    ours = {"control_plane_providers": ("our-account", "our-mail")}
+    assert judged(key, login, secret("users", value, key), **ours)
+    assert judged(key, login, secret("users", value, key), logins=(SENDER,), **ours)
+
+
+@VALUES
+def test_a_cluster_behind_the_control_planes_provider_is_no_login(value: Any) -> None:
+    """`Cluster:*` is named, for tenants' clusters; the hub's own cluster is of the same type."""
+    cluster = resource("gcp:container/cluster:Cluster", "hub", "our-account", inputs={}, outputs={"config": value})
+    login = resource(
+        "pulumi:providers:kubernetes", "ours", inputs={"kubeconfig": value}, dependencies={"kubeconfig": (cluster.urn,)}
+    )
+    ours = {"control_plane_providers": ("our-account",)}
+    assert judged(cluster, login, secret("users", value, cluster), **ours)
+    assert judged(cluster, login, secret("users", value, cluster), logins=("Cluster:h*",), **ours)
+
+
+@VALUES
+def test_a_named_resource_does_not_free_a_password_that_it_only_runs_with(value: Any) -> None:
+    """The hub's function is named because a tenant calls it by its key; the password of the hub's database in its
+    environment, which nothing else of this stack has, then passes into the tenant's Secret at preview and update."""
+    word = resource(WORD, "database", outputs={"result": value})
+    variables = {"variables": {"DATABASE_PASSWORD": value}}
+    function = resource(
+        "aws:lambda/function:Function",
+        "shop-hook",
+        "our-account",
+        inputs={"environment": variables},
+        dependencies={"environment": (word.urn,)},
+    )
+    ours = {"control_plane_providers": ("our-account",)}
+    assert judged(word, function, given := secret("users", value, word), **ours)
+    assert judged(word, function, given, logins=("Function:shop-hook",), **ours)
 
 
 @pytest.mark.parametrize(("through", "named"), [("default_1_2", "command:*"), ("deployer", "command:deployer")])
