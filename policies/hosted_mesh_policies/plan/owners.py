@@ -240,11 +240,22 @@ class Owners:
         """True for what an account of the control plane's makes so that a data plane may log in there, as the
         configuration says: whose it is, tells its way, as with a generated password. No letter of a name but `*` stands
         for another one."""
-        if not LOGIN_TYPE.search(resource.type) or resource.urn in self._opens:
-            return False
-        patterns = (re.sub(r"[?[]", r"[\g<0>]", pattern) for pattern in self.data_plane_logins)
-        named = any(fnmatch.fnmatchcase(resource.called, pattern) for pattern in patterns)
-        return named and resource.provider is not None and self.clusters.role(resource) is None
+        named = any(fnmatch.fnmatchcase(resource.called, pattern) for pattern in self._login_patterns)
+        return named and self.may_be_made_for_a_data_plane(resource)
+
+    def may_be_made_for_a_data_plane(self, resource: Resource) -> bool:
+        """True for what the configuration may say so of."""
+        return (
+            bool(LOGIN_TYPE.search(resource.type))
+            and resource.provider is not None
+            and self.clusters.role(resource) is None
+            and not self._is_below_control_plane(resource)
+            and resource.urn not in self._opens
+        )
+
+    @cached_property
+    def _login_patterns(self) -> tuple[str, ...]:
+        return tuple(re.sub(r"[?[]", r"[\g<0>]", pattern) for pattern in self.data_plane_logins)
 
     @cached_property
     def _opens(self) -> frozenset[str]:

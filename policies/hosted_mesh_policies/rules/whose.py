@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from ..detect.secrets.resource_types import is_random
 from ..evaluation.context import Context
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, Provider, Resource
-from ..plan.owners import CONTROL_PLANE
 from ..vocabulary import DATA_PLANE_OWNED_ANNOTATION
 
 _CONTROL_PLANES: Final = re.compile(r"control-plane|(^|/)(root|trust|dns)$")
@@ -51,8 +49,7 @@ def _of_maker(context: Context, urn: str, given: Resource, name: str) -> Iterato
 
 
 def _as_login(context: Context, maker: Resource, given: Resource, name: str) -> Iterator[str]:
-    named = replace(context.owners, data_plane_logins=(maker.called,))
-    if context.flow.takes_logins(given, name) and named.maker(maker) != CONTROL_PLANE:
+    if context.flow.takes_logins(given, name) and context.owners.may_be_made_for_a_data_plane(maker):
         yield (
             f"If {short(maker.urn)} was made so that this data plane may log in, name {maker.called} in dataPlaneLogins"
         )
