@@ -27,12 +27,13 @@ MOST_BYTES: Final = 256 * 1024
 MOST_ROUNDS: Final = 4_000_000
 """Of deriving keys from passwords, for all stores of an object: two seconds. Most have some ten thousand."""
 MOST_ROUNDS_BYTES: Final = 5
+"""Of such a number: what is longer is none."""
 _KEY_BAGS: Final = (
     bytes.fromhex("060b2a864886f70d010c0a0101"),
     bytes.fromhex("060b2a864886f70d010c0a0102"),
     bytes.fromhex("060b2a864886f70d010c0a0105"),  # any secret
 )
-_BODY: Final = re.compile(rb"(?m)^[A-Za-z0-9+/]+={0,2}\r?$")
+_ENCRYPTED_KEY: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 _ENCRYPTED: Final = bytes.fromhex("06092a864886f70d010706")
 _JAVA: Final = b"\xfe\xed\xfe\xed"
 _JAVA_PROTECTED: Final = bytes.fromhex("060a2b060104012a02110101")
@@ -58,20 +59,20 @@ class Rounds:
 
     def allowed(self, data: bytes, passwords: list[bytes]) -> list[bytes]:
         """As many passwords as may be tried at a store, or an encrypted key, in DER."""
-        cost = max((int.from_bytes(found, "big") for found in _rounds(data)), default=1)
-        some = passwords[: self.left // max(cost, 1)]
+        cost = max(1, *_rounds(data))
+        some = passwords[: self.left // cost]
         self.left -= len(some) * cost
         return some
 
 
-def _rounds(data: bytes) -> Iterator[bytes]:
+def _rounds(data: bytes) -> Iterator[int]:
     """Numbers that stand behind a salt: whatever derives a key says so how often."""
     for found in re.finditer(rb"\x04(?=[\x00-\x7f]|\x81)", data):
         at = found.end() + (data[found.end()] == 0x81)
         number = at + 1 + int.from_bytes(data[at : at + 1], "big")
         tag, size = data[number : number + 1], int.from_bytes(data[number + 1 : number + 2], "big")
         if tag == b"\x02" and 0 < size <= MOST_ROUNDS_BYTES:
-            yield data[number + 2 : number + 2 + size]
+            yield int.from_bytes(data[number + 2 : number + 2 + size], "big")
 
 
 class Opened(NamedTuple):
@@ -88,8 +89,9 @@ def opened(text: bytes, passwords: Collection[bytes], rounds: Rounds) -> Iterato
         return
     tried = dict.fromkeys([*DEFAULT_PASSWORDS, *passwords])
     some = list(tried)[: len(DEFAULT_PASSWORDS) + MOST_PASSWORDS]
-    if b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in text:
-        some = [one for one in rounds.allowed(_decoded(b"".join(_BODY.findall(text))), some) if one]
+    if _ENCRYPTED_KEY in text:
+        blocks = [_decoded(rest.partition(b"-----END")[0]) for rest in text.split(_ENCRYPTED_KEY)[1:]]
+        some = [one for one in rounds.allowed(b"".join(blocks), some) if one]
         yield from _by_password(lambda password: (load_pem_private_key(text, password), None), some)
         return
     data = _decoded(text) if text.startswith((b"MI", b"/u3+7")) else text

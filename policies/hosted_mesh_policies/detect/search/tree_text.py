@@ -124,8 +124,9 @@ def _opened(chunks: list[tuple[Path, bytes]]) -> list[tuple[Path, bytes]]:
     values.sort(key=lambda value: not (value[0] and _FOR_PASSWORDS.search(str(value[0][-1]))))
     beside: dict[Path, dict[bytes, None]] = defaultdict(dict)
     for path, data in values:
+        plain = from_base64(data)
         for among in (_parent(path), ()):
-            beside[among].update(dict.fromkeys((data, from_base64(data), from_base64(data).rstrip(b"\r\n"))))
+            beside[among].update(dict.fromkeys((data, plain, plain.rstrip(b"\r\n"))))
     first = {among: list(islice(texts, MOST_PASSWORDS)) for among, texts in beside.items()}
     tried = ((path, data, [*first.get(_parent(path), ()), *first.get((), ())]) for path, data in closed)
     rounds = Rounds()
