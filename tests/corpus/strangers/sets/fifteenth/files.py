@@ -74,7 +74,7 @@ def _(scene: Scene, *, wrong: bool) -> None:
 @twins(SCRIPTS, "here-document-of-a-job", "A Job in fern's cluster writes a client's file by a here-document with the hub's password.", "The file that it writes has fern's password.", "shell scripts")  # fmt: skip
 def _(scene: Scene, *, wrong: bool) -> None:
     login = either(scene, "mc", wrong)
-    script = pulumi.Output.concat("set -eu\ncat > /root/.my.cnf <<'EOF'\n[client]\nuser=root\npassword=", login, f"\nhost=db.{DOMAIN if wrong else FERN}\nEOF\nmysql -e 'select 1'\n")  # fmt: skip
+    script = pulumi.Output.concat("set -eu\ncat > ~/.my.cnf <<'EOF'\n[client]\nuser=root\npassword=", login, f"\nhost=db.{DOMAIN if wrong else FERN}\nEOF\nmysql -e 'select 1'\n")  # fmt: skip
     pod = {"restartPolicy": "Never", "containers": [{"name": "init", "image": "mysql:8.4", "command": ["sh", "-c"], "args": [script]}]}  # fmt: skip
     scene.object("dp", "batch/v1:Job", "init-db", {"spec": {"backoffLimit": 1, "template": {"spec": pod}}})
 
