@@ -21,7 +21,7 @@ from ..commands import Commands, Run
 from ..private_folder import private_folder
 from ..program.monitor import Surroundings
 from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
-from ..secrets.credentials import environment, replaced
+from ..secrets.credentials import environment, replaced, with_other_credentials
 from ..secrets.made_up import Answers
 from ..secrets.vault import Vault, World
 from . import planned, private, stack_files, stack_state
@@ -141,7 +141,7 @@ class Previews:
             if str(path) not in self.keep:
                 copy = seat.project / path
                 copy.unlink(missing_ok=True)  # it may be a link
-                others[text] = replaced(text, f"file {path}", answers)
+                others[text] = with_other_credentials(text, f"file {path}", answers)
                 copy.write_text(others[text], encoding="utf-8")
         for stack, outputs in self.surroundings.stack_outputs.items():
             _write_stack(seat, stack, stack_files.stack_with_outputs(stack, outputs, answers, self.seal))
@@ -215,7 +215,7 @@ class _Redirected:
             return text
         self._folder.mkdir(exist_ok=True)
         copy = self._folder / str(path).strip("/").replace("/", "-")
-        copy.write_text(replaced(found, f"file {path.name}", self._answers), encoding="utf-8")
+        copy.write_text(with_other_credentials(found, f"file {path.name}", self._answers), encoding="utf-8")
         return str(copy)
 
 

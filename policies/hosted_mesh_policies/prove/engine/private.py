@@ -51,7 +51,7 @@ def _copy(source: Path, target: Path, top: Path) -> None:
 
 
 def credentials_in(copy: Path) -> dict[Path, str]:
-    """The files of a copy that are credentials or have private keys in them, by their paths in it."""
+    """The files of a copy in which everybody sees a credential, by their paths in it."""
     found = {}
     for at, folders, files in os.walk(copy):
         folders[:] = [one for one in folders if not (Path(at) / one).is_symlink()]
@@ -64,11 +64,11 @@ def credentials_in(copy: Path) -> dict[Path, str]:
 
 
 def credential(path: Path) -> str | None:
-    """A file's text, if that is a kubeconfig, a token, or has a private key in it."""
+    """A file's text, if everybody sees a credential in it."""
     try:
         if not path.is_file() or path.stat().st_size > forms.LARGEST:
             return None
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
-    return text if forms.is_credential(text) else None
+    return text if forms.holds_credential(text) else None

@@ -10,7 +10,7 @@ from typing import Any
 from ...plan.decode import SECRET, SIGNATURE
 from ...plan.model import STACK_TYPE
 from ..project import Project, UnusableProjectError, made_from_names, text_of
-from ..secrets.credentials import of_stack, replaced
+from ..secrets.credentials import of_stack, replaced, with_other_credentials
 from ..secrets.forms import holds_credential
 from ..secrets.made_up import Answers
 from .sealed import Seal
@@ -81,7 +81,7 @@ class Settings:
             text = text_of(made_from_names(value, word))
             return {"secure": self.seal.close(replaced(text, f"configuration {name}", self.answers))}
         if isinstance(value, str) and holds_credential(value):
-            return replaced(value, f"configuration {name}", self.answers)
+            return with_other_credentials(value, f"configuration {name}", self.answers)
         return self.redirected(value) if isinstance(value, str) else value
 
 

@@ -20,7 +20,7 @@ from ..program.monitor import source_of
 from ..project import UnusableProjectError
 from ..public_facts import encodings
 from ..secrets import forms, keys
-from ..secrets.credentials import replaced
+from ..secrets.credentials import replaced, with_other_credentials
 from ..secrets.made_up import Answers
 from ..secrets.vault import FIRST, Source
 from ..values import leaves, plain, show, substitution
@@ -190,7 +190,8 @@ class _Made:
         for path, leaf in leaves(inputs):
             text = leaf.value
             if isinstance(text, str) and text not in self.texts.values() and forms.holds_credential(text):
-                self.texts[text] = replaced(text, f"provider {urn.rpartition('::')[2]} {show(path)}", self.answers)
+                name = f"provider {urn.rpartition('::')[2]} {show(path)}"
+                self.texts[text] = with_other_credentials(text, name, self.answers)
         return self._whole(inputs)
 
     def _whole(self, tree: Any) -> Any:

@@ -20,7 +20,7 @@ from ... import vocabulary
 from ...plan.model import PROVIDER_PREFIX, REFERENCE_TYPE, STACK_TYPE
 from ..capture import Capture, Registered
 from ..places import Known, Place, Places, Side
-from ..secrets.credentials import of_stack, replaced
+from ..secrets.credentials import of_stack, with_other_credentials
 from ..secrets.keys import UnusableKeyError
 from ..secrets.made_up import Answers
 from ..secrets.vault import Owner, Source, Vault, World
@@ -284,7 +284,7 @@ class Monitor:
             text, name = str(args["text"]), str(args["name"])
             # Two files may have one name, and one file two versions.
             version = hashlib.sha256(text.encode()).hexdigest()
-            return {"text": replaced(text, name, self.answers, version=version)}
+            return {"text": with_other_credentials(text, name, self.answers, version=version)}
         if token == "kubernetes:yaml:decode":  # noqa: S105 a function's name
             return {"result": [one for one in yaml.safe_load_all(str(args.get("text", ""))) if one]}
         return None

@@ -25,7 +25,7 @@ from pulumi.runtime.proto import (
 
 from ..capture import Capture
 from ..commands import Commands, Done
-from ..secrets.credentials import environment, replaced
+from ..secrets.credentials import environment, replaced, with_other_credentials
 from ..secrets.forms import holds_credential
 from ..secrets.made_up import Answers
 from ..secrets.vault import Vault, World
@@ -209,6 +209,11 @@ def _signal(number: int) -> str:
 
 def configured(program: Program, answers: Answers) -> dict[str, str]:
     """The configuration with other values for what is secret, and for credentials that are not marked so."""
-    secret = [key for key, one in program.config.items() if key in program.secret_keys or holds_credential(one)]
-    names = {key: f"configuration {key}" + (" (other)" if key in program.other else "") for key in secret}
-    return {**program.config, **{key: replaced(program.config[key], name, answers) for key, name in names.items()}}
+    found = dict(program.config)
+    for key, value in program.config.items():
+        name = f"configuration {key}" + (" (other)" if key in program.other else "")
+        if key in program.secret_keys:
+            found[key] = replaced(value, name, answers)
+        elif holds_credential(value):
+            found[key] = with_other_credentials(value, name, answers)
+    return found

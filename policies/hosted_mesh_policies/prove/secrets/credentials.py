@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +21,20 @@ _CREDENTIAL_NAME: Final = re.compile(
 
 
 def environment(given: Mapping[str, str], answers: Answers, keep: Collection[str] = ()) -> dict[str, str]:
-    """The variables with others for those that are called tokens, passwords, keys. keep: names that stay as they are.
+    """The variables with others for those that are called tokens, passwords, keys, and with other credentials in those
+    that have one by its form. keep: names that stay as they are.
 
     What names a file that is there is no credential by itself, and stays.
     """
-    found = {}
+    found = dict(given)
     for name, value in given.items():
-        secret = bool(_CREDENTIAL_NAME.search(name)) and bool(value) and not _is_path(value) and name not in keep
-        found[name] = replaced(value, f"environment variable {name}", answers, Owner.CONTROL_PLANE) if secret else value
+        if name in keep or not value:
+            continue
+        called = f"environment variable {name}"
+        if _CREDENTIAL_NAME.search(name) and not _is_path(value):
+            found[name] = replaced(value, called, answers, Owner.CONTROL_PLANE)
+        elif forms.holds_credential(value):
+            found[name] = with_other_credentials(value, called, answers, Owner.CONTROL_PLANE)
     return found
 
 
@@ -40,15 +46,29 @@ def _is_path(value: str) -> bool:
 
 
 def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE, version: str = "") -> str:
-    """The text with every credential in it replaced by another of the same form.
+    """Another text of the same form in the place of one that is secret as a whole.
 
     name: what the text is called in the report. A kubeconfig's credentials are of the clusters that they open, whoever
     keeps them; anything else is of `owner`. version: tells the text from others of that name, if there may be some.
     """
+    return _made(forms.fresh, text, name, answers, owner, version)
+
+
+def with_other_credentials(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE, version: str = "") -> str:
+    """The text with others in the place of what everybody sees to be a credential; the rest is no secret, and stays.
+
+    name, owner, version: as of `replaced`.
+    """
+    return _made(forms.fresh_credentials, text, name, answers, owner, version)
+
+
+def _made(
+    make: Callable[[str, random.Random], str], text: str, name: str, answers: Answers, owner: Owner, version: str
+) -> str:
     config = forms.parsed_kubeconfig(text)
     if config is None:
         source = Source(name, name, owner)
-        return str(answers.value(source, f"text{version}", lambda chance: forms.fresh(text, chance)))
+        return str(answers.value(source, f"text{version}", lambda chance: make(text, chance)))
     users = [
         _user(config, one, name, answers, version) for one in config.get("users") or [] if isinstance(one, Mapping)
     ]

@@ -8,17 +8,23 @@ import json
 import random
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import yaml
 
+from ...detect.shape.credential_forms import Kind, is_placeholder, matches
 from . import keys
 
 _TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
+_OF_SERVICES: Final = {Kind.ACCESS_TOKEN, Kind.CLOUD, Kind.STORE_TOKEN, Kind.SECRET_KEY}
+_BEGINNING: Final = re.compile(r"-----[^-\n]+-----|(?:[A-Za-z0-9]{2,12}[-_.~:]){1,2}|[A-Za-z]{4}")
+"""What tokens of one kind begin with, so that a program sees what it looks for there."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 _CLASSES: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+_HEX: Final = re.compile(r"[0-9a-f]{16,}|[0-9A-F]{16,}")
+_OF_HEX: Final = ("abcdef", "ABCDEF", string.digits)
 LARGEST: Final = 4 * 1024 * 1024
 """A file that is larger is not looked at."""
 CREDENTIALS: Final = ("token", "password", "client-key-data")
@@ -38,13 +44,26 @@ def parsed_kubeconfig(text: str) -> dict[str, Any] | None:
 
 
 def holds_credential(text: str) -> bool:
-    """True for a text of which everybody sees that it is one: a private key, a kubeconfig, a token."""
-    return bool(keys.IN_PEM.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
+    """True for a text that has what everybody sees to be a credential: a private key, a kubeconfig, a token."""
+    found = bool(keys.IN_PEM.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
+    return found or next(_service_tokens(text), None) is not None
 
 
-def is_credential(text: str) -> bool:
-    """True for a text that can be replaced and keeps all else that is in it: private keys, a kubeconfig, a token."""
-    return bool(keys.IN_PEM.search(text) or _TOKEN.fullmatch(text.strip())) or parsed_kubeconfig(text) is not None
+def _service_tokens(text: str) -> Iterator[str]:
+    """Tokens of services and clouds in a text, each without a name beside it; no placeholders."""
+    data = text.encode(errors="replace")
+    for kind, found in matches(data, data.lower()):
+        if kind in _OF_SERVICES and not is_placeholder(found):
+            yield next((group for group in found.groups() if group), found[0]).decode()
+
+
+def fresh_credentials(text: str, chance: random.Random) -> str:
+    """A text with others in the place of its private keys and tokens; everything else in it stays."""
+    text = keys.IN_PEM.sub(lambda found: _key(found.group(), chance), text)
+    text = _TOKEN.sub(lambda found: _signed_anew(found.group(), chance), text)
+    for token in dict.fromkeys(_service_tokens(text)):
+        text = text.replace(token, _token(token, chance))
+    return text
 
 
 def fresh(text: str, chance: random.Random) -> str:
@@ -57,8 +76,9 @@ def fresh(text: str, chance: random.Random) -> str:
         except ValueError:
             pass
     if _TOKEN.fullmatch(text.strip()):
-        head, _, signature = text.strip().rpartition(".")
-        return f"{head}.{opaque(signature, chance)}"
+        return _signed_anew(text.strip(), chance)
+    if [*_service_tokens(text)] == [text]:
+        return _token(text, chance)
     if (inner := _from_base64(text)) is not None:
         return base64.b64encode(fresh(inner, chance).encode()).decode()
     if _URL.match(text):
@@ -66,13 +86,26 @@ def fresh(text: str, chance: random.Random) -> str:
     return {"true": "false", "false": "true"}.get(text) or opaque(text, chance)
 
 
+def _signed_anew(token: str, chance: random.Random) -> str:
+    head, _, signature = token.rpartition(".")
+    return f"{head}.{opaque(signature, chance)}"
+
+
+def _token(token: str, chance: random.Random) -> str:
+    start = _BEGINNING.match(token)
+    end = start.end() if start else 0
+    return token[:end] + opaque(token[end:], chance)
+
+
 def opaque(text: str, chance: random.Random) -> str:
-    """Each letter by another of its class, digits by digits; everything else stays. Never the same text."""
-    return "".join(_letter(letter, chance) for letter in text)
+    """Each letter by another of its class, digits by digits; everything else stays, and hex stays hex. Never the same
+    text."""
+    classes = _OF_HEX if _HEX.fullmatch(text) else _CLASSES
+    return "".join(_letter(letter, chance, classes) for letter in text)
 
 
-def _letter(letter: str, chance: random.Random) -> str:
-    among = next((letters for letters in _CLASSES if letter in letters), "")
+def _letter(letter: str, chance: random.Random, classes: tuple[str, ...]) -> str:
+    among = next((letters for letters in classes if letter in letters), "")
     return chance.choice(among.replace(letter, "")) if among else letter
 
 

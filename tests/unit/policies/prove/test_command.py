@@ -74,7 +74,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def prove(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
+def prove(folder: Path, program: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "__main__.py").write_text(BEGINNING + program)
     environment = {
         **os.environ,
@@ -83,6 +83,7 @@ def prove(folder: Path, program: str, *options: str) -> subprocess.CompletedProc
         "AWS_SECRET_ACCESS_KEY": f"a/{TOKEN}",
         "KEY_PASSWORD_FILE": str(folder.parent / "kubeconfig"),
         "COLUMNS": "200",
+        **variables,
     }
     command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--rounds", "1", *options]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -95,6 +96,36 @@ def test_a_leak_is_said_with_its_secret_and_no_value(folder: Path) -> None:
     assert "configuration shop:token" in done.stdout
     assert "data.x" in done.stdout
     assert "data.y" not in done.stdout
+    assert TOKEN not in done.stdout
+
+
+def test_a_token_that_nobody_marked_is_a_secret_by_its_form(folder: Path) -> None:
+    """In the configuration, a variable and a file; what is beside it in the same text stays."""
+    token = "ghp_" + TOKEN + "a7c1e9b2f4d6"
+    (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": {"shop:token": "a", "shop:pull": token}}))
+    (folder / "settings.ini").write_text(f"[registry]\nhost = registry.example.com\nlogin = {token}\n")
+    done = prove(
+        folder,
+        f"""
+import configparser
+settings = configparser.ConfigParser()
+settings.read("settings.ini")
+registry, pull = settings["registry"], config.require("pull")
+assert registry["host"] == "registry.example.com"
+assert pull.startswith("ghp_") and {token!r} not in (pull, registry["login"], os.environ["SHOP"])
+length = dict(host=registry["host"], port=str(len(pull)))
+def code(text): return base64.b85encode(text.encode()).decode()
+config_map("app", dict(length, a=code(pull), b=code(registry["login"]), c=code(os.environ["SHOP"])), data_plane)
+""",
+        "--json",
+        SHOP=f"--login {token}",
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert sorted((one["path"], one["secrets"]) for one in json.loads(done.stdout)["findings"]) == [
+        ("data.a", ["configuration shop:pull"]),
+        ("data.b", ["file settings.ini"]),
+        ("data.c", ["environment variable SHOP"]),
+    ]
     assert TOKEN not in done.stdout
 
 

@@ -259,14 +259,14 @@ def test_credentials_in_a_copy_are_found_but_not_in_program_text(tmp_path: Path)
         "kube.yaml": KUBECONFIG,
         "token": f"{token}\n",
         "code.ts": KUBECONFIG,
-        "lock.json": f'{{"x": "{token}"}}',
+        "settings.json": f'{{"x": "{token}"}}',
         "readme.md": "hello",
     }.items():
         (source / name).write_text(text)
     (source / "link").symlink_to("token")
     (source / "binary").write_bytes(bytes(range(256)))
     copy = private.copied(source, tmp_path / "copy")
-    assert {str(path) for path in private.credentials_in(copy)} == {"kube.yaml", "token", "link"}
+    assert {str(path) for path in private.credentials_in(copy)} == {"kube.yaml", "token", "link", "settings.json"}
 
 
 def test_a_private_folder_is_for_one_user_and_is_gone_afterwards() -> None:
