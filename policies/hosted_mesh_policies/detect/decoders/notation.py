@@ -116,8 +116,8 @@ _QUOTED = re.compile(
 )
 """A line's end, the sign itself, several bytes, a word between two blanks, a letter that is no digit nor letter:
 `timeout=12` is none of them. All begin with the sign: what an expression begins with is looked for much faster."""
-_UTF_7 = re.compile(rb"\+A[A-H][A-Za-z0-9+/]")
-"""Letters of ASCII. A plus alone, `+-`, is left as it is: `[+-]` is in every other expression."""
+_UTF_7 = re.compile(rb"\+-?A[A-H][A-Za-z0-9+/]")
+"""Letters of ASCII, in UTF-7 once or twice. A plus alone, `+-`, is left as it is: it is in every other expression."""
 
 
 def _of_utf_7(text: bytes) -> bytes:
@@ -131,4 +131,4 @@ hex_escapes = _in_place(_HEX_ESCAPE, partial(_HEX_ESCAPE.sub, lambda found: byte
 decimal_escapes = _in_place(_DECIMAL_ESCAPE, partial(_DECIMAL_ESCAPE.sub, _decimal_escape), b"\\")
 entities = _in_place(re.compile(rb"&(?:#\d+|#x[0-9a-fA-F]+|amp|lt|gt|quot|apos);"), _of_entities, b"&")
 quoted_printable = _in_place(_QUOTED, binascii.a2b_qp, b"=")
-utf_7 = _in_place(_UTF_7, _of_utf_7, b"+A")
+utf_7 = _in_place(_UTF_7, _of_utf_7, b"+A", b"+-A")

@@ -302,7 +302,7 @@ class Flow:
         level, source = min(
             guilty, key=lambda one: (one[1].urn not in use.holds, one[1].type in CERTIFICATE_TYPES, -one[0])
         )
-        places = use.places or use.marked or use.unknown or tuple(leaf.path for leaf in use.undecided)
+        places = use.places or use.marked or use.digests or use.unknown or tuple(leaf.path for leaf in use.undecided)
         path = (*self._origin_path(source.urn, tainted), Hop(source.urn, name))
         return Leak(resource, name, places, path, level, owner)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from ...plan.clusters import KUBECONFIG_KEYS, Role
 from ...plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
@@ -18,7 +18,7 @@ from ..decoders.text import TooMuchError
 from ..leaf.content import as_bytes, from_base64
 from ..leaf.level import LEAST_SECRET, Level
 from ..leaf.names import describes, is_secrets_name, names_credential
-from ..leaf.public_structure import is_public
+from ..leaf.public_structure import has_shown_digest, is_public
 from ..search.index import Index, in_letters
 from ..secrets.fingerprints import fingerprints
 from ..secrets.resource_secrets import secret_leaves
@@ -30,10 +30,12 @@ from ..secrets.resource_types import (
     PUBLIC_TOO,
     RANDOM_TEXTS,
     is_clouds_secret,
+    is_random,
     keeps_status,
 )
 from .expected_contents import called, expects_public_half, expects_secret, is_pin
 
+PEM: Final = b"-----BEGIN"
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
@@ -46,6 +48,8 @@ class Use:
     unknown: tuple[Path, ...]
     undecided: tuple[Leaf, ...]
     """Known values that neither a mark, nor their structure, nor another source's secret in them decides about."""
+    digests: tuple[Path, ...]
+    """Known values that are marked, and public by a digest in them: unless it is one of a password."""
     holds: frozenset[str]
     places: tuple[Path, ...]
 
@@ -108,6 +112,7 @@ class Uses:
         marked: list[Path] = []
         unknown: list[Path] = []
         undecided: list[Leaf] = []
+        digests: list[Path] = []
         holds: set[str] = set()
         places: list[Path] = []
         for leaf in leaves(tree.get(name), (name,)):
@@ -122,12 +127,14 @@ class Uses:
                 holds |= found
                 places.append(leaf.path)
             if not data or is_public(data, self.stack.names):
+                if leaf.secret and has_shown_digest(data):
+                    digests.append(leaf.path)
                 continue
             if leaf.secret and not in_secret:
                 marked.append(leaf.path)
             elif not found and data not in self._configured:
                 undecided.append(leaf)
-        return Use(tuple(marked), tuple(unknown), tuple(undecided), frozenset(holds), tuple(places))
+        return Use(tuple(marked), tuple(unknown), tuple(undecided), tuple(digests), frozenset(holds), tuple(places))
 
     def level(self, resource: Resource, name: str, source: Resource) -> Level:
         """How much of a source's secrets a property that depends on it has.
@@ -140,6 +147,8 @@ class Uses:
         if resource.type in CERTIFICATE_TYPES and "private" in name.lower():
             return Level.SECRET
         use = self.use(resource, name)
+        if use.digests and self._is_of_passwords(source):
+            return Level.SECRET
         if use.is_public:
             return Level.PUBLIC
         if source.type in ALL_SECRET_TYPES or source.urn in use.holds:
@@ -155,6 +164,12 @@ class Uses:
         if use.undecided and self._may_be_in(resource, name, source, use.undecided):
             return Level.MAYBE
         return Level.PUBLIC
+
+    @staticmethod
+    def _is_of_passwords(source: Resource) -> bool:
+        """Whether nothing that a source has has a public half or a fingerprint."""
+        kept = source.kind == "Secret" and not any(PEM in value for _, value in secret_leaves(source, source.outputs))
+        return kept or is_random(source)
 
     def are_facts(self, resource: Resource, source: Resource, places: tuple[Path, ...]) -> bool:
         """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is

@@ -94,6 +94,14 @@ def is_bare_digest(value: bytes) -> bool:
     return not sizes.isdisjoint(_BYTES_OF_DIGESTS)
 
 
+_SHOWN_DIGEST: Final = re.compile(rb"(?i:\b(?:sha\d+|md5)[:/-][a-z0-9+/]{32,}|\b(?:[0-9a-f]{2}:){15,}[0-9a-f]{2}\b)")
+
+
+def has_shown_digest(value: bytes) -> bool:
+    """True for a text with a digest in a form that is public. Of a password there is no public one."""
+    return bool(_SHOWN_DIGEST.search(value))
+
+
 _TOKENS = re.compile(rb"[^\s\"'`,;=()<>\[\]{}|&]+")
 _PLAIN = re.compile(
     r"""(

@@ -17,7 +17,7 @@ _SPELLED: Final[tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bool]
         re.compile(
             rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
         ),
-        lambda found: len(_pieces(found)) not in _DIGEST_BYTES or found[1] != b":",
+        lambda found: not _is_fingerprint(found),
     ),
     (
         re.compile(rb"(?:%[0-9A-Fa-f]{2}){8,}|(?:=[0-9A-F]{2}(?:=\n)?){8,}"),
@@ -48,6 +48,14 @@ def is_spelled(value: bytes) -> bool:
 def _pieces(found: re.Match[bytes]) -> list[bytes]:
     """What stands between the separators, the pattern's first group."""
     return found.group().split(found[1])
+
+
+def _is_fingerprint(found: re.Match[bytes]) -> bool:
+    """As many bytes as a digest has, with colons, and they are no text."""
+    pieces = _pieces(found)
+    if found[1] != b":" or len(pieces) not in _DIGEST_BYTES:
+        return False
+    return not all(32 <= int(one, 16) < 127 for one in pieces)
 
 
 def _are_bytes(numbers: list[bytes]) -> bool:

@@ -893,3 +893,36 @@ def test_what_is_only_read_wants_its_property_declassified(note: dict[str, str],
     copy = _object(kind, "copy", body, USERS, dependencies={"data": (read,)})
     own = [_object(kind, "own", {"data": {"password": coded}})] if kept else []
     assert [rule for rule in (FLOW, VALUE, SHAPE) if _said(rule, copy, *own)] == said
+
+
+DIGEST = hashlib.sha256(b"one").digest()
+AS_PUBLIC = {
+    "prefix": f"sha256:{DIGEST.hex()}",
+    "colons": DIGEST.hex(":"),
+    "key's": "SHA256:" + base64.b64encode(DIGEST).decode().rstrip("="),
+    "in a line": f"pin sha256/{base64.b64encode(DIGEST).decode()} of it",
+}
+
+
+@pytest.mark.parametrize("form", AS_PUBLIC)
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+@pytest.mark.parametrize(("of", "said"), [("a password", 1), ("a Secret", 1), ("a Secret with PEM", 0), ("a key", 0)])
+def test_a_digest_of_a_password_is_none_to_show(of: str, said: int, kind: str, form: str) -> None:
+    """What else has digests, has those of its public half."""
+    word, pair = "random:index/randomPassword:RandomPassword", "tls:index/privateKey:PrivateKey"
+    made, output = (pair, "privateKeyPem") if of == "a key" else (word, "result")
+    text = literals.private_key("one") if of in {"a key", "a Secret with PEM"} else literals.opaque("one", 32)
+    source = Resource(f"urn:pulumi:s::p::{made}::one", made, "one", {}, {output: Secret(text)})
+    data = {"data": {"a": Secret(base64.b64encode(text.encode()).decode())}}
+    fed = {"data": (source.urn,)}
+    kept = _object("kubernetes:core/v1:Secret", "kept", dict(data), dependencies=fed, outputs=data)
+    shown = AS_PUBLIC[form]
+    shown = base64.b64encode(shown.encode()).decode() if kind == "Secret" else shown
+    depends = {"data": (kept.urn if of.startswith("a Secret") else source.urn,)}
+    taker = _object(f"kubernetes:core/v1:{kind}", "x", {"data": {"a": Secret(shown)}}, USERS, dependencies=depends)
+    assert len(_said(FLOW, source, kept, taker)) == said
+
+
+def test_text_in_hex_with_colons_is_no_fingerprint() -> None:
+    assert is_public(DIGEST.hex(":").encode())
+    assert not is_public(literals.opaque("one", 32).encode().hex(":").encode())
