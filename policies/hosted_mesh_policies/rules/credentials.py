@@ -144,6 +144,18 @@ HARD: Final = frozenset(
 )
 """Credentials that open something of the control plane's unless the contrary is shown, even inside a Secret."""
 
+DRAWN: Final = frozenset(
+    {
+        Kind.NAMED,
+        Kind.ARGUMENT,
+        Kind.PASSWORD_IN_URL,
+        Kind.PASSWORD_HASH,
+        Kind.BEARER_TOKEN,
+        Kind.SERVICE_ACCOUNT_TOKEN,
+    }
+)
+"""As what generated passwords and a cluster's tokens are recognised."""
+
 
 def _problem(context: Context, resource: Resource, path: Path, shape: Shape) -> str:
     """Why a credential must not be here; empty when it may."""
@@ -156,7 +168,8 @@ def _problem(context: Context, resource: Resource, path: Path, shape: Shape) -> 
     if shape.opens is not None and not context.opens_data_planes_alone(shape.opens):
         return " for another cluster than the data plane's own"
     if not _is_kept_in_secret(context, resource, path):
-        return "" if said_own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
+        own = said_own or (shape.kind in DRAWN and _is_made_of_own(context, resource, path))
+        return "" if own and shape.kind is not Kind.KUBECONFIG else PLAIN_OBJECT
     if said_own or shape.kind is Kind.KUBECONFIG:
         return ""
     if shape.kind is not Kind.PRIVATE_KEY and shape.kind not in HARD:
@@ -177,6 +190,15 @@ def _is_shown_own(context: Context, resource: Resource, path: Path, kind: Kind) 
         return bool(own) if kind is Kind.KEY_ID else path in own
     shown = context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
     return bool(shown) if kind is Kind.KEY_ID else show(path) in shown
+
+
+def _is_made_of_own(context: Context, resource: Resource, path: Path) -> bool:
+    """True where what opens something is what its cluster keeps in a Secret as well, as the stack shows or its preview
+    has shown."""
+    if not context.stack.partial:
+        return path in context.flow.made_of_own(resource)
+    shown = context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    return is_covered(show(path), shown)
 
 
 def _is_marked(resource: Resource, path: Path) -> bool:

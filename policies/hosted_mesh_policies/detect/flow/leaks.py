@@ -168,15 +168,31 @@ class Flow:
         )
 
     def made_of_own(self, resource: Resource) -> frozenset[Path]:
-        """Among a chart's values those that the update will make of secrets of the data plane's own, and of nothing
-        that is the control plane's."""
-        sources = self.stack.sources_of(resource, "values") if resource.type in CHART_TYPES else []
-        asked = (self.is_owned_for, self.is_tainted_for)
-        if not sources or any(is_theirs(one.urn, resource, "values") for one in sources for is_theirs in asked):
+        """Among a chart's values the places that the update will make of secrets of the data plane's own, and of
+        nothing that is the control plane's. In what else a data plane has, but for its Secrets, those that are made of
+        what its cluster keeps in a Secret as well."""
+        in_chart = resource.type in CHART_TYPES
+        if not in_chart and (resource.kind == "Secret" or self.owners.clusters.role(resource) is not Role.DATA_PLANE):
             return frozenset()
-        return (
-            frozenset(self.uses.use(resource, "values").unknown) if self.is_from_data_plane(resource) else frozenset()
-        )
+        found = list[Path]()
+        for name in ("values",) if in_chart else resource.sources:
+            use, every = self.uses.use(resource, name), self.stack.sources_of(resource, name)
+            made_of = [one for one in every if self.uses.is_source(one)]
+            asked = (self.is_owned_for, self.is_tainted_for)
+            if not made_of or any(is_theirs(one.urn, resource, name) for one in every for is_theirs in asked):
+                continue
+            if in_chart:
+                found += use.unknown
+            elif use.holds <= {one.urn for one in made_of} and all(self._is_kept_beside(resource, o) for o in made_of):
+                found += (*use.unknown, *use.places)
+        return frozenset(found)
+
+    def _is_kept_beside(self, resource: Resource, source: Resource) -> bool:
+        """True for what a Secret in the same cluster has: it is kept there, or made."""
+        takers = self.spread.takers_by_source.get(source.urn, ())
+        keepers = (source, *(taker for taker, name in takers if name in SECRET_DATA))
+        place = self.owners.place(resource)
+        return any(one.kind == "Secret" and self.owners.place(one) == place for one in keepers)
 
     def is_held_by_its_source(self, resource: Resource, path: Path) -> bool:
         """True for a value that a source of its property has as its own secret, or has signed by it as a token, and no
