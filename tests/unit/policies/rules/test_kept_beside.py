@@ -11,7 +11,7 @@ import pytest
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.simulated_engine import simulate
-from tests.corpus.world import World, key, password
+from tests.corpus.world import World, key, password, request, self_signed, signed
 
 Program = Callable[[World], Any]
 OTHER = "https://other.example.com:6443"
@@ -118,3 +118,64 @@ def test_what_the_cluster_keeps_in_a_secret_may_be_in_plain_there(name: str, aga
 @pytest.mark.parametrize("name", LEAKS)
 def test_what_it_does_not_keep_may_not(name: str, again: bool) -> None:
     assert _said(LEAKS[name], again=again)
+
+
+# The key of istiod's authority in `cacerts` ---------------------------------------------------------------------
+
+
+def _cacerts(world: World, private: Any, certificate: Any, side: str = "dp") -> None:
+    world.secret(side, "cacerts", {"ca-key.pem": private, "ca-cert.pem": certificate})
+
+
+def _authority(name: str) -> tuple[Any, Any]:
+    private = key(name)
+    certificate = self_signed(name, private, authority=True)
+    return private, certificate
+
+
+def _own_mesh(world: World) -> None:
+    private, certificate = _authority("mesh")
+    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"))
+
+
+def _trusted(world: World) -> None:
+    private, certificate = _authority("mesh")
+    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"))
+    world.config_map("cp", "trusted", {"root.pem": certificate.output("certPem")})
+
+
+def _in_both(world: World) -> None:
+    private, certificate = _authority("mesh")
+    for side in ("cp", "dp"):
+        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side)
+
+
+def _below_the_control_planes(world: World) -> None:
+    root, mine = _authority("root"), key("mesh")
+    world.secret("cp", "root", {"tls.key": root[0].output("privateKeyPem")})
+    made = signed("mesh", request("mesh", mine), *root, authority=True)
+    _cacerts(world, mine.output("privateKeyPem"), made.output("certPem"))
+
+
+def _of_two(world: World) -> None:
+    _third(world)
+    private, certificate = _authority("mesh")
+    for side in ("dp", "other"):
+        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side)
+
+
+def _typed_in(world: World) -> None:
+    _cacerts(world, literals.private_key("ca"), literals.authority()[0])
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
+@pytest.mark.parametrize("program", [_trusted, _in_both, _below_the_control_planes, _of_two, _typed_in])
+def test_the_key_of_an_authority_that_somebody_else_has_a_part_in_stays_out_of_cacerts(
+    program: Program, again: bool
+) -> None:
+    assert _said(program, again=again)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
+def test_the_key_of_a_data_planes_own_authority_may_be_in_cacerts(again: bool) -> None:
+    assert _said(_own_mesh, again=again) == []
