@@ -31,10 +31,11 @@ PUBLIC_RANDOM: Final = re.compile(r"^random:index/random(Id|Pet|Uuid|Integer|Shu
 
 
 _SECRETS_BY_NAME: Final = re.compile(
-    r"password(?!policy)|secret(?!_?backend|s?mount|iam|policy|rotation)|token(?!iam)|credential|(?<!public)keys?$|signed_?url",
+    r"password(?!policy)|secret(?!_?backend|s?mount|iam|policy|rotation|ciphertext)|token(?!iam)|credential|(?<!public)keys?$|signed_?url",
     re.IGNORECASE,
 )
-"""Not who may read a secret, nor Vault's engines, which are called secret backends: what they make is marked."""
+"""Not who may read a secret, nor Vault's engines, which are called secret backends: what they make is marked; nor
+what a key service has encrypted."""
 _KEYS_KEPT_INSIDE: Final = re.compile(r":(?:kms|keyvault)[/:].*:(?!data)\w*key$|:ssh_?key$", re.IGNORECASE)
 """A service's keys that nobody gets out of it, and SSH keys, of which a cloud is given the public half."""
 

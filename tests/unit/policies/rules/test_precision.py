@@ -163,6 +163,8 @@ def test_a_mesh_may_have_its_own_kubeconfig_in_its_own_cluster(mesh: str, said: 
         ("aws:s3/presignedUrl:PresignedUrl", 1),
         ("aws:iam/accessKey:AccessKey", 1),
         ("aws:cloudfront/publicKey:PublicKey", 0),
+        ("gcp:kms/secretCiphertext:SecretCiphertext", 0),  # which only the key service opens
+        ("gcp:kms/cryptoKeySecret:CryptoKeySecret", 1),
         ("aws:rds/cluster:Cluster", 0),  # whose host name is what is mostly wanted
     ],
 )
@@ -187,6 +189,23 @@ def test_where_a_fact_is_named_the_write_is_judged(key: str, said: int) -> None:
     findings = judge(FLOW, context)
     assert len(findings) == said
     assert f"values.{key}" not in evidence_of(context, findings).paths.get(taker.urn, ())
+
+
+def test_what_a_key_service_was_given_is_not_written_for_its_ciphertext() -> None:
+    """Before it is known nothing tells which of the two will come."""
+    kind, word = "gcp:kms/secretCiphertext:SecretCiphertext", "random:index/randomPassword:RandomPassword"
+    made = Resource(f"urn:pulumi:s::p::{word}::one", word, "one", inputs={"length": 24})
+    cloud = Provider("urn:pulumi:s::p::pulumi:providers:gcp::x", "pulumi:providers:gcp", "x", {})
+    given = {"plaintext": (made.urn,)}
+    sealed = Resource(f"urn:p::{kind}::s", kind, "s", {"plaintext": UNKNOWN}, {}, None, cloud, given)
+    map_ = "kubernetes:core/v1:ConfigMap"
+    taker = _object(map_, "x", {"data": {"a": UNKNOWN}}, USERS, dependencies={"data": (sealed.urn,)})
+    context = Context(Stack("s", (made, sealed, taker), preview=True), SETTINGS)
+    assert judge(FLOW, context) == []
+    for comes, said in ((Secret(literals.opaque("one", 24)), 1), ("CiQAx7LkW4nB9pYcR8tQ2mZ", 0)):
+        written = _object(map_, "x", {"data": {"a": comes}}, USERS)
+        partial = Context(Stack("s", (written,), partial=True), SETTINGS, evidence=evidence_of(context, []))
+        assert len(judge_resource(UNPROVEN, partial, written)) == said, comes
 
 
 FORGOTTEN = Provider(USERS.urn.replace("users", "edge"), USERS.type, "edge", {})
