@@ -79,7 +79,7 @@ def _without_scheme(value: str) -> str:
 
 
 _WRAPPERS: Final = frozenset(
-    {"value", "literal", "inline_string", "inline_bytes", "inlineString", "inlineBytes", "plaintext", "raw"}
+    {"value", "Value", "literal", "inline_string", "inline_bytes", "inlineString", "inlineBytes", "plaintext", "raw"}
 )
 _NAMES_BESIDE: Final = ("name", "key", "header", "variable", "envName")
 _DIGEST: Final = re.compile(r"[0-9a-f]{32,64}")
@@ -121,6 +121,8 @@ def _is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
 
 _VALUE: Final = rb"(?=(?:\"{1,3}([^\"\s]{8,257})|'{1,3}([^'\s]{8,257})|([^\s\"',;&<>]{8,257})))"
 _SIGN: Final = rb"(?:[ \t]{0,8}(:=|=>|[:=>])[ \t]{0,8}|[ \t]{1,8})"
+_WRAPPED: Final = rb"(?:[{\n]\s{0,40}[\"']?(?:value|literal|plaintext|raw)[\"']?[ \t]{0,4}:[ \t]{0,4})?"
+"""In JSON and YAML, `"dnsToken": {"value": "..."}`."""
 _WORDS: Final = (
     b"pass",
     b"pwd",
@@ -136,7 +138,7 @@ _WORDS: Final = (
     b"rootpw",
 )
 _BESIDE: Final = {
-    **{word: re.compile(word + rb"[\w.-]{0,24}[\"'\]]{0,2}" + _SIGN + _VALUE) for word in _WORDS},
+    **{word: re.compile(word + rb"[\w.-]{0,24}[\"'\]]{0,2}" + _SIGN + _WRAPPED + _VALUE) for word in _WORDS},
     b"authorization": re.compile(rb"authorization[\"']?" + _SIGN + rb"[\"']?(?:[a-z][\w-]{2,15}[ \t]{1,8})?" + _VALUE),
 }
 """By the word in a name: the rest of the name, a sign between, the value. Much faster than one expression for all."""

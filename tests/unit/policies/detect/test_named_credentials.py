@@ -101,6 +101,7 @@ TEXTS = [
     *(f"api:\n  key: {V}\n  site: x.eu\n", f"a:\n  encryption:\n    kind: x\n    key: {V}\n"),
     *(f'{{"api": {{"site": "x", "key": "{V}"}}}}', f'{{"api": {{\n  "site": "x",\n  "key": "{V}"}}}}'),
     f"join_params:\n  method: token\n  token_name: {V}\n",
+    *(f'{{"dnsToken": {{"Value": "{V}", "Secret": true}}}}', f"apiToken:\n  value: {V}\n"),
     *(
         f"openssl ca -passin pass:{V}",
         f"sshpass -p '{V}' ssh x",
@@ -166,6 +167,11 @@ def test_of_a_configuration_that_is_set_the_value_counts_and_not_its_key() -> No
 
 def test_a_name_in_prose_is_none() -> None:
     assert not list(shapes(b"The apiKey; see Secret `apikey-x7k2m9q4w8`.\n"))
+
+
+@pytest.mark.parametrize("text", [f"tokenUrl:\n  value: {V}\n", f"token: x\nvalue: {V}\n", f"tokens.\n value: {V}"])
+def test_a_value_is_what_it_is_directly_below(text: str) -> None:
+    assert not list(shapes(text.encode()))
 
 
 @pytest.mark.parametrize("text", [f"cache:\n  key: {V}\n", f"api: x\ncache:\n  key: {V}\n", f"key: {V}\n"])
