@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from .. import vocabulary
 from ..detect.flow.taint import UNCLASSIFIED, Hop
-from ..detect.leaf.names import is_own_login, names_clouds_credential
+from ..detect.leaf.names import names_clouds_credential
 from ..detect.search.tree_text import OPENED, OPENED_ALONE
-from ..detect.secrets.resource_types import CHART_TYPES
+from ..detect.secrets.resource_types import CHART_TYPES, makes_what_opens
 from ..detect.shape.credential_forms import Kind
 from ..detect.shape.shapes import Shape, shapes, shapes_in_tree
 from ..evaluation.certificates import holds_certificate_of_its_key
@@ -80,7 +80,7 @@ def values(context: Context, resource: Resource) -> Iterator[Place]:
             continue
         if context.is_login_of_both(resource, match):
             continue
-        if in_account and (is_own_login(match.path) or not context.flow.is_from_elsewhere(match.origin)):
+        if in_account and (makes_what_opens(resource, match.path) or not context.flow.is_from_elsewhere(match.origin)):
             continue
         wrapped = f", under {_told_layers(match.layers)}" if match.layers else ""
         name = str(match.path[0]) if match.path else ""

@@ -9,8 +9,9 @@ from typing import Any, Final
 from .. import vocabulary
 from ..detect.leaf.content import as_bytes, held
 from ..detect.leaf.level import Level, level_of
-from ..detect.leaf.names import is_identifiers_name, is_own_login, names_digest_of_public
+from ..detect.leaf.names import is_identifiers_name, names_digest_of_public
 from ..detect.leaf.public_structure import is_bare_digest, is_public
+from ..detect.secrets.resource_types import makes_what_opens
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule
@@ -70,7 +71,7 @@ def _in_account(context: Context, resource: Resource) -> Iterator[Place]:
     """What the control plane's clouds mark, where a preview waited for it, in an account that nobody classified."""
     waited = context.evidence.awaited.get(resource.urn, frozenset()) if context.evidence else frozenset()
     for leaf in leaves(resource.asked) if waited and context.owners.is_in_unclassified_account(resource) else ():
-        if leaf.secret and is_covered(show(leaf.path), waited) and not is_own_login(leaf.path):
+        if leaf.secret and is_covered(show(leaf.path), waited) and not makes_what_opens(resource, leaf.path):
             yield context.show(leaf.path), "a secret, and its preview could not show whose"
 
 

@@ -28,11 +28,11 @@ from ...plan.owners import CLOUDS, CONTROL_PLANE, Owners
 from ...plan.tree import Leaf, Path, at, leaves
 from ..leaf.content import as_bytes, held
 from ..leaf.level import Level
-from ..leaf.names import describes, is_own_login, names_credential
+from ..leaf.names import describes, names_credential
 from ..leaf.public_structure import is_public
 from ..secrets.fingerprints import digests
 from ..secrets.resource_secrets import secret_leaves
-from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, is_random, keeps_status
+from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, is_random, keeps_status, makes_what_opens
 from .property_levels import Uses
 from .taint import UNCLASSIFIED, Hop, Spread
 
@@ -254,7 +254,7 @@ class Flow:
             elif self.spread.in_accounts and resource.urn in self.spread.in_accounts:
                 for name in resource.sources:
                     leak = self._leak(resource, name, CONTROL_PLANE, self.spread.tainted_elsewhere)
-                    if leak and not all(map(is_own_login, leak.places or ((name,),))):
+                    if leak and not all(makes_what_opens(resource, place) for place in leak.places or ((name,),)):
                         yield leak
             elif self.owners.is_data_planes_login(resource):
                 names = [name for name in resource.sources if not describes(name)]

@@ -7,6 +7,8 @@ from typing import Final
 
 from ...plan.model import REFERENCE_TYPE, Resource
 from ...plan.owners import CLOUDS
+from ...plan.tree import Path, at
+from ..leaf.names import is_own_login
 
 ALL_SECRET_TYPES: Final = frozenset(
     f"random:index/{name}" for name in ("randomPassword:RandomPassword", "randomBytes:RandomBytes")
@@ -53,6 +55,17 @@ def is_clouds_secret(resource: Resource) -> bool:
         and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
         and not _KEYS_KEPT_INSIDE.search(resource.type)
     )
+
+
+_OTHERS_HOST: Final = re.compile(r"(?:server|server_?name|host_?name|endpoint)", re.IGNORECASE)
+
+
+def makes_what_opens(resource: Resource, path: Path) -> bool:
+    """True for a property by which what a cloud's resource makes is logged in to. With the name of a host beside it, it
+    is that host's login: a database that is copied from, a connection."""
+    beside = at(resource.body, *path[:-1])
+    hosts = [key for key in beside if _OTHERS_HOST.fullmatch(key)] if isinstance(beside, dict) else []
+    return is_own_login(path) and not any("." in str(at(beside, key)) for key in hosts)
 
 
 _KNOWN_GROUPS: Final = re.compile(r"^$|\.k8s\.io$|^(apps|batch|policy|autoscaling|extensions|helm\.sh)$|\.istio\.io$")

@@ -104,6 +104,25 @@ def test_by_what_an_accounts_resource_is_logged_in_to_is_its_own(kind: str, name
     assert _judged(word, database, theirs)  # what opens the database is no data plane's
 
 
+@pytest.mark.parametrize("value", [UNKNOWN, Secret(VALUE_OF_WORD)], ids=["not known yet", "known"])
+@pytest.mark.parametrize(
+    ("kind", "name", "inputs"),
+    [
+        ("aws:dms/endpoint:Endpoint", "password", {"serverName": "db.example.com", "port": 5432}),
+        ("gcp:datastream/connectionProfile:ConnectionProfile", "mysqlProfile", {"hostname": "db.example.com"}),
+        ("azure-native:x:Y", "users", {"endpoint": "db.example.com:5432"}),
+    ],
+)
+def test_by_what_another_host_is_logged_in_to_is_not(kind: str, name: str, inputs: dict[str, Any], value: Any) -> None:
+    """The name of an Azure server is its own, and no host's."""
+    account, word = _through(kind.partition(":")[0], "some-account"), _word(value)
+    for beside, said in ((inputs, True), (dict.fromkeys(inputs, "shop"), False)):
+        body = {**beside, "password": value}
+        asked = body if name == "password" else {name: body}
+        given = _made(kind, "given", asked, account, dependencies={name: (word.urn,)})
+        assert bool(_judged(word, _kept(value, "ours", word.urn), given)) is said
+
+
 STORE = "azure:storage/account:Account"
 JOB = "azure-native:containerinstance:ContainerGroup"
 
