@@ -188,8 +188,13 @@ def _is_shown_own(context: Context, resource: Resource, path: Path, kind: Kind) 
     if not context.stack.partial:
         own = context.of_own_sections(resource)
         return bool(own) if kind is Kind.KEY_ID else path in own
-    shown = context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
+    shown = _shown_own(context, resource)
     return bool(shown) if kind is Kind.KEY_ID else show(path) in shown
+
+
+def _shown_own(context: Context, resource: Resource) -> frozenset[str]:
+    """The properties of which the preview has shown that they open what is the data plane's own."""
+    return context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
 
 
 def _is_made_of_own(context: Context, resource: Resource, path: Path) -> bool:
@@ -197,8 +202,7 @@ def _is_made_of_own(context: Context, resource: Resource, path: Path) -> bool:
     has shown."""
     if not context.stack.partial:
         return path in context.flow.made_of_own(resource)
-    shown = context.evidence.opens_own.get(resource.urn, frozenset()) if context.evidence else frozenset()
-    return is_covered(show(path), shown)
+    return is_covered(show(path), _shown_own(context, resource))
 
 
 def _is_marked(resource: Resource, path: Path) -> bool:
@@ -272,8 +276,8 @@ LEAST_NAMED: Final = 12
 
 def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
-    named = resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS
-    if named and not _is_own_authority(context, resource):
+    of_istiod = resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS
+    if of_istiod and not _is_own_authority(context, resource):
         for leaf in leaves(resource.body):
             if leaf.path[:1] in IN_SECRET and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
                 yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
