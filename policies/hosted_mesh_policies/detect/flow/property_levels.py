@@ -35,7 +35,8 @@ from ..secrets.resource_types import (
 )
 from .expected_contents import called, expects_public_half, expects_secret, is_pin
 
-PEM: Final = b"-----BEGIN"
+_KEYS: Final = re.compile(rb"-----BEGIN|\b(?:ssh|ecdsa)-|\x30\x82")
+"""What has a fingerprint: PEM, a line of OpenSSH's, DER."""
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
@@ -167,9 +168,9 @@ class Uses:
 
     @staticmethod
     def _is_of_passwords(source: Resource) -> bool:
-        """Whether nothing that a source has has a public half or a fingerprint."""
-        kept = source.kind == "Secret" and not any(PEM in value for _, value in secret_leaves(source, source.outputs))
-        return kept or is_random(source)
+        """Whether nothing that a source has, as far as it is known, has a public half or a fingerprint."""
+        kept = [value for _, value in secret_leaves(source, source.outputs)] if source.kind == "Secret" else []
+        return is_random(source) or (bool(kept) and not any(map(_KEYS.search, kept)))
 
     def are_facts(self, resource: Resource, source: Resource, places: tuple[Path, ...]) -> bool:
         """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is

@@ -925,7 +925,10 @@ AS_PUBLIC = {
 
 @pytest.mark.parametrize("form", AS_PUBLIC)
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
-@pytest.mark.parametrize(("of", "said"), [("a password", 1), ("a Secret", 1), ("a Secret with PEM", 0), ("a key", 0)])
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [("a password", 1), ("a Secret", 1), ("a Secret with PEM", 0), ("a Secret that is only read", 0), ("a key", 0)],
+)
 def test_a_digest_of_a_password_is_none_to_show(of: str, said: int, kind: str, form: str) -> None:
     """What else has digests, has those of its public half."""
     word, pair = "random:index/randomPassword:RandomPassword", "tls:index/privateKey:PrivateKey"
@@ -934,7 +937,8 @@ def test_a_digest_of_a_password_is_none_to_show(of: str, said: int, kind: str, f
     source = Resource(f"urn:pulumi:s::p::{made}::one", made, "one", {}, {output: Secret(text)})
     data = {"data": {"a": Secret(base64.b64encode(text.encode()).decode())}}
     fed = {"data": (source.urn,)}
-    kept = _object("kubernetes:core/v1:Secret", "kept", dict(data), dependencies=fed, outputs=data)
+    read = of == "a Secret that is only read"
+    kept = _object("kubernetes:core/v1:Secret", "kept", dict(data), dependencies=fed, outputs=None if read else data)
     shown = AS_PUBLIC[form]
     shown = base64.b64encode(shown.encode()).decode() if kind == "Secret" else shown
     depends = {"data": (kept.urn if of.startswith("a Secret") else source.urn,)}
