@@ -14,6 +14,10 @@ _SPELLED: Final[tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bool]
         lambda found: _are_bytes(_pieces(found)),
     ),
     (
+        re.compile(rb"(?<![\w.])\d{1,3}(?:[ ,;]\d{1,3}){15,}(?![\w.])"),
+        lambda found: _are_bytes(re.split(rb"[ ,;]", found.group())),
+    ),
+    (
         re.compile(
             rb"(?<![\w.])(?:0x)?[0-9A-Fa-f]{2}([\s,;:]{1,2})(?:(?:0x)?[0-9A-Fa-f]{2}\1){10,}(?:0x)?[0-9A-Fa-f]{2}(?!\w)"
         ),
