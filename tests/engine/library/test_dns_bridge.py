@@ -16,6 +16,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
+from tests.engine.library.lost_states import taken_in
 from tests.support.waiting import eventually
 
 EXAMPLE = CHECKOUT / "examples/dns_bridge"
@@ -150,6 +151,8 @@ def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
     assert refusal in written("web.evilnorth.shop.example.com")
     assert "created" in written("web.north.shop.example.com")
     user.kubectl("delete", "dnsendpoints", "web", "-n", "default")
+    for stack in (there, here):
+        taken_in(stack, project.directory, provider, user)
     here.destroy()
     there.destroy()
 

@@ -15,6 +15,7 @@ from sandbox.clusters.credentials.certificates import new_authority
 from sandbox.engine.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
+from tests.engine.library.lost_states import taken_in
 
 Config = dict[str, Any]
 BOOKS = "federation-books"
@@ -97,6 +98,9 @@ def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
     assert existing(user, "mesh-east") == {"AuthorizationPolicy shops", *imported}
     assert east.outputs()["hosts"] == [host]
     assert east.up().summary().keys() == {"unchanged"}
+
+    for stack in (west, east):
+        taken_in(stack, tmp_path, user)
 
     # Another service gets the label: the same two commands, on the side that has it and on the side that wants it.
     assert user.kubectl("label", "service", "two", "database", "-n", BOOKS, "export=yes").code == 0

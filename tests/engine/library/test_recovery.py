@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.engine.pulumi_cli import PulumiCli
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack, bash_in, differences, versions
+from tests.engine.library.lost_states import lost, taken_in
 from tests.support.split import split_configs
 from tests.support.waiting import eventually
 
@@ -35,7 +35,6 @@ WEBHOOKS = {
     f"data-plane: ValidatingWebhookConfiguration.admissionregistration.k8s.io /istio-validator-{NAMESPACE}",
 }
 
-(TAKEN_IN,) = bash_in("recovery.md", "A state with no backup")
 (KILLED,) = bash_in("recovery.md", "A run that was killed")
 
 
@@ -53,14 +52,6 @@ def stacks(project: Project, mesh: Config, clean: None) -> Iterator[dict[str, St
     yield made
     for stack in reversed(made.values()):
         stack.run("destroy", "--yes", "--skip-preview")
-
-
-def lost(stack: Stack) -> None:
-    """The state goes, from the backend and from nowhere else; a stack of this name is there again, and empty."""
-    for file in (stack.project.directory / ".pulumi").rglob(f"{stack.name}*.json*"):
-        file.unlink()
-    stack.begin()
-    assert stack.outputs() == {}
 
 
 def with_passphrase(stack: Stack, passphrase: str) -> Stack:
@@ -178,20 +169,9 @@ def test_a_state_that_is_behind_the_clusters(
 def test_what_is_there_is_taken_into_a_new_state(
     stacks: dict[str, Stack], tmp_path: Path, provider: Api, user: Api
 ) -> None:
-    """With no backup, as the page says: no object changes, and istiod's token stays."""
-    before = versions(provider, user)
-    for name in ("access", "data-plane"):
-        stack = stacks[name]
-        lost(stack)
-        commands = TAKEN_IN.replace("--stack access", f"--stack {name} --config-file {stack.file}")
-        commands = "".join(line for line in commands.splitlines(keepends=True) if "stack init" not in line)
-        for file in ("names", "ids"):
-            commands = commands.replace(f"{file}.json", str(tmp_path / f"{file}.json"))
-        # Where the program is; a project of these tests has none.
-        dataclasses.replace(stack.project, directory=CHECKOUT).as_written(commands)
-        assert {step["op"] for step in stack.preview()} <= {"same", "update", "read"}
-        stack.up()
-        assert differences(before, versions(provider, user)) == {}
+    """With no backup, as the page says: no object changes, so istiod's token, authority and load balancer stay."""
+    for name in ("access", "control-plane", "data-plane"):
+        taken_in(stacks[name], tmp_path, provider, user)
     for name in ("access", "control-plane", "data-plane"):
         assert stacks[name].up().summary().keys() == {"unchanged"}, name
 
