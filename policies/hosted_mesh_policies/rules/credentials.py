@@ -276,8 +276,7 @@ LEAST_NAMED: Final = 12
 
 def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
-    of_istiod = resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS
-    if of_istiod and not _is_own_authority(context, resource):
+    if resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS:
         for leaf in leaves(resource.body):
             if leaf.path[:1] in IN_SECRET and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
                 yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
