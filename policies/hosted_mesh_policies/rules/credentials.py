@@ -272,15 +272,19 @@ def _is_own_authority(context: Context, resource: Resource) -> bool:
 
 
 LEAST_NAMED: Final = 12
+_SAY_SO: Final = f"say so in annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}"
 
 
 def _named_credentials(context: Context, resource: Resource) -> Iterator[Place]:
     """Credentials that only their name gives away: a token under a DNS provider's variable; Istio's CA Secret."""
+    said_own = is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
     if resource.kind == "Secret" and resource.object_name in vocabulary.AUTHORITY_SECRETS:
+        is_own = _is_own_authority(context, resource)
+        cure = f", unless an istiod of this cluster's owner reads it: {_SAY_SO}" if is_own else ""
         for leaf in leaves(resource.body):
-            if leaf.path[:1] in IN_SECRET and str(leaf.path[-1]) in {"ca-key.pem", "key.pem"}:
-                yield show(leaf.path), "the key of istiod's certificate authority: it stays in the control plane"
-    if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
+            if leaf.path[:1] in IN_SECRET and leaf.path[-1] in {"ca-key.pem", "key.pem"} and not (is_own and said_own):
+                yield show(leaf.path), f"the key of istiod's certificate authority: it stays in the control plane{cure}"
+    if said_own:
         return
     for leaf in leaves(resource.body):
         if not leaf.path or not _is_literal(leaf.value):

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hosted_mesh_policies import vocabulary
 
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.simulated_engine import simulate
 from tests.corpus.world import World, key, password, request, self_signed, signed
 
-Program = Callable[[World], Any]
+Program = Callable[..., Any]
 OTHER = "https://other.example.com:6443"
 
 
@@ -123,8 +124,8 @@ def test_what_it_does_not_keep_may_not(name: str, again: bool) -> None:
 # The key of istiod's authority in `cacerts` ---------------------------------------------------------------------
 
 
-def _cacerts(world: World, private: Any, certificate: Any, side: str = "dp") -> None:
-    world.secret(side, "cacerts", {"ca-key.pem": private, "ca-cert.pem": certificate})
+def _cacerts(world: World, private: Any, certificate: Any, side: str = "dp", **metadata: Any) -> None:
+    world.secret(side, "cacerts", {"ca-key.pem": private, "ca-cert.pem": certificate}, **metadata)
 
 
 def _authority(name: str) -> tuple[Any, Any]:
@@ -133,45 +134,57 @@ def _authority(name: str) -> tuple[Any, Any]:
     return private, certificate
 
 
-def _in_the_wrong_cluster(world: World) -> None:
+def _in_the_wrong_cluster(world: World, **metadata: Any) -> None:
     private, certificate = _authority("mesh")
-    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"))
+    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), **metadata)
 
 
-def _trusted(world: World) -> None:
+def _trusted(world: World, **metadata: Any) -> None:
     private, certificate = _authority("mesh")
-    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"))
+    _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), **metadata)
     world.config_map("cp", "trusted", {"root.pem": certificate.output("certPem")})
 
 
-def _in_both(world: World) -> None:
+def _in_both(world: World, **metadata: Any) -> None:
     private, certificate = _authority("mesh")
     for side in ("cp", "dp"):
-        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side)
+        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side, **metadata)
 
 
-def _below_the_control_planes(world: World) -> None:
+def _below_the_control_planes(world: World, **metadata: Any) -> None:
     root, mine = _authority("root"), key("mesh")
     world.secret("cp", "root", {"tls.key": root[0].output("privateKeyPem")})
     made = signed("mesh", request("mesh", mine), *root, authority=True)
-    _cacerts(world, mine.output("privateKeyPem"), made.output("certPem"))
+    _cacerts(world, mine.output("privateKeyPem"), made.output("certPem"), **metadata)
 
 
-def _of_two(world: World) -> None:
+def _of_two(world: World, **metadata: Any) -> None:
     _third(world)
     private, certificate = _authority("mesh")
     for side in ("dp", "other"):
-        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side)
+        _cacerts(world, private.output("privateKeyPem"), certificate.output("certPem"), side, **metadata)
 
 
-def _typed_in(world: World) -> None:
-    _cacerts(world, literals.private_key("ca"), literals.authority()[0])
+def _typed_in(world: World, **metadata: Any) -> None:
+    _cacerts(world, literals.private_key("ca"), literals.authority()[0], **metadata)
+
+
+NOTE = {"annotations": {vocabulary.DATA_PLANE_OWNED_ANNOTATION: "read by the istiod of this cluster's owner"}}
+PARTAKEN = (_trusted, _in_both, _below_the_control_planes, _of_two, _typed_in)
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
-@pytest.mark.parametrize(
-    "program", [_in_the_wrong_cluster, _trusted, _in_both, _below_the_control_planes, _of_two, _typed_in]
-)
-def test_the_key_of_istiods_authority_stays_out_of_a_data_plane(program: Program, again: bool) -> None:
-    """Also where nobody else has a part in it: a mesh whose istiod is elsewhere has no use for it there."""
-    assert _said(program, again=again)
+@pytest.mark.parametrize("note", [{}, NOTE], ids=["", "annotated"])
+@pytest.mark.parametrize("program", PARTAKEN)
+def test_the_key_of_an_authority_in_which_others_have_a_part_stays_out_of_a_data_plane(
+    program: Program, note: dict[str, Any], again: bool
+) -> None:
+    assert _said(lambda world: program(world, **note), again=again)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
+def test_the_key_of_an_authority_of_its_own_wants_somebody_to_say_who_reads_it(again: bool) -> None:
+    """A mesh whose istiod is elsewhere has no use for it there: who means the other cluster does the same."""
+    (said,) = _said(_in_the_wrong_cluster, again=again)
+    assert vocabulary.DATA_PLANE_OWNED_ANNOTATION in said
+    assert _said(lambda world: _in_the_wrong_cluster(world, **NOTE), again=again) == []
