@@ -18,8 +18,10 @@ from . import keys
 
 _TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
 _OF_SERVICES: Final = {Kind.ACCESS_TOKEN, Kind.CLOUD, Kind.STORE_TOKEN, Kind.SECRET_KEY}
-_BEGINNING: Final = re.compile(r"-----[^-\n]+-----|(?:[A-Za-z0-9]{2,12}[-_.~:]){1,2}|[A-Za-z]{4}")
-"""What tokens of one kind begin with, so that a program sees what it looks for there."""
+_BEGINNING: Final = re.compile(
+    r"(?s:.*[=:\s\"'])(?=[\w+/.~%-]{16,}={0,2}$)|[\w-]+(?:\.[\w-]+)+/|(?:[A-Za-z0-9]{2,12}[-_.~]){1,2}|[A-Za-z]{4}"
+)
+"""What is before the secret in a token: a name, a host, what all of its kind begin with. A program may look for it."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 _CLASSES: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)

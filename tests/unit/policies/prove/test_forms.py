@@ -49,6 +49,25 @@ def test_what_is_none_stays(text: str) -> None:
     assert forms.fresh_credentials(text, random.Random(0)) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        (f"DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={drawn(86)}==", "AccountName=shop;AccountKey="),
+        (f"CF_API_TOKEN={drawn(40)}", "CF_API_TOKEN="),
+        (CREDENTIALS["webhook of Slack"], "https://hooks.slack.com/"),
+        (CREDENTIALS["shared access signature"], "sig="),
+        (CREDENTIALS["token of a bot"], ":"),
+    ],
+    ids=["key of an account", "named", "webhook", "signature", "bot"],
+)
+def test_what_is_before_a_secret_stays(text: str, stays: str) -> None:
+    made = forms.fresh_credentials(text, random.Random(0))
+    before = text.partition(stays)[0] + stays
+    assert made.startswith(before)
+    assert made != text
+    assert len(made) == len(text)
+
+
 def test_hex_stays_hex() -> None:
     text = drawn(32, "0123456789abcdef")
     other = forms.opaque(text, random.Random(0))
