@@ -62,6 +62,11 @@ def _setting_problems(where: str, settings: Mapping[str, Any], schema: Mapping[s
             for at, server in enumerate(value):
                 if not is_server(server):
                     yield f"{where}{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
+        elif key.endswith("Tenants"):
+            for at, said in enumerate(value):
+                tenant, _, server = said.partition("=")
+                if not (re.fullmatch(r"[\w.-]+", tenant) and is_server(server)):
+                    yield f"{where}{key}[{at}]: wants a tenant and its cluster, such as shop=https://10.0.0.2:6443"
         elif key.endswith("Logins"):
             for at, login in enumerate(value):
                 kind, _, name = login.partition(":")

@@ -71,4 +71,5 @@ CLUSTER_SCHEMA: Final = schema_of(
     data_plane_servers="Addresses of data planes' API servers.",
     control_plane_providers="Names or URNs of providers that reach control planes; * matches anything.",
     data_plane_providers="Names or URNs of providers that reach data planes; * matches anything.",
+    data_plane_tenants="Data planes of one tenant, as TENANT=ADDRESS, shop=https://10.0.0.2:6443 for one.",
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -66,11 +66,40 @@ class ClusterConfig:
     data_plane_servers: tuple[str, ...] = ()
     control_plane_providers: tuple[str, ...] = ()
     data_plane_providers: tuple[str, ...] = ()
+    data_plane_tenants: tuple[str, ...] = ()
+    """`TENANT=ADDRESS`: that cluster is a data plane, and one owner with the tenant's others."""
 
     @classmethod
     def of(cls, **given: tuple[str, ...]) -> ClusterConfig:
-        """As it was given, with each address in the spelling that addresses are compared in."""
-        return cls(**{key: tuple(map(normal_server, v)) if "servers" in key else v for key, v in given.items()})
+        """As it was given, with each address in the spelling that addresses are compared in. What is a tenant's is a
+        data plane's."""
+        found = {key: tuple(map(normal_server, v)) if "servers" in key else v for key, v in given.items()}
+        theirs = tuple(server for _, server in map(parts_of_tenant, found.get("data_plane_tenants", ())))
+        return cls(**found | {"data_plane_servers": (*found.get("data_plane_servers", ()), *theirs)})
+
+
+def parts_of_tenant(said: str) -> tuple[str, str]:
+    """The tenant of one entry of `data_plane_tenants`, and its cluster's address, as addresses are compared."""
+    tenant, _, server = said.partition("=")
+    return tenant, normal_server(server)
+
+
+def owner_of(said: Iterable[str], servers: Set[str]) -> str:
+    """How the tenant that has a cluster with these addresses is called as an owner; empty if none is said, or several.
+    No cluster has a line feed in its name.
+
+    said: as `data_plane_tenants`.
+    """
+    tenants = {tenant for tenant, server in map(parts_of_tenant, said) if server in servers}
+    return f"{_TENANT}{tenants.pop()}" if len(tenants) == 1 else ""
+
+
+_TENANT: Final = "tenant\n"
+
+
+def is_tenants(owner: str) -> bool:
+    """True for an owner of `owner_of`."""
+    return owner.startswith(_TENANT)
 
 
 def is_server(address: str) -> bool:
@@ -274,6 +303,29 @@ class Clusters:
         return found if found == {Role.DATA_PLANE} else set()
 
     def place_of(self, provider: Provider) -> str:
+        """One name for each owner: the tenant's if a data plane is said to be of one, else the cluster's."""
+        if not self.config.data_plane_tenants or self.role_of_provider(provider) is not Role.DATA_PLANE:
+            return self.name_of(provider)
+        return self._tenant(self.clusters.get(provider.urn) or cluster_of(provider)) or self.name_of(provider)
+
+    def place_at(self, destination: str) -> str:
+        """The owner of what an operator calls by a cluster's address, or by a name, which nobody else is called by."""
+        if "://" not in destination:
+            return f"what operators call {destination}"
+        is_theirs = self.by_server.get(destination) == {Role.DATA_PLANE}
+        authority = next(iter(self._authorities.get(destination, ())), "")
+        return (self._tenant(Cluster(destination, authority)) if is_theirs else "") or destination
+
+    def _tenant(self, cluster: Cluster) -> str:
+        """By all addresses of a cluster, of which some may be known by its authority alone."""
+        servers = {cluster.server}
+        if cluster.authority and not _has_path(cluster.server):
+            if Role.CONTROL_PLANE in self.by_authority.get(cluster.authority, ()):
+                return ""
+            servers |= {server for server, found in self._authorities.items() if cluster.authority in found}
+        return owner_of(self.config.data_plane_tenants, servers)
+
+    def name_of(self, provider: Provider) -> str:
         """One name for each cluster: its authority where that tells, else its address, else the provider."""
         cluster = self.clusters.get(provider.urn) or cluster_of(provider)
         if self._told_by_authority(cluster):

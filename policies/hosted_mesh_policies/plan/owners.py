@@ -117,7 +117,7 @@ class Owners:
         classified is none of it."""
         if any(fnmatch.fnmatchcase(name, one) for one in self.clusters.config.control_plane_providers):
             return ""
-        return "" if self.clusters.by_server.get(name) == {Role.CONTROL_PLANE} else name
+        return "" if self.clusters.by_server.get(name) == {Role.CONTROL_PLANE} else self.clusters.place_at(name)
 
     def is_on_data_plane(self, resource: Resource) -> bool:
         """True for an object of a data plane's cluster, or of one that nobody classified, and for what an operator

@@ -63,6 +63,7 @@ def known(ours: Sequence[str], theirs: Sequence[str], policy_config: Path | None
     return Known(
         (*ours, *found.control_plane_servers, *found.control_plane_providers),
         (*theirs, *found.data_plane_servers, *found.data_plane_providers),
+        found.data_plane_tenants,
     )
 
 

@@ -17,10 +17,11 @@ from .secrets.vault import Owner, Source
 
 @dataclass
 class Owners:
-    """Answers for one experiment. sides: whose each place is, by its name."""
+    """Answers for one experiment. sides, tenants: whose each place is, by its name."""
 
     experiment: Experiment
     sides: Mapping[str, Side]
+    tenants: Mapping[str, str] = field(default_factory=dict)
     _control_plane: dict[str, bool] = field(default_factory=dict)
 
     def why_not(self, source: Source, spot: Spot) -> str:
@@ -33,14 +34,17 @@ class Owners:
         if self.is_control_planes(source.id):
             return "" if self._is_login_of_both(source, spot) else "the control plane's"
         places = {
-            self.experiment.place_name(one)
+            self._owner(self.experiment.place_name(one))
             for one in self.experiment.alone(source.id)
             if self.experiment.is_on_data_plane(one)
         }
         return "given to more than one place, and nobody says whose it is" if len(places) > 1 else ""
 
+    def _owner(self, place: str) -> str:
+        return self.tenants.get(place, place)
+
     def _of_place(self, source: Source, spot: Spot) -> str:
-        if source.place == self.experiment.place_name(spot):
+        if self._owner(source.place) == self._owner(self.experiment.place_name(spot)):
             return ""
         side = self.sides.get(source.place, Side.UNKNOWN)
         return "another data plane's" if side is Side.DATA_PLANE else "the control plane's"

@@ -8,13 +8,13 @@ operator of the control plane's carries elsewhere is in `capture`: it is known o
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 from .. import vocabulary
-from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, normal_server
+from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, normal_server, owner_of
 from ..plan.model import Provider
 from ..plan.owners import GENERATORS
 
@@ -45,17 +45,30 @@ class Known:
 
     control_plane: tuple[str, ...] = ()
     data_plane: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    """`TENANT=ADDRESS`, of data planes that are one tenant's."""
+
+    def tenant_of(self, server: str) -> str:
+        """How the tenant that has a data plane is called as an owner; empty if none is said, or several."""
+        return owner_of(self.tenants, {server})
 
     def side_of(self, *names: str) -> Side | None:
         """The side that one of a place's names has; None if nobody says, or both."""
-        found = {
+        found = self._sides(names)
+        return found.pop() if len(found) == 1 else None
+
+    def says_both(self, name: str) -> bool:
+        """True where what was told contradicts itself."""
+        return len(self._sides((name,))) > 1
+
+    def _sides(self, names: Iterable[str]) -> set[Side]:
+        return {
             side
             for side, patterns in ((Side.CONTROL_PLANE, self.control_plane), (Side.DATA_PLANE, self.data_plane))
             for pattern in patterns
             for name in names
             if name and (fnmatch.fnmatchcase(name, pattern) or name == normal_server(pattern))
         }
-        return found.pop() if len(found) == 1 else None
 
 
 @dataclass
@@ -74,6 +87,8 @@ class Places:
             return
         server = server_of(inputs)
         said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)
+        if self.known.says_both(server):
+            said = Side.UNKNOWN
         here = server or f"{package} ({name})"
         known_already = next(
             (p.side for p in self.by_provider.values() if p.name == here and p.side is not Side.UNKNOWN), None

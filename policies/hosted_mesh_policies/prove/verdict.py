@@ -73,7 +73,8 @@ def verdict(experiment: Experiment, known: Known) -> Verdict:
         for source in sources.values():
             if source.place and source.place not in sides:
                 sides[source.place] = known.side_of(source.place) or Side.UNKNOWN
-        owners = Owners(experiment, sides)
+        theirs = (name for name, side in sides.items() if side is Side.DATA_PLANE)
+        owners = Owners(experiment, sides, {name: tenant for name in theirs if (tenant := known.tenant_of(name))})
         for spot, ids in experiment.depends.items():
             why = {one: owners.why_not(sources[one], spot) for one in ids}
             guilty = [one for one in ids if why[one]]

@@ -67,7 +67,7 @@ def meshes(context: Context) -> Meshes:
 
 def _cluster(context: Context, resource: Resource) -> str:
     """The cluster in which an object is made, wherever an operator carries it."""
-    return context.clusters.place_of(resource.provider) if resource.provider else ""
+    return context.clusters.name_of(resource.provider) if resource.provider else ""
 
 
 def _hosts(resource: Resource) -> Iterator[str]:

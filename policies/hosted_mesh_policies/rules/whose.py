@@ -8,6 +8,7 @@ from typing import Final
 
 from ..detect.secrets.resource_types import is_random
 from ..evaluation.context import Context
+from ..plan.clusters import Role, is_tenants
 from ..plan.model import REFERENCE_TYPE, SECRET_DATA, Provider, Resource
 from ..vocabulary import DATA_PLANE_OWNED_ANNOTATION
 
@@ -20,7 +21,7 @@ def unsaid(context: Context, source: str, given: Resource, name: str) -> str:
 
     source: the URN of who has the secret. given, name: the resource that gets it, and by which property.
     """
-    found = (*_of_maker(context, source, given, name), *_of_place(context, given))
+    found = (*_of_maker(context, source, given, name), *_of_place(context, given), *_of_tenants(context, source, given))
     return "".join(f". {one}" for one in found)
 
 
@@ -75,6 +76,18 @@ def _of_place(context: Context, resource: Resource) -> Iterator[str]:
     elif not resource.type.startswith("command:remote:"):  # the same provider makes local ones too
         what = f"all that {_package(provider)}'s default provider makes"
         yield f"If {what} stays with the control plane, name {_package(provider)}:* in controlPlaneProviders"
+
+
+def _of_tenants(context: Context, urn: str, given: Resource) -> Iterator[str]:
+    maker = context.stack.by_urn.get(urn)
+    if maker is None or not {context.clusters.role(one) for one in (maker, given)} <= {
+        Role.DATA_PLANE,
+        Role.UNCLASSIFIED,
+    }:
+        return
+    owners = {context.owners.place(one) or "" for one in (maker, given)}
+    if len(owners) > 1 and not all(map(is_tenants, owners)):
+        yield "If both clusters are one tenant's, name them in dataPlaneTenants"
 
 
 def _named(provider: Provider) -> str:

@@ -20,6 +20,7 @@ OF_DEFAULT = re.compile(r"stays with the control plane, name (\S+) in (\w+)")
 LOGIN = re.compile(r"may log in, name ([^\s:]+:(\S+)) in dataPlaneLogins")
 KEEPER = re.compile(r"Secret (\S+) keeps it in the control plane: if that is a login that both sides have")
 READ = "if from this cluster, declassify the copy"
+TENANT = re.compile("name (?:them|it in dataPlaneServers, or both) in dataPlaneTenants")
 MOST_LOOKS = 6
 """An author who is refused more often asks somebody."""
 
@@ -32,12 +33,14 @@ def advised(stranger: Stranger) -> Stranger:
     annotations: dict[str, dict[str, str]] = {}
     now = stranger
     for _ in range(MOST_LOOKS):
-        outcome = play(now)[0]
+        outcome, sent, _ = play(now)
         found = (*outcome.said, *outcome.elsewhere)
         settings = [*SETTING.findall(_text(found)), *OF_DEFAULT.findall(_text(found))]
         asked = {(key, name) for name, key in settings if _is_true(name, true[key])}
         logins = {name for name, resource in LOGIN.findall(_text(found)) if is_for_tenants(stranger, resource)}
         asked |= {("dataPlaneLogins", name) for name in logins}
+        if TENANT.search(_text(found)) and sent.scene:  # the program is harmless, so they are
+            asked |= {("dataPlaneTenants", f"tenant={server}") for server in sent.scene.tenants}
         more = {(key, name) for key, name in asked if name not in pack.get(key, ())}
         notes = {name: said for name, said in _notes(found).items() if annotations.get(name) != said}
         if not more and not notes:

@@ -45,6 +45,8 @@ class Scene(World):
         self.stage = stage
         self.cp, self.dp = stage.cp, stage.dp
         self.packages: dict[str, pulumi.ProviderResource] = {}
+        self.tenants = {SERVERS["dp"]}
+        """Addresses of the clusters that are not the provider's."""
 
     def config(self, key: str) -> pulumi.Output[str]:
         """A secret of the stack's configuration."""
@@ -58,6 +60,8 @@ class Scene(World):
         self.kubeconfigs[side] = self.owner(owner).kubeconfig(f"{side}-cluster", server)
         if owner == "cp":
             self.stage.provider_owned.add(f"{side}-cluster")
+        else:
+            self.tenants.add(server)
 
     def held(self, name: str = "istiod-internal", key: str = "token", value: Any = None, **metadata: Any) -> Any:
         """A secret that a Secret of the provider's cluster holds: an opaque token unless told."""

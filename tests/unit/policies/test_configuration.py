@@ -78,6 +78,17 @@ def test_a_login_is_a_type_and_a_name(login: str) -> None:
     assert str(told.value) == f"{FLOW}.dataPlaneLogins[1]: {wanted}"
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["", "shop", "shop=", "=https://10.0.0.2:6443", "a b=x", "shop=*", "shop=own-*", "shop=https://[::1", "a=b=://"],
+)
+def test_a_tenant_has_a_name_and_a_cluster(said: str) -> None:
+    with pytest.raises(UnusableConfigurationError) as told:
+        check({CLUSTERS: {"dataPlaneTenants": ["shop=https://10.0.0.2:6443", "shop=10.0.0.3:6443", said]}})
+    wanted = "wants a tenant and its cluster, such as shop=https://10.0.0.2:6443"
+    assert str(told.value) == f"{CLUSTERS}.dataPlaneTenants[2]: {wanted}"
+
+
 def test_all_problems_are_told_at_once_and_none_quotes_a_value() -> None:
     with pytest.raises(UnusableConfigurationError) as told:
         check({"a": {}, "b": {}, WEBHOOKS: {"mostTimeoutSeconds": "hunter2"}})

@@ -63,8 +63,18 @@ def _goes_out(name: str, stranger: object) -> bool:
         "eighth-command-with-a-public-answer",
         "eighth-up-login-of-the-tenants-metrics",
         "tenth-secret-copied-in-the-tenants-cluster",
+        "fourteenth-own-two-istiods",
+        "twelfth-own-mesh-of-two-clusters",
     ],
-    ids=["another stack", "an account", "a command", "a login of both sides", "a copy of what is read"],
+    ids=[
+        "another stack",
+        "an account",
+        "a command",
+        "a login of both sides",
+        "a copy",
+        "two clusters",
+        "an unknown one",
+    ],
 )
 def test_a_harmless_program_that_is_refused_passes_when_its_author_says_what_the_verdict_asks(name: str) -> None:
     stranger = CLEAN[name]

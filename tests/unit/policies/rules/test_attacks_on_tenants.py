@@ -1,0 +1,237 @@
+"""Attacks on `dataPlaneTenants` that fail: what it says of some clusters opens no others, and not the control plane.
+
+Each program is previewed and updated, for the first time and again. What is refused in a preview is not updated. The
+setting is contradicted, and taken to where owners are called by other names: operators' destinations, proxies,
+authorities, meshes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hosted_mesh_policies.configuration import UnusableConfigurationError, check_settings
+from hosted_mesh_policies.evaluation.settings import Settings
+from hosted_mesh_policies.prove.places import Known
+from hosted_mesh_policies.prove.verdict import Kind
+from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, MESH_LABEL
+
+from tests.corpus import literals
+from tests.corpus.simulated_engine import SERVERS, run
+from tests.corpus.world import World, key, password, self_signed
+from tests.unit.policies.prove.in_process import proven
+
+CP, DP = SERVERS["cp"], SERVERS["dp"]
+OTHER, THIRD = "https://other.example.com:6443", "https://third.example.com:6443"
+PROXIED = [f"https://proxy.example.com/clusters/{name}" for name in "ab"]
+ONE = [f"alder={OTHER}", f"alder={DP}"]
+Program = Callable[[World], Any]
+
+
+def _cluster(world: World, side: str, server: str, name: str = "") -> None:
+    text = literals.kubeconfig(server, literals.opaque(side, 40))
+    world._providers[side] = world.named_provider(name or f"{side}-cluster", text)
+
+
+def _clusters(world: World) -> None:
+    _cluster(world, "other", OTHER)
+    _cluster(world, "third", THIRD)
+
+
+def _token(world: World, side: str) -> Any:
+    about = {"annotations": {"kubernetes.io/service-account.name": "argocd-manager"}}
+    body = {"type": "kubernetes.io/service-account-token", "metadata": about}
+    made = world.object(side, "v1:Secret", f"token-{side}", body).output("data")
+    return made.apply(lambda data: (data or {}).get("token", "not made"))
+
+
+def _given(source: str, to: str) -> Program:
+    def program(world: World) -> None:
+        _clusters(world)
+        world.secret("cp", "beside", {"token": password("hubs").output("result")})
+        world.secret(to, "cluster-second", {"bearer": _token(world, source)})
+
+    return program
+
+
+def _carried(source: str, to: str) -> Program:
+    """An operator of the control plane's takes a Secret along to the cluster that it calls so."""
+
+    def program(world: World) -> None:
+        _clusters(world)
+        world.secret("cp", "values", {"token": _token(world, source)})
+        taken = {"valuesFrom": [{"kind": "Secret", "name": "values"}], "kubeConfig": {"secretRef": {"name": to}}}
+        world.object("cp", "helm.toolkit.fluxcd.io/v2:HelmRelease", "agent", {"spec": taken})
+
+    return program
+
+
+def _authority(*sides: str) -> Program:
+    """One authority, of which each cluster says that its owner's istiod signs with it."""
+    said = {DATA_PLANE_OWNED_ANNOTATION: "the istiod of this cluster's owner signs with it"}
+
+    def program(world: World) -> None:
+        _clusters(world)
+        private = key("authority")
+        certificate = self_signed("authority", private, authority=True)
+        data = {"ca-key.pem": private.output("privateKeyPem"), "ca-cert.pem": certificate.output("certPem")}
+        for side in sides:
+            world.secret(side, "cacerts", data, annotations=said)
+
+    return program
+
+
+def _meshes(shared: Callable[[], Any], *sides: str) -> Program:
+    """A mesh in each cluster, all in namespaces of one name, and one secret that each has."""
+
+    def program(world: World) -> None:
+        _clusters(world)
+        value = shared()
+        for side in sides:
+            about = {"name": "istio-shop", "labels": {MESH_LABEL: f"mesh-{side}"}}
+            world.object(side, "v1:Namespace", "istio-shop", {"metadata": about})
+            world.secret(side, "own", {"value": value}, namespace="istio-shop")
+            world.config_map(side, "meant", {"host": "istiod.istio-shop.svc"}, namespace="istio-shop")
+
+    return program
+
+
+def _behind_proxy(world: World) -> None:
+    for side, server in zip("ab", PROXIED, strict=True):
+        _cluster(world, side, server)
+    world.secret("b", "cluster-second", {"bearer": _token(world, "a")})
+
+
+def _with_authority(world: World, side: str, server: str, authority: str) -> None:
+    text = literals.kubeconfig(server, literals.opaque(side, 40))
+    told = text.replace(f"server: {server}", f"certificate-authority-data: {authority}\n    server: {server}")
+    world._providers[side] = world.named_provider(f"{side}-cluster", told)
+
+
+def _by_two_addresses(first: str) -> Program:
+    """One cluster, as its authority tells; the second address has what the first one made."""
+
+    def program(world: World) -> None:
+        for side, server in (("first", first), ("third", THIRD)):
+            _with_authority(world, side, server, "LS0tLS1CRUdJTg==")
+        world.secret("dp", "cluster-second", {"bearer": _token(world, "third")})
+        world.secret("third", "copy", {"bearer": _token(world, "first")})
+
+    return program
+
+
+def _password() -> Any:
+    return password("shared").output("result")
+
+
+def _key() -> Any:
+    return key("shared").output("privateKeyPem")
+
+
+HELD: dict[str, tuple[Program, Sequence[str]]] = {
+    "the control plane's own address": (_given("cp", "dp"), [*ONE, f"alder={CP}"]),
+    "its address, the other way": (_given("dp", "cp"), [*ONE, f"alder={CP}"]),
+    "two tenants that differ by a letter's case": (_given("other", "dp"), [f"Alder={OTHER}", f"alder={DP}"]),
+    "a tenant called as an owner": (_given("third", "dp"), [f"tenant={THIRD}", f"alder={DP}"]),
+    "the control plane's, carried to a tenant": (_carried("cp", OTHER), ONE),
+    "a tenant's, carried to another's": (_carried("dp", THIRD), ONE),
+    "a tenant's, carried to the control plane's address": (_carried("dp", CP), [*ONE, f"alder={CP}"]),
+    "carried to what is called as the tenant": (_carried("dp", "alder"), ONE),
+    "carried to what is called as a data plane": (_carried("dp", "a data plane"), ONE),
+    "carried to a name that nobody says": (_carried("dp", "other-cluster"), ONE),
+    "an authority in another's cluster": (_authority("dp", "third"), ONE),
+    "an authority in all data planes": (_authority("dp", "other", "third"), ONE),
+    "an authority that the control plane has": (_authority("dp", "other", "cp"), ONE),
+    "a password of two tenants' meshes": (_meshes(_password, "dp", "third"), ONE),
+    "one cluster of a proxy": (_behind_proxy, [f"alder={PROXIED[0]}", f"birch={PROXIED[1]}"]),
+    "carried to what is spelled as the tenant is": (_carried("dp", "tenant alder"), ONE),
+    "the control plane's, carried to a cluster of its name": (_carried("cp", "the control plane"), ONE),
+    "a proxy, but no cluster of it": (_behind_proxy, ["alder=https://proxy.example.com"]),
+}
+PASSING: dict[str, tuple[Program, Sequence[str]]] = {
+    "carried to its other cluster": (_carried("dp", OTHER), ONE),
+    "by an address in another spelling": (_carried("dp", "https://OTHER.example.com:6443/"), ONE),
+    "an authority of both": (_authority("dp", "other"), ONE),
+    "namespaces of one name, a password of both": (_meshes(_password, "dp", "other"), ONE),
+    "two clusters of a proxy": (_behind_proxy, [f"alder={PROXIED[0]}", f"alder={PROXIED[1]}/"]),
+}
+
+
+def _told(tenants: Sequence[str]) -> dict[str, Any]:
+    return {"dataPlaneServers": [DP, OTHER, THIRD, *PROXIED], "dataPlaneTenants": list(tenants)}
+
+
+def _said(program: Program, tenants: Sequence[str], *, again: bool) -> list[str]:
+    """What keeps the program from being deployed, or is said of it then."""
+    state: dict[str, Any] = {}
+    more = _told(tenants)
+    if again:
+        run(program, preview=False, state=state, rules=(), more=more)
+    _, said, evidence, _ = run(program, preview=True, state=state, more=more)
+    if not said:
+        refused, said, *_ = run(program, preview=False, state=state, evidence=evidence, more=more)
+        said = [*refused, *said]
+    return [one.message for one in said]
+
+
+def _leaks(program: Program, tenants: Sequence[str]) -> int:
+    found = Settings.read({"x": {"controlPlaneServers": [CP], **_told(tenants)}}).clusters
+    theirs = (*found.data_plane_servers, *found.data_plane_providers)
+    verdict = proven(program, rounds=1, known=Known(found.control_plane_servers, theirs, found.data_plane_tenants))
+    assert verdict.problems == []
+    return len(verdict.of(Kind.LEAK))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
+@pytest.mark.parametrize("name", HELD)
+def test_what_the_setting_does_not_say_is_refused(name: str, again: bool) -> None:
+    assert _said(*HELD[name], again=again)
+
+
+def test_one_cluster_by_two_addresses_is_its_tenants_by_both_and_never_a_control_planes() -> None:
+    told = [f"alder={OTHER}", f"alder={DP}"]
+    assert _said(_by_two_addresses(OTHER), told, again=False) == []
+    said = _said(_by_two_addresses(CP), [f"alder={THIRD}", f"alder={DP}"], again=False)
+    assert any("flows here: Secret third-token-third" in one for one in said)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
+def test_a_key_of_two_meshes_of_one_tenant_is_refused(again: bool) -> None:
+    assert _said(_meshes(_key, "dp", "other"), ONE, again=again)
+
+
+def test_a_contradiction_does_not_hide_the_flow() -> None:
+    """That a cluster is said to be both sides' is a finding. It takes nobody's secret out of sight."""
+    said = _said(*HELD["the control plane's own address"], again=False)
+    assert any("flows here: Secret cp-token-cp" in one for one in said)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_prove_finds_what_the_setting_does_not_say(name: str) -> None:
+    assert _leaks(*HELD[name])
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_what_the_setting_says_passes_wherever_owners_are_told_apart(name: str) -> None:
+    program, tenants = PASSING[name]
+    assert [_said(program, tenants, again=again) for again in (False, True)] == [[], []]
+    assert _leaks(program, tenants) == 0
+    assert _leaks(program, [])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *("", "=", "alder", "alder=", "=alder-*", "alder=*", "alder=:", "alder=*:*"),
+        *("alder =alder-*", "the control plane=alder-*", f"{OTHER}={DP}", f"alder=shop={DP}"),
+        *("alder=https://", "alder=https://*.example.com", "alder=own-*", "alder=https://other.example.com:99999"),
+        *("alder=ftp://other.example.com", "alder=https://[::1", "alder=https://a b", "alder=https://\u2100.com"),
+    ],
+)
+def test_an_entry_that_says_nothing_is_refused_by_its_place(entry: str) -> None:
+    with pytest.raises(UnusableConfigurationError) as refused:
+        check_settings({"dataPlaneTenants": [*ONE, entry]})
+    assert str(refused.value) == (
+        "dataPlaneTenants[2]: wants a tenant and its cluster, such as shop=https://10.0.0.2:6443"
+    )
