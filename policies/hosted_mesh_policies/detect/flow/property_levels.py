@@ -299,10 +299,12 @@ class Uses:
         for source in self.stack.resources:
             if source.urn not in self._depended_on or not self.is_source(source):
                 continue
+            # One generated password in 300 has the form of something public.
+            certain = source.type in ALL_SECRET_TYPES or is_random(source)
             for tree in (source.outputs, source.inputs):
                 for path, value in secret_leaves(source, tree):
                     name = str(path[-1])
-                    for one in fingerprints(value, name=name, names=self.stack.names):
+                    for one in fingerprints(value, certain=certain, name=name, names=self.stack.names):
                         urns = by_fingerprint.setdefault(one, [])
                         if source.urn not in urns[-1:]:
                             urns.append(source.urn)
