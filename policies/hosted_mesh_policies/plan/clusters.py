@@ -12,7 +12,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import urllib.parse
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -90,8 +90,18 @@ def owner_of(said: Iterable[str], servers: Set[str]) -> str:
 
     said: as `data_plane_tenants`.
     """
-    tenants = {tenant for tenant, server in map(parts_of_tenant, said) if server in servers}
+    by_server = _tenants_by_server(tuple(said))
+    tenants = {tenant for server in servers for tenant in by_server.get(server, ())}
     return f"{_TENANT}{tenants.pop()}" if len(tenants) == 1 else ""
+
+
+@lru_cache(maxsize=8)
+def _tenants_by_server(said: tuple[str, ...]) -> Mapping[str, Set[str]]:
+    """It is asked for every place, and addresses take long to parse."""
+    found: dict[str, set[str]] = {}
+    for tenant, server in map(parts_of_tenant, said):
+        found.setdefault(server, set()).add(tenant)
+    return found
 
 
 _TENANT: Final = "tenant\n"
@@ -228,6 +238,7 @@ class Clusters:
     of the cluster behind it."""
     _authorities: dict[str, set[str]] = field(default_factory=dict, init=False)
     _role_by_provider: dict[str, Role] = field(default_factory=dict, init=False)
+    _place_by_provider: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         for role, servers in (
@@ -251,6 +262,7 @@ class Clusters:
         self.providers[provider.urn] = provider
         cluster = self.clusters[provider.urn] = cluster_of(provider)
         self._role_by_provider.clear()
+        self._place_by_provider.clear()
         if not cluster.server:
             return
         roles = self.by_server.setdefault(cluster.server, set())
@@ -304,9 +316,13 @@ class Clusters:
 
     def place_of(self, provider: Provider) -> str:
         """One name for each owner: the tenant's if a data plane is said to be of one, else the cluster's."""
-        if not self.config.data_plane_tenants or self.role_of_provider(provider) is not Role.DATA_PLANE:
+        if not self.config.data_plane_tenants:
             return self.name_of(provider)
-        return self._tenant(self.clusters.get(provider.urn) or cluster_of(provider)) or self.name_of(provider)
+        if provider.urn not in self._place_by_provider:
+            is_theirs = self.role_of_provider(provider) is Role.DATA_PLANE
+            tenant = self._tenant(self.clusters.get(provider.urn) or cluster_of(provider)) if is_theirs else ""
+            self._place_by_provider[provider.urn] = tenant or self.name_of(provider)
+        return self._place_by_provider[provider.urn]
 
     def place_at(self, destination: str) -> str:
         """The owner of what an operator calls by a cluster's address, or by a name, which nobody else is called by."""

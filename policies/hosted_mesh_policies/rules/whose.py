@@ -80,10 +80,8 @@ def _of_place(context: Context, resource: Resource) -> Iterator[str]:
 
 def _of_tenants(context: Context, urn: str, given: Resource) -> Iterator[str]:
     maker = context.stack.by_urn.get(urn)
-    if maker is None or not {context.clusters.role(one) for one in (maker, given)} <= {
-        Role.DATA_PLANE,
-        Role.UNCLASSIFIED,
-    }:
+    roles = {context.clusters.role(one) for one in (maker, given) if one}
+    if maker is None or not roles <= {Role.DATA_PLANE, Role.UNCLASSIFIED}:
         return
     owners = {context.owners.place(one) or "" for one in (maker, given)}
     if len(owners) > 1 and not all(map(is_tenants, owners)):
