@@ -23,7 +23,7 @@ SEEN = {
 @pytest.mark.parametrize("name", SEEN)
 def test_a_token_in_a_text_is_another_of_its_form_and_the_rest_stays(name: str) -> None:
     token = SEEN[name]
-    text = f"# of the registry\nurl: https://registry.example.com/api\nlogin: {token}\nretries: 3\n"
+    text = f"# of the images\nurl: https://images.example.com/api\nlogin: {token}\nretries: 3\n"
     assert forms.holds_credential(text)
     made = forms.fresh_credentials(text, random.Random(0))
     before, after = text.split(token)

@@ -24,7 +24,7 @@ from tests.unit.policies.prove.in_process import proven
 
 CP, DP = SERVERS["cp"], SERVERS["dp"]
 OTHER, THIRD = "https://other.example.com:6443", "https://third.example.com:6443"
-PROXIED = [f"https://proxy.example.com/clusters/{name}" for name in "ab"]
+PROXIED = [f"https://many.example.com/clusters/{name}" for name in "ab"]
 ONE = [f"alder={OTHER}", f"alder={DP}"]
 Program = Callable[[World], Any]
 
@@ -147,7 +147,7 @@ HELD: dict[str, tuple[Program, Sequence[str]]] = {
     "one cluster of a proxy": (_behind_proxy, [f"alder={PROXIED[0]}", f"birch={PROXIED[1]}"]),
     "carried to what is spelled as the tenant is": (_carried("dp", "tenant alder"), ONE),
     "the control plane's, carried to a cluster of its name": (_carried("cp", "the control plane"), ONE),
-    "a proxy, but no cluster of it": (_behind_proxy, ["alder=https://proxy.example.com"]),
+    "a proxy, but no cluster of it": (_behind_proxy, ["alder=https://many.example.com"]),
 }
 PASSING: dict[str, tuple[Program, Sequence[str]]] = {
     "carried to its other cluster": (_carried("dp", OTHER), ONE),

@@ -82,7 +82,7 @@ def _(scene: Scene, *, wrong: bool) -> None:
 def _(scene: Scene, *, wrong: bool) -> None:
     elements: list[dict[str, Any]] = [
         {"cluster": "fern", "proxyPassword": tenants_own(scene, "proxy")},
-        {"cluster": "heron", "url": f"https://proxy.{DOMAIN}"},
+        {"cluster": "heron", "url": f"https://egress.{DOMAIN}"},
     ]
     login = hosted(scene, "proxy")
     if wrong:

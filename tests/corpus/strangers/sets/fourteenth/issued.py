@@ -29,7 +29,7 @@ def _(scene: Scene) -> None:
 @clean(ISSUED, "fourteenth-issued-robot-that-pulls", "The provider's registry makes a robot for the tenant, which may pull the tenant's images only; its answered secret is the tenant's.")  # fmt: skip
 def _(scene: Scene) -> None:
     hub(scene)
-    made = home(scene, "harbor:index/robotAccount:RobotAccount", "alder-pull", {"name": "alder-pull", "level": "project", "permissions": [{"kind": "project", "namespace": "alder", "accesses": [{"action": "pull", "resource": "repository"}]}]}, {"fullName": "robot$alder+pull", "secret": scene.dp.opaque("alder robot", 32, LETTERS)}, ["secret"], url=f"https://registry.{DOMAIN}", password=hosted(scene, "harbor-admin"))  # fmt: skip
+    made = home(scene, "harbor:index/robotAccount:RobotAccount", "alder-pull", {"name": "alder-pull", "level": "project", "permissions": [{"kind": "project", "namespace": "alder", "accesses": [{"action": "pull", "resource": "repository"}]}]}, {"fullName": "robot$alder+pull", "secret": scene.dp.opaque("alder robot", 32, LETTERS)}, ["secret"], url=f"https://harbor.{DOMAIN}", password=hosted(scene, "harbor-admin"))  # fmt: skip
     scene.secret("dp", "pull", {".dockerconfigjson": pull_secret(f"registry.{DOMAIN}", made.output("fullName"), made.output("secret"))}, "kubernetes.io/dockerconfigjson", namespace="shop")  # fmt: skip
 
 
