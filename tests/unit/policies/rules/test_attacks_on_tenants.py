@@ -12,55 +12,34 @@ from typing import Any
 
 import pytest
 from hosted_mesh_policies.configuration import UnusableConfigurationError, check_settings
-from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.verdict import Kind
 from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, MESH_LABEL
 
 from tests.corpus import literals
-from tests.corpus.simulated_engine import SERVERS, run
 from tests.corpus.world import World, key, password, self_signed
-from tests.unit.policies.prove.in_process import proven
+from tests.unit.policies.rules.tenants_clusters import (
+    CP,
+    DP,
+    OTHER,
+    PROXIED,
+    THIRD,
+    Program,
+    cluster,
+    clusters,
+    given,
+    leaks,
+    said,
+    token,
+)
 
-CP, DP = SERVERS["cp"], SERVERS["dp"]
-OTHER, THIRD = "https://other.example.com:6443", "https://third.example.com:6443"
-PROXIED = [f"https://many.example.com/clusters/{name}" for name in "ab"]
 ONE = [f"alder={OTHER}", f"alder={DP}"]
-Program = Callable[[World], Any]
-
-
-def _cluster(world: World, side: str, server: str, name: str = "") -> None:
-    text = literals.kubeconfig(server, literals.opaque(side, 40))
-    world._providers[side] = world.named_provider(name or f"{side}-cluster", text)
-
-
-def _clusters(world: World) -> None:
-    _cluster(world, "other", OTHER)
-    _cluster(world, "third", THIRD)
-
-
-def _token(world: World, side: str) -> Any:
-    about = {"annotations": {"kubernetes.io/service-account.name": "argocd-manager"}}
-    body = {"type": "kubernetes.io/service-account-token", "metadata": about}
-    made = world.object(side, "v1:Secret", f"token-{side}", body).output("data")
-    return made.apply(lambda data: (data or {}).get("token", "not made"))
-
-
-def _given(source: str, to: str) -> Program:
-    def program(world: World) -> None:
-        _clusters(world)
-        world.secret("cp", "beside", {"token": password("hubs").output("result")})
-        world.secret(to, "cluster-second", {"bearer": _token(world, source)})
-
-    return program
 
 
 def _carried(source: str, to: str) -> Program:
     """An operator of the control plane's takes a Secret along to the cluster that it calls so."""
 
     def program(world: World) -> None:
-        _clusters(world)
-        world.secret("cp", "values", {"token": _token(world, source)})
+        clusters(world)
+        world.secret("cp", "values", {"token": token(world, source)})
         taken = {"valuesFrom": [{"kind": "Secret", "name": "values"}], "kubeConfig": {"secretRef": {"name": to}}}
         world.object("cp", "helm.toolkit.fluxcd.io/v2:HelmRelease", "agent", {"spec": taken})
 
@@ -72,7 +51,7 @@ def _authority(*sides: str) -> Program:
     said = {DATA_PLANE_OWNED_ANNOTATION: "the istiod of this cluster's owner signs with it"}
 
     def program(world: World) -> None:
-        _clusters(world)
+        clusters(world)
         private = key("authority")
         certificate = self_signed("authority", private, authority=True)
         data = {"ca-key.pem": private.output("privateKeyPem"), "ca-cert.pem": certificate.output("certPem")}
@@ -86,7 +65,7 @@ def _meshes(shared: Callable[[], Any], *sides: str) -> Program:
     """A mesh in each cluster, all in namespaces of one name, and one secret that each has."""
 
     def program(world: World) -> None:
-        _clusters(world)
+        clusters(world)
         value = shared()
         for side in sides:
             about = {"name": "istio-shop", "labels": {MESH_LABEL: f"mesh-{side}"}}
@@ -99,8 +78,8 @@ def _meshes(shared: Callable[[], Any], *sides: str) -> Program:
 
 def _behind_proxy(world: World) -> None:
     for side, server in zip("ab", PROXIED, strict=True):
-        _cluster(world, side, server)
-    world.secret("b", "cluster-second", {"bearer": _token(world, "a")})
+        cluster(world, side, server)
+    world.secret("b", "cluster-second", {"bearer": token(world, "a")})
 
 
 def _with_authority(world: World, side: str, server: str, authority: str) -> None:
@@ -115,8 +94,8 @@ def _by_two_addresses(first: str) -> Program:
     def program(world: World) -> None:
         for side, server in (("first", first), ("third", THIRD)):
             _with_authority(world, side, server, "LS0tLS1CRUdJTg==")
-        world.secret("dp", "cluster-second", {"bearer": _token(world, "third")})
-        world.secret("third", "copy", {"bearer": _token(world, "first")})
+        world.secret("dp", "cluster-second", {"bearer": token(world, "third")})
+        world.secret("third", "copy", {"bearer": token(world, "first")})
 
     return program
 
@@ -130,10 +109,10 @@ def _key() -> Any:
 
 
 HELD: dict[str, tuple[Program, Sequence[str]]] = {
-    "the control plane's own address": (_given("cp", "dp"), [*ONE, f"alder={CP}"]),
-    "its address, the other way": (_given("dp", "cp"), [*ONE, f"alder={CP}"]),
-    "two tenants that differ by a letter's case": (_given("other", "dp"), [f"Alder={OTHER}", f"alder={DP}"]),
-    "a tenant called as an owner": (_given("third", "dp"), [f"tenant={THIRD}", f"alder={DP}"]),
+    "the control plane's own address": (given("cp", "dp"), [*ONE, f"alder={CP}"]),
+    "its address, the other way": (given("dp", "cp"), [*ONE, f"alder={CP}"]),
+    "two tenants that differ by a letter's case": (given("other", "dp"), [f"Alder={OTHER}", f"alder={DP}"]),
+    "a tenant called as an owner": (given("third", "dp"), [f"tenant={THIRD}", f"alder={DP}"]),
     "the control plane's, carried to a tenant": (_carried("cp", OTHER), ONE),
     "a tenant's, carried to another's": (_carried("dp", THIRD), ONE),
     "a tenant's, carried to the control plane's address": (_carried("dp", CP), [*ONE, f"alder={CP}"]),
@@ -158,66 +137,41 @@ PASSING: dict[str, tuple[Program, Sequence[str]]] = {
 }
 
 
-def _told(tenants: Sequence[str]) -> dict[str, Any]:
-    return {"dataPlaneServers": [DP, OTHER, THIRD, *PROXIED], "dataPlaneTenants": list(tenants)}
-
-
-def _said(program: Program, tenants: Sequence[str], *, again: bool) -> list[str]:
-    """What keeps the program from being deployed, or is said of it then."""
-    state: dict[str, Any] = {}
-    more = _told(tenants)
-    if again:
-        run(program, preview=False, state=state, rules=(), more=more)
-    _, said, evidence, _ = run(program, preview=True, state=state, more=more)
-    if not said:
-        refused, said, *_ = run(program, preview=False, state=state, evidence=evidence, more=more)
-        said = [*refused, *said]
-    return [one.message for one in said]
-
-
-def _leaks(program: Program, tenants: Sequence[str]) -> int:
-    found = Settings.read({"x": {"controlPlaneServers": [CP], **_told(tenants)}}).clusters
-    theirs = (*found.data_plane_servers, *found.data_plane_providers)
-    verdict = proven(program, rounds=1, known=Known(found.control_plane_servers, theirs, found.data_plane_tenants))
-    assert verdict.problems == []
-    return len(verdict.of(Kind.LEAK))
-
-
 @pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
 @pytest.mark.parametrize("name", HELD)
 def test_what_the_setting_does_not_say_is_refused(name: str, again: bool) -> None:
-    assert _said(*HELD[name], again=again)
+    assert said(*HELD[name], again=again)
 
 
 def test_one_cluster_by_two_addresses_is_its_tenants_by_both_and_never_a_control_planes() -> None:
     told = [f"alder={OTHER}", f"alder={DP}"]
-    assert _said(_by_two_addresses(OTHER), told, again=False) == []
-    said = _said(_by_two_addresses(CP), [f"alder={THIRD}", f"alder={DP}"], again=False)
-    assert any("flows here: Secret third-token-third" in one for one in said)
+    assert said(_by_two_addresses(OTHER), told, again=False) == []
+    found = said(_by_two_addresses(CP), [f"alder={THIRD}", f"alder={DP}"], again=False)
+    assert any("flows here: Secret third-token-third" in one for one in found)
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["not known yet", "known"])
 def test_a_key_of_two_meshes_of_one_tenant_is_refused(again: bool) -> None:
-    assert _said(_meshes(_key, "dp", "other"), ONE, again=again)
+    assert said(_meshes(_key, "dp", "other"), ONE, again=again)
 
 
 def test_a_contradiction_does_not_hide_the_flow() -> None:
     """That a cluster is said to be both sides' is a finding. It takes nobody's secret out of sight."""
-    said = _said(*HELD["the control plane's own address"], again=False)
-    assert any("flows here: Secret cp-token-cp" in one for one in said)
+    found = said(*HELD["the control plane's own address"], again=False)
+    assert any("flows here: Secret cp-token-cp" in one for one in found)
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_prove_finds_what_the_setting_does_not_say(name: str) -> None:
-    assert _leaks(*HELD[name])
+    assert leaks(*HELD[name])
 
 
 @pytest.mark.parametrize("name", PASSING)
 def test_what_the_setting_says_passes_wherever_owners_are_told_apart(name: str) -> None:
     program, tenants = PASSING[name]
-    assert [_said(program, tenants, again=again) for again in (False, True)] == [[], []]
-    assert _leaks(program, tenants) == 0
-    assert _leaks(program, [])
+    assert [said(program, tenants, again=again) for again in (False, True)] == [[], []]
+    assert leaks(program, tenants) == 0
+    assert leaks(program, [])
 
 
 @pytest.mark.parametrize(
