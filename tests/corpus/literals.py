@@ -149,13 +149,18 @@ def service_account_token() -> str:
 
 def kubeconfig(server: str, bearer: str = "", *, key: str = "token") -> str:
     """A kubeconfig with a bearer token, or another credential under its key."""
+    return _kubeconfig(server, bearer or opaque("kubeconfig", 40), key)
+
+
+@functools.lru_cache(10_000)
+def _kubeconfig(server: str, bearer: str, key: str) -> str:
     return yaml.safe_dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "c",
             "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "users": [{"name": "u", "user": {key: bearer or opaque("kubeconfig", 40)}}],
+            "users": [{"name": "u", "user": {key: bearer}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         }
     )
