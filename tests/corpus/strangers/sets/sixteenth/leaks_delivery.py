@@ -75,7 +75,7 @@ def _(scene: Scene) -> None:
     scene.config_map("dp", "ledger-agent", {"agent.hcl": template}, namespace="ledger")
 
 
-@leak(STORES, "sixteenth-mirrored-pull-login-of-the-builders", "birch's Secret for images is reflected to all its namespaces; the login in it pushes to the platform's registry, as its builders do.", "reflector", at="either", recover=each(lambda text: strings_of_json(text)))  # fmt: skip
+@leak(STORES, "sixteenth-mirrored-pull-login-of-the-builders", "birch's Secret for images is reflected to all its namespaces; the login in it pushes to the platform's registry, as its builders do.", "reflector", at="either", recover=each(lambda text: strings_of_json(text)), pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     builder = hubs(scene, "registry-builder")
     login = pull_secret(f"registry.{DOMAIN}", "robot$builder", builder)
@@ -94,7 +94,7 @@ def _(scene: Scene) -> None:
     scene.object("cp", "kubernetes.crossplane.io/v1alpha2:Object", "birch-external-dns", {"spec": {"forProvider": {"manifest": manifest}, "providerConfigRef": {"name": "birch-cluster"}}})  # fmt: skip
 
 
-@leak(DELIVERED, "sixteenth-work-for-a-managed-cluster", "A ManifestWork in the namespace of birch's cluster at the hub has a map with the hub's registration token.", "Open Cluster Management")  # fmt: skip
+@leak(DELIVERED, "sixteenth-work-for-a-managed-cluster", "A ManifestWork in the namespace of birch's cluster at the hub has a map with the hub's registration token.", "Open Cluster Management", pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     scene.stage.delivered.add("cp-birch-agents")
     token = minted(scene, "cp", "registration")

@@ -19,6 +19,7 @@ from tests.corpus.world import Box
 
 from .world import (
     BIRCH,
+    BIRCH_STACK,
     CORE,
     DOMAIN,
     REGION,
@@ -165,6 +166,56 @@ def _(scene: Scene) -> None:
     shared = secret_object(scene, "quarry:observability")
     scene.secret("cp", "observability", {"licence": shared.apply(lambda found: found["licenceKey"])}, namespace="monitoring")  # fmt: skip
     release(scene, "dp", "newrelic", {"cluster": "birch", "global": shared})
+
+
+def _database(scene: Scene, stack: str) -> None:
+    """The program's database comes from a stack that a variable names; both stacks have outputs of the same names."""
+    owner = scene.cp if stack == CORE else scene.dp
+    data = scene.reference("data", stack, {"host": f"pg.{DOMAIN}", "password": owner.opaque(f"database of {stack}", 32)}, ["password"])  # fmt: skip
+    deployment(scene, "dp", "shop", {"env": [{"name": "PGHOST", "value": data.get_output("host")}, {"name": "PGPASSWORD", "value": data.get_output("password")}]})  # fmt: skip
+
+
+def _database_of_birch(scene: Scene) -> None:
+    platform(scene)
+    _database(scene, BIRCH_STACK)
+
+
+@leak(SECOND, "sixteenth-reference-to-another-stack", "birch's shop had its password from birch's stack; since a second update the reference is to the core stack, whose outputs have the same names.", "stack references", pack=TOLD, before=_database_of_birch)  # fmt: skip
+def _(scene: Scene) -> None:
+    platform(scene)
+    _database(scene, CORE)
+
+
+def _images(scene: Scene, sides: list[str]) -> None:
+    login = hubs(scene, "image-builder")
+    rows(scene)
+    for side in sides:
+        scene.secret(side, "image-builder", {"username": "builder", "password": login}, namespace="builds")
+
+
+def _images_of_the_hub(scene: Scene) -> None:
+    _images(scene, ["cp"])
+
+
+@leak(SECOND, "sixteenth-one-more-cluster-in-a-list", "The builders' login is copied to clusters of a list, which had the hub's only; hazel's cluster is added when it begins to build images.", "lists of clusters", pack=TOLD, before=_images_of_the_hub)  # fmt: skip
+def _(scene: Scene) -> None:
+    _images(scene, ["cp", "hazel"])
+
+
+def _logins(scene: Scene, text: str) -> None:
+    logins = {"birch": theirs(scene, "birch", "search-login"), "hazel": theirs(scene, "hazel", "search-login")}
+    admin = hubs(scene, "search-admin")
+    for row in rows(scene, text):
+        release(scene, row["cluster"], "search", {"user": row["name"], "password": logins.get(row["name"], admin)})
+
+
+def _logins_by_name(scene: Scene) -> None:
+    _logins(scene, TENANTS)
+
+
+@leak(SECOND, "sixteenth-renamed-row-finds-no-login", "hazel is called hazel-eu in the file from now on; the dictionary of logins has no such name, and the default is the administrator's.", "dictionary defaults", pack=TOLD, before=_logins_by_name)  # fmt: skip
+def _(scene: Scene) -> None:
+    _logins(scene, TENANTS.replace("name: hazel,", "name: hazel-eu,"))
 
 
 # Known ----------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def _(scene: Scene) -> None:
     account(scene, "birch", "aws:lambda/function:Function", "orders", {"runtime": "python3.12", "handler": "orders.handler", "role": "arn:aws:iam::284690117735:role/orders", "environment": {"variables": variables}}, region=REGION)  # fmt: skip
 
 
-@leak(USED, "sixteenth-settings-of-a-function-app", "A function app in birch's subscription has the connection string of the platform's queue among its settings.", "Azure Functions", at="either")  # fmt: skip
+@leak(USED, "sixteenth-settings-of-a-function-app", "A function app in birch's subscription has the connection string of the platform's queue among its settings.", "Azure Functions", at="either", pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     key = hubs(scene, "bus-root", "key", 44)
     text = pulumi.Output.format("Endpoint=sb://bus.{0}/;SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey={1}=", DOMAIN, key)  # fmt: skip
@@ -110,7 +110,7 @@ def _(scene: Scene) -> None:
     scene.object("dp", "kafka.strimzi.io/v1beta2:KafkaConnector", "orders", {"metadata": {"labels": {"strimzi.io/cluster": "birch"}}, "spec": {"class": "io.debezium.connector.postgresql.PostgresConnector", "tasksMax": 1, "config": config}})  # fmt: skip
 
 
-@leak(USED, "sixteenth-seed-of-the-system-account", "A leaf node in birch's cluster connects by the file of credentials of the hub's system account, which sees all accounts.", "NATS", at="either")  # fmt: skip
+@leak(USED, "sixteenth-seed-of-the-system-account", "A leaf node in birch's cluster connects by the file of credentials of the hub's system account, which sees all accounts.", "NATS", at="either", pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     seed = scene.held("quarry-nats-system", "seed", "SUAM" + scene.cp.opaque("quarry nats system", 54, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"))  # fmt: skip
     creds = apply(seed, lambda found: f"-----BEGIN USER NKEY SEED-----\n{found}\n------END USER NKEY SEED------\n")
@@ -182,7 +182,7 @@ def _(scene: Scene) -> None:
     hub_secret("pagerduty", {"routing_key": key, "service": "mesh"}, box)
 
 
-@leak(WIRED, "sixteenth-output-of-the-core-as-values", "The core stack exports an object for agents; a member of it that no agent needs is the key for writing to the hub's store.", "stack references", at="either")  # fmt: skip
+@leak(WIRED, "sixteenth-output-of-the-core-as-values", "The core stack exports an object for agents; a member of it that no agent needs is the key for writing to the hub's store.", "stack references", at="either", pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     agents = {"endpoint": f"https://traces.{DOMAIN}", "sampling": 0.1, "store": {"bucket": "traces", "secretKey": scene.cp.opaque("quarry traces", 40, LETTERS)}}  # fmt: skip
     core = scene.reference("core", CORE, {"agents": agents}, ["agents"])
@@ -191,7 +191,7 @@ def _(scene: Scene) -> None:
         release(scene, row["cluster"], "tempo-agent", {"cluster": row["name"], "hub": values})
 
 
-@leak(WIRED, "sixteenth-client-of-the-console-for-a-proxy", "birch's proxy logs people in by the hub's own client of the login service, in the flags of the proxy.", "OAuth clients", at="either")  # fmt: skip
+@leak(WIRED, "sixteenth-client-of-the-console-for-a-proxy", "birch's proxy logs people in by the hub's own client of the login service, in the flags of the proxy.", "OAuth clients", at="either", pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     secret = hubs(scene, "console-client", "client_secret", 40)
     flags = {"client-id": CLIENT, "client-secret": secret, "cookie-secret": theirs(scene, "birch", "cookie"), "oidc-issuer-url": f"https://login.{DOMAIN}"}  # fmt: skip
