@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import vocabulary
+from ..detect.flow.expected_contents import pinned_in_record
 from ..detect.leaf.content import as_bytes, held
 from ..detect.leaf.level import Level, level_of
 from ..detect.leaf.names import is_identifiers_name, names_digest_of_public
@@ -61,8 +62,8 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
             continue
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
         public = is_public(data, stack.names)
-        if what is NOT_AWAITED and _is_under_digests_name(leaf):
-            public = not leaf.secret and (public or is_bare_digest(data))  # what is made of a public key has no mark
+        if what is NOT_AWAITED and (digest := _expected_digest(resource, leaf, data)):
+            public = not leaf.secret and (public or is_bare_digest(digest))  # what is made of a public key has no mark
         if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
 
@@ -91,9 +92,10 @@ def _looks_secret(leaf: Leaf) -> bool:
     return free and drawn and level_of(text.encode(), known_as) is Level.SECRET
 
 
-def _is_under_digests_name(leaf: Leaf) -> bool:
-    """True where everybody expects digests of public keys."""
-    return any(names_digest_of_public(key) for key in leaf.path if isinstance(key, str))
+def _expected_digest(resource: Resource, leaf: Leaf, data: bytes) -> bytes:
+    """What should be a digest where everybody expects those of public keys: under their names, and in DNS."""
+    named = any(names_digest_of_public(key) for key in leaf.path if isinstance(key, str))
+    return pinned_in_record(resource, data) or (data if named else b"")
 
 
 SCHEMA: Final[dict[str, dict[str, Any]]] = {

@@ -28,9 +28,21 @@ def expects_public_half(resource: Resource, place: Path) -> bool:
     return any(map(names_public_half, named[-2:])) or (resource.kind != "Secret" and names_digest_of_public(named[-1]))
 
 
+_PINNED: Final = re.compile(rb"(?:\d{1,3} ){2,3}([0-9A-Fa-f]+)")
+"""What a record TLSA or SSHFP says: two or three numbers, and a key's digest."""
+
+
+def pinned_in_record(resource: Resource, value: bytes) -> bytes:
+    """What should be a key's digest in a record of DNS that pins keys; empty elsewhere."""
+    found = _PINNED.fullmatch(value) if resource.body.get("type") in ("TLSA", "SSHFP") else None
+    return found[1] if found else b""
+
+
 def is_pin(resource: Resource, leaf: Leaf) -> bool:
     """Whether a value is the digest of a public key: by its form, where one is expected, and nobody marks it."""
-    return not leaf.secret and expects_public_half(resource, leaf.path) and is_bare_digest(as_bytes(leaf.value))
+    value = as_bytes(leaf.value)
+    digest = pinned_in_record(resource, value) or value
+    return not leaf.secret and expects_public_half(resource, leaf.path) and is_bare_digest(digest)
 
 
 def is_private_half(resource: Resource, place: Path) -> bool:

@@ -40,6 +40,8 @@ _SECRETS_BY_NAME: Final = re.compile(
 what a key service has encrypted."""
 _KEYS_KEPT_INSIDE: Final = re.compile(r":(?:kms|keyvault)[/:].*:(?!data)\w*key$|:ssh_?key$", re.IGNORECASE)
 """A service's keys that nobody gets out of it, and SSH keys, of which a cloud is given the public half."""
+_VALUE_ELSEWHERE: Final = re.compile(r"^(?:aws|gcp):secrets?manager/\w*[sS]ecret:\w*Secret$")
+"""Places for a secret: what is in them is another resource's, `SecretVersion`."""
 
 
 def is_random(resource: Resource) -> bool:
@@ -54,6 +56,7 @@ def is_clouds_secret(resource: Resource) -> bool:
         package in CLOUDS
         and bool(_SECRETS_BY_NAME.search(rest.rpartition(":")[2]))
         and not _KEYS_KEPT_INSIDE.search(resource.type)
+        and not _VALUE_ELSEWHERE.search(resource.type)
     )
 
 

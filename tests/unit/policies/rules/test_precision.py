@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from hosted_mesh_policies.detect.flow.expected_contents import is_pin
 from hosted_mesh_policies.detect.leaf.level import Level, level_of
 from hosted_mesh_policies.detect.leaf.public_structure import is_bare_digest, is_public
 from hosted_mesh_policies.detect.search.index import Index
@@ -27,7 +28,7 @@ from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.plan.clusters import ClusterConfig
 from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered
+from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered, leaves
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
@@ -944,6 +945,42 @@ def test_a_digest_of_a_password_is_none_to_show(of: str, said: int, kind: str, f
     depends = {"data": (kept.urn if of.startswith("a Secret") else source.urn,)}
     taker = _object(f"kubernetes:core/v1:{kind}", "x", {"data": {"a": Secret(shown)}}, USERS, dependencies=depends)
     assert len(_said(FLOW, source, kept, taker)) == said
+
+
+@pytest.mark.parametrize(
+    ("record", "text", "pins"),
+    [
+        ("TLSA", f"3 1 1 {DIGEST.hex()}", True),
+        ("SSHFP", f"4 2 {DIGEST.hex()}", True),
+        ("TLSA", f"3 1 1 {DIGEST.hex()}00", False),
+        ("TLSA", "3 1 1 " + literals.opaque("one", 40), False),
+        ("TXT", f"3 1 1 {DIGEST.hex()}", False),
+    ],
+    ids=["of TLS", "of SSH", "longer", "no digest", "in a text"],
+)
+def test_a_record_pins_a_key_by_its_digest(record: str, text: str, pins: bool) -> None:
+    """DANE's and SSH's, of which the type of the record says that a digest is expected."""
+    kind = "aws:route53/record:Record"
+    pin = Resource(f"urn:pulumi:s::p::{kind}::p", kind, "p", inputs={"type": record, "records": [text]})
+    assert [is_pin(pin, leaf) for leaf in leaves(pin.body) if leaf.path[0] == "records"] == [pins]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("aws:secretsmanager/secret:Secret", 0),
+        ("gcp:secretmanager/regionalSecret:RegionalSecret", 0),
+        ("aws:secretsmanager/secretVersion:SecretVersion", 1),
+        ("azure:keyvault/secret:Secret", 1),
+    ],
+)
+def test_the_name_of_a_secrets_place_is_no_secret(kind: str, said: int) -> None:
+    """The value is another resource's in two clouds: of the place there are a name and an ARN."""
+    place = Resource(f"urn:pulumi:s::p::{kind}::s", kind, "s", {"name": "signer"}, {"arn": UNKNOWN}, provider=CLOUD)
+    taker = _object(
+        "kubernetes:core/v1:ConfigMap", "x", {"data": {"a": UNKNOWN}}, USERS, dependencies={"data": (place.urn,)}
+    )
+    assert len(_said(FLOW, place, taker)) == said
 
 
 def test_text_in_hex_with_colons_is_no_fingerprint() -> None:
