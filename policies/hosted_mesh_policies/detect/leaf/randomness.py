@@ -62,20 +62,24 @@ _REGULAR: Final = re.compile(
 )
 _RANGES: Final = re.compile(r"a-z|A-Z|0-9|a-f|A-F")  # of a regular expression
 _OF_NAMES: Final = frozenset("._/:-,'\"\\`")
+_BRACKETS: Final = frozenset("()[]{}<>")
 LEAST_SCRAMBLED: Final = 12
 
 
 def is_scrambled(chunk: str) -> bool:
     """True for a generated password whose punctuation cuts it into pieces so short that each could be a word.
 
-    chunk: text without blanks. Either two of the pieces are none that people write, or capitals, small letters, digits
-    and punctuation follow each other as by chance.
+    chunk: text without blanks. Either two of the pieces are none that people write, or they are numbers with three
+    kinds of signs between them and no bracket, or capitals, small letters, digits and punctuation follow each other as
+    by chance.
     """
     chunk = _RANGES.sub("", chunk)
     if len(chunk) < LEAST_SCRAMBLED:
         return False
-    odd = {one for one in chunk if not one.isalnum()} - _OF_NAMES
-    if len(odd) >= 2 and sum(not _REGULAR.fullmatch(run) for run in _ALNUM.findall(chunk)) >= 2:
+    odd, runs = {one for one in chunk if not one.isalnum()} - _OF_NAMES, _ALNUM.findall(chunk)
+    if len(odd) >= 2 and sum(not _REGULAR.fullmatch(run) for run in runs) >= 2:
+        return True
+    if len(odd - _BRACKETS) >= 3 and len(runs) >= LEAST_SCRAMBLED and all(map(str.isdigit, runs)):
         return True
     kinds = ["A" if one.isupper() else "a" if one.isalpha() else "0" if one.isdigit() else "." for one in chunk]
     if kinds.count("A") < 2 or kinds.count("a") < 2 or "0" not in kinds:
