@@ -8,20 +8,21 @@ unproven owner.
 The note holds URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
 time, so no other run, however soon, can use it. A preview in one job and its update in another say where to keep it
 (`HOSTED_MESH_EVIDENCE`); then it is bound to the stack, its configuration and the program: what a secret is made of is
-in the program alone, and before a write only the preview knows it.
+in the program alone, and before a write only the preview knows it. It is bound to what the pack was told, too: whose a
+cluster or an account is, the settings say.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import json
 import os
 import secrets
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,6 +45,16 @@ _UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 class UnusableEvidenceError(Exception):
     """A file of evidence that counts as none. The message says why, and never a value."""
+
+
+@dataclass(frozen=True)
+class Bond:
+    """What a file of evidence is good for. `stack`: its configuration, and its name under the empty key. `program`: a
+    hash of its files, or its commit. `told`: the pack's settings, and the policies that were off."""
+
+    stack: Mapping[str, str]
+    program: str
+    told: str
 
 
 def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
@@ -155,37 +166,48 @@ def read_note(path: Path | None) -> Evidence | None:
         return None
 
 
-def save(path: Path, evidence: Evidence, bound_to: Mapping[str, str], program: str) -> None:
-    """Writes a file for an update elsewhere: what a preview showed, bound to a stack, its configuration and a program.
-    It holds URNs, paths and salted hashes. Raises OSError."""
-    _write(path, {**_content(evidence), "bound": _bond(bound_to, evidence.salt), "program": program})
+def save(path: Path, evidence: Evidence, bond: Bond) -> None:
+    """Writes a file for an update elsewhere: what a preview showed, and what it is bound to. It holds URNs, paths and
+    salted hashes. Raises OSError."""
+    _write(path, {**_content(evidence), **_bound(bond, evidence.salt)})
 
 
-def load(path: Path, bound_to: Mapping[str, str], program: str) -> Evidence:
+def load(path: Path, bond: Bond) -> Evidence:
     """What `save` wrote. What the state changed since is told by the values: each is compared with what the preview
     showed.
 
-    Raises: UnusableEvidenceError if it is of another stack, configuration or program, or there is none.
+    Raises: UnusableEvidenceError if there is none, or if it is of another stack, configuration or program, or of a pack
+    that was told otherwise.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        evidence, bound, made_by = _evidence(content), content["bound"], content["program"]
-        same = hmac.compare_digest(bound, _bond(bound_to, evidence.salt))
+        evidence = _evidence(content)
+        same = {key: content[key] == one for key, one in _bound(bond, evidence.salt).items()}
     except OSError as problem:
         raise UnusableEvidenceError(f"cannot be read ({problem.strerror})") from None
     except _UNREADABLE:
         raise UnusableEvidenceError("is not what a preview of this version writes") from None
-    if not same:
-        raise UnusableEvidenceError("is of another stack, or of another configuration of it")
-    if made_by != program:
-        raise UnusableEvidenceError("is of another program, or of other files beside it")
+    for key, why in _OTHERS.items():
+        if not same[key]:
+            raise UnusableEvidenceError(f"is of {why}")
     return evidence
 
 
-def _bond(bound_to: Mapping[str, str], salt: str) -> str:
-    """Slow on purpose: the configuration has secrets that could be guessed."""
-    text = json.dumps(sorted(bound_to.items()))
-    return hashlib.scrypt(text.encode(), salt=salt.encode(), n=2**14, r=8, p=1, maxmem=2**26).hex()
+_OTHERS: Final = {
+    "bound": "another stack, or of another configuration of it",
+    "program": "another program, or of other files beside it",
+    "told": "other settings of the policies; give both jobs the same --policy-pack-config",
+}
+
+
+def _bound(bond: Bond, salt: str) -> dict[str, str]:
+    """Slow on purpose for the configuration, which has secrets that could be guessed."""
+    stack = json.dumps(sorted(bond.stack.items())).encode()
+    return {
+        "bound": hashlib.scrypt(stack, salt=salt.encode(), n=2**14, r=8, p=1, maxmem=2**26).hex(),
+        "program": bond.program,
+        "told": hashlib.sha256(f"{salt}{bond.told}".encode()).hexdigest(),
+    }
 
 
 def _content(evidence: Evidence) -> dict[str, Any]:

@@ -7,13 +7,15 @@ advisory one. Here each message is decoded once, marks and unknowns are kept, an
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent import futures
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -31,7 +33,7 @@ from ..plan.evidence import Evidence
 from ..plan.model import Provider, Resource
 from ..rules.catalogue import RULES
 from . import engine
-from .preview_evidence import UnusableEvidenceError, load, note_path, read_note, save, write_note
+from .preview_evidence import Bond, UnusableEvidenceError, load, note_path, read_note, save, write_note
 from .protocol import analyzer_pb2, plugin_pb2
 from .session import Session
 from .work_ahead import WorkAhead
@@ -91,10 +93,6 @@ class Analyzer:
         session = self.session
         session.stack, session.project, session.preview = request.stack, request.project, request.dry_run
         session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
-        if not session.preview:
-            session.evidence = read_note(note_path(session.stack, session.project))
-            if session.evidence is None:
-                session.evidence = self._load()
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
@@ -115,6 +113,8 @@ class Analyzer:
             response = analyzer_pb2.AnalyzeResponse()
             rules = [rule for rule in RULES if rule.check and self._is_on(rule.name + BEFORE_WRITE, rule)]
             try:
+                if not self.session.preview:
+                    self.session.evidence = self._shown
                 resource = self._resource(request, analyzer_pb2.AnalyzeRequest)
                 if isinstance(resource, str):
                     found = [] if self.session.preview else self._unseen(rules, BEFORE_WRITE, _undecodable(resource))
@@ -154,26 +154,33 @@ class Analyzer:
             response.diagnostics.extend(self._diagnostic(finding, "") for finding in found)
             return response
 
-    def _bond(self) -> Mapping[str, str]:
+    @cached_property
+    def _shown(self) -> Evidence | None:
+        """What a preview showed. Looked for at an update's first resource: its settings come after its stack."""
         session = self.session
-        return {**session.config, "": f"{session.project}/{session.stack}"}
+        found = read_note(note_path(session.stack, session.project))
+        return self._load() if found is None else found
 
-    def _saved(self) -> tuple[Path, str] | None:
-        """The file of evidence, and what its program is known by. Raises: UnusableEvidenceError if that is unknown."""
-        name = self.session.ambient.get(SAVED_EVIDENCE)
+    def _saved(self) -> tuple[Path, Bond] | None:
+        """The file of evidence, and what it is bound to. Raises: UnusableEvidenceError if the program is unknown."""
+        session = self.session
+        name = session.ambient.get(SAVED_EVIDENCE)
         if not name:
             return None
         working = engine.folder() or Path()
         path = working / name
-        program = self.session.ambient.get(PROGRAM) or engine.program(working, path)
+        program = session.ambient.get(PROGRAM) or engine.program(working, path)
         if program is None:
             raise UnusableEvidenceError(f"the program's files cannot be read; set {PROGRAM} to its commit")
-        return path, program
+        off = sorted(rule.name for rule in RULES if not self._is_on(rule.name, rule))
+        told = json.dumps({"off": off, "settings": asdict(session.settings)})
+        return path, Bond({**session.config, "": f"{session.project}/{session.stack}"}, program, told)
 
     def _save(self, evidence: Evidence) -> None:
         try:
             if saved := self._saved():
-                save(saved[0], evidence, self._bond(), saved[1])
+                path, bond = saved
+                save(path, evidence, bond)
         except OSError as problem:
             _tell(f"cannot be written ({problem.strerror})")
         except UnusableEvidenceError as problem:
@@ -181,8 +188,7 @@ class Analyzer:
 
     def _load(self) -> Evidence | None:
         try:
-            saved = self._saved()
-            return load(saved[0], self._bond(), saved[1]) if saved else None
+            return load(*saved) if (saved := self._saved()) else None
         except UnusableEvidenceError as problem:
             _tell(f"counts as none: {problem}")
             return None

@@ -156,6 +156,24 @@ def test_the_users_own_passes_with_the_preview_of_another_job(corpus_engine: Eng
     assert _leaked(engine_sandbox, corpus_engine, "changed", began) == []
 
 
+def test_the_preview_of_another_job_with_other_settings_is_none(corpus_engine: Engine, engine_sandbox: Sandbox) -> None:
+    """Whose a cluster is, the settings say. An update without the preview's refuses before the write."""
+    tenant = {"dataPlaneTenants": [f"shop={corpus_engine.servers['dp']}"]}
+    clusters = {"controlPlaneServers": [corpus_engine.servers["cp"]], **tenant}
+    jobs = {"HOSTED_MESH_EVIDENCE": "evidence"}
+    told = {"providers-reach-their-own-cluster": clusters}
+    _passes(corpus_engine.run("preview", "mode:own", stack="told", prefix="told-", environment=jobs, settings=told))
+    began = engine_sandbox.data_plane.etcd_revision()
+    skipped = ["--skip-preview"]
+    run = corpus_engine.run("up", "mode:own", stack="told", prefix="told-", more=skipped, environment=jobs)
+    assert "HOSTED_MESH_EVIDENCE: counts as none: is of other settings of the policies" in run.output
+    assert "had no preview" in run.output
+    items = engine_sandbox.data_plane.etcd_items(began)
+    assert [key for key, _ in items if key.endswith(b"/told-own")] == []
+    same = {"more": skipped, "environment": jobs, "settings": told}
+    _passes(corpus_engine.run("up", "mode:own", stack="told", prefix="told-", **same))
+
+
 def test_without_a_preview_the_users_own_must_be_declared(corpus_engine: Engine) -> None:
     undeclared = corpus_engine.run("up", "mode:own", stack="undeclared", prefix="undeclared-", more=["--skip-preview"])
     assert "had no preview" in undeclared.output

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hosted_mesh_policies.pack import engine, server
-from hosted_mesh_policies.pack.preview_evidence import UnusableEvidenceError, load, save
+from hosted_mesh_policies.pack.preview_evidence import Bond, UnusableEvidenceError, load, save
 from hosted_mesh_policies.pack.protocol import analyzer_pb2
 from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.plan.model import Resource
 
-BOUND = {"": "p/s", "k": "v"}
+BOND = Bond({"": "p/s", "k": "v"}, "program", "of the tenant shop")
 
 
 def shown(first: str) -> Resource:
@@ -20,23 +22,25 @@ def shown(first: str) -> Resource:
     return Resource(f"urn:pulumi:s::p::{kind}::x", kind, "x", inputs={"data": data})
 
 
-def test_it_is_bound_to_stack_configuration_and_program(tmp_path: Path) -> None:
+def test_it_is_bound_to_stack_configuration_program_and_settings(tmp_path: Path) -> None:
     one, other, salted = shown("one"), shown("two"), Evidence(salt="salt")
     path = tmp_path / "evidence"
-    save(path, Evidence(shown={one.urn: salted.show(one)}, salt="salt"), BOUND, "program")
-    found = load(path, BOUND, "program")
+    save(path, Evidence(shown={one.urn: salted.show(one)}, salt="salt"), BOND)
+    found = load(path, BOND)
     assert (found.news(one), len(found.news(other))) == ([], 2)
     assert "w0rd" not in path.read_text()
+    assert "shop" not in path.read_text()
     (tmp_path / "older").write_text("{}")
-    for why, where, bound, program in (
-        ("of another stack, or of another configuration", path, {**BOUND, "k": "w"}, "program"),
-        ("of another stack, or of another configuration", path, {**BOUND, "": "p/t"}, "program"),
-        ("of another program", path, BOUND, "changed"),
-        ("cannot be read", tmp_path / "nothing", BOUND, "program"),
-        ("not what a preview of this version writes", tmp_path / "older", BOUND, "program"),
+    for why, where, bond in (
+        ("of another stack, or of another configuration", path, replace(BOND, stack={**BOND.stack, "k": "w"})),
+        ("of another stack, or of another configuration", path, replace(BOND, stack={**BOND.stack, "": "p/t"})),
+        ("of another program", path, replace(BOND, program="changed")),
+        ("of other settings of the policies; give both jobs the same", path, replace(BOND, told="nothing")),
+        ("cannot be read", tmp_path / "nothing", BOND),
+        ("not what a preview of this version writes", tmp_path / "older", BOND),
     ):
         with pytest.raises(UnusableEvidenceError, match=why):
-            load(where, bound, program)
+            load(where, bond)
 
 
 @pytest.fixture
@@ -95,20 +99,42 @@ def test_a_program_that_cannot_be_told_has_none(project: Path, tmp_path: Path) -
     assert engine.program(project, project / "evidence") is None
 
 
+Told = Mapping[str, Mapping[str, Any]]
+CLUSTERS = "providers-reach-their-own-cluster"
+TENANTS: Told = {CLUSTERS: {"dataPlaneTenants": ["shop=https://10.0.0.2:6443"]}}
+
+
 def evidence_of_an_update(
-    project: Path, monkeypatch: pytest.MonkeyPatch, between: Any, **ambient: str
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    between: Any = lambda: None,
+    *,
+    told: Sequence[Told] = ({}, {}),
+    off: Sequence[Iterable[str]] = ((), ()),
+    **ambient: str,
 ) -> Evidence | None:
-    """A preview in one process of the engine, something in between, and what an update in another takes for true."""
+    """A preview in one process of the engine, something in between, and what an update in another takes for true.
+
+    told: the settings of each job, by policy. off: the policies that each has disabled.
+    """
     monkeypatch.setattr(server, "note_path", lambda *_: None)
     monkeypatch.setattr(engine, "folder", lambda: project)
     given = {"HOSTED_MESH_EVIDENCE": "evidence", **ambient}
     jobs = server.Analyzer(given), server.Analyzer(given)
-    for job, preview in zip(jobs, (True, False), strict=True):
-        request = analyzer_pb2.AnalyzerStackConfigureRequest(stack="s", project="p", dry_run=preview)
-        job.configure_stack(request, None)
+    for job, preview, settings, disabled in zip(jobs, (True, False), told, off, strict=True):
+        job.configure_stack(analyzer_pb2.AnalyzerStackConfigureRequest(stack="s", project="p", dry_run=preview), None)
+        configuration = analyzer_pb2.ConfigureAnalyzerRequest()
+        for name, properties in settings.items():
+            configuration.policyConfig[name].enforcementLevel = analyzer_pb2.MANDATORY
+            configuration.policyConfig[name].properties.update(properties)
+        for name in disabled:
+            configuration.policyConfig[name].enforcementLevel = analyzer_pb2.DISABLED
+        job.configure(configuration, None)
         if preview:
             job.analyze_stack(b"", None)
             between()
+        else:
+            job.analyze(b"", None)
     return jobs[1].session.evidence
 
 
@@ -116,7 +142,7 @@ def test_an_update_in_another_job_has_what_the_preview_showed(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its path is relative to where the engine runs, as on any command line."""
-    assert evidence_of_an_update(project, monkeypatch, lambda: None) is not None
+    assert evidence_of_an_update(project, monkeypatch) is not None
     assert (project / "evidence").is_file()
     assert capsys.readouterr().err == ""
 
@@ -134,9 +160,40 @@ def test_a_program_that_changed_has_none_and_says_so(
     assert evidence_of_an_update(project, monkeypatch, change, HOSTED_MESH_PROGRAM="c0ffee") is not None
 
 
+ORDINARY = "no-credentials-on-data-plane"
+
+
+@pytest.mark.parametrize(
+    ("told", "off"),
+    [
+        ((TENANTS, {}), ((), ())),
+        (({}, TENANTS), ((), ())),
+        ((TENANTS, {CLUSTERS: {"dataPlaneTenants": ["shop=https://10.0.0.3:6443"]}}), ((), ())),
+        (({}, {}), ((ORDINARY,), ())),
+    ],
+    ids=["setting that the update lacks", "setting of the update's", "another value", "policy that the preview lacked"],
+)
+def test_a_pack_that_was_told_otherwise_has_none_and_says_so(
+    told: Sequence[Told],
+    off: Sequence[Iterable[str]],
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whose an object is, the settings say: what one preview saw for the data plane's another may refuse."""
+    assert evidence_of_an_update(project, monkeypatch, told=told, off=off) is None
+    assert "counts as none: is of other settings of the policies; give both jobs" in capsys.readouterr().err
+
+
+def test_a_default_that_is_spelled_out_is_no_other_setting(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spelled_out: Told = {CLUSTERS: {"dataPlaneTenants": []}, "certificates-are-renewed-in-time": {"mostLeafDays": 398}}
+    assert evidence_of_an_update(project, monkeypatch, told=({}, spelled_out)) is not None
+    assert evidence_of_an_update(project, monkeypatch, told=(TENANTS, TENANTS)) is not None
+
+
 def test_without_a_project_a_commit_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert evidence_of_an_update(tmp_path, monkeypatch, lambda: None) is None
+    assert evidence_of_an_update(tmp_path, monkeypatch) is None
     assert "is not written: the program's files cannot be read; set HOSTED_MESH_PROGRAM" in capsys.readouterr().err
     assert not (tmp_path / "evidence").exists()
