@@ -387,11 +387,17 @@ def _reaches_a_cluster(provider: Provider) -> bool:
 
 
 def matches(provider: Provider, patterns: Iterable[str]) -> bool:
-    """By URN, by name, or by package (`command:*`)."""
-    package = provider.type.rpartition(":")[2]
-    return any(
-        fnmatch.fnmatchcase(f"{package}:{provider.name}", p)
-        or fnmatch.fnmatchcase(provider.urn, p)
-        or fnmatch.fnmatchcase(provider.name, re.sub(r"[\[\]]", "?", p))
-        for p in patterns
-    )
+    """True for a provider that the settings name."""
+    return is_called(names_of(provider.type.rpartition(":")[2], provider.name, provider.urn), patterns)
+
+
+def names_of(package: str, name: str, urn: str) -> tuple[str, ...]:
+    """What a provider may be called in the settings: its name, its URN, or its package and name (`command:*`)."""
+    return (name, f"{package}:{name}", *([urn] if urn else []))
+
+
+def is_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """True if one of the names fits a pattern. `*` matches anything; a bracket is a letter as any other: providers that
+    a loop makes have some in their names."""
+    literal = [pattern.replace("[", "[[]") for pattern in patterns]
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in literal for name in names)

@@ -16,7 +16,7 @@ from typing import Final
 from .. import vocabulary
 from .annotations import is_annotated
 from .carriers import ProviderConfig, carried, config_in, configs_at_home, leads_home
-from .clusters import Clusters, Role, matches
+from .clusters import Clusters, Role, is_called, matches
 from .model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_TYPE, STACK_TYPE, Provider, Resource, Stack
 from .tree import at
 
@@ -115,7 +115,7 @@ class Owners:
     def _elsewhere(self, name: str) -> str:
         """The place that an operator calls by a name or an address; empty where that is the control plane. What nobody
         classified is none of it."""
-        if any(fnmatch.fnmatchcase(name, one) for one in self.clusters.config.control_plane_providers):
+        if is_called([name], self.clusters.config.control_plane_providers):
             return ""
         return "" if self.clusters.by_server.get(name) == {Role.CONTROL_PLANE} else self.clusters.place_at(name)
 

@@ -16,7 +16,8 @@ ControlPlane = Annotated[
     list[str] | None,
     typer.Option(
         "--control-plane",
-        help="The control plane's: an API server's address, or a Pulumi provider's name or URN; * matches all.",
+        help="The control plane's: an API server's address, or a Pulumi provider's name, URN or PACKAGE:NAME; "
+        "* matches all.",
     ),
 ]
 DataPlane = Annotated[list[str] | None, typer.Option("--data-plane", help="What is a data plane's, in the same way.")]

@@ -7,14 +7,13 @@ operator of the control plane's carries elsewhere is in `capture`: it is known o
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 from .. import vocabulary
-from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, normal_server, owner_of
+from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, is_called, names_of, normal_server, owner_of
 from ..plan.model import Provider
 from ..plan.owners import GENERATORS
 
@@ -41,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Known:
-    """What the command was told: addresses of API servers, and names or URNs of providers (`*` matches anything)."""
+    """What the command was told: addresses of API servers, and providers, as the settings name them."""
 
     control_plane: tuple[str, ...] = ()
     data_plane: tuple[str, ...] = ()
@@ -67,7 +66,7 @@ class Known:
             for side, patterns in ((Side.CONTROL_PLANE, self.control_plane), (Side.DATA_PLANE, self.data_plane))
             for pattern in patterns
             for name in names
-            if name and (fnmatch.fnmatchcase(name, pattern) or name == normal_server(pattern))
+            if name and (is_called([name], [pattern]) or name == normal_server(pattern))
         }
 
 
@@ -86,7 +85,7 @@ class Places:
             self._lead(urn, Place(Side.UNKNOWN, f"the folder {folder}"))
             return
         server = server_of(inputs)
-        said = self.known.side_of(server) or self.known.side_of(name, urn) or _claimed(name, inputs)
+        said = self.known.side_of(server) or self.known.side_of(*names_of(package, name, urn)) or _claimed(name, inputs)
         if self.known.says_both(server):
             said = Side.UNKNOWN
         here = server or f"{package} ({name})"
@@ -119,8 +118,8 @@ class Places:
             return None
         if provider in self.by_provider:
             return self.by_provider[provider]
-        default = f"default_{package}" if package == "kubernetes" else package
-        return Place(self.known.side_of(default, package) or Side.UNKNOWN, default_name(package))
+        names = (f"default_{package}" if package == "kubernetes" else package, *names_of(package, "default", ""))
+        return Place(self.known.side_of(*names) or Side.UNKNOWN, default_name(package))
 
 
 def default_name(package: str) -> str:
