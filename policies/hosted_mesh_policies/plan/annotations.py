@@ -14,10 +14,10 @@ LEAST_REASON: Final = 8
 
 def is_annotated(resource: Resource, annotation: str) -> bool:
     """True when an annotation gives a reason."""
-    return is_reason(at(resource.body, "metadata", "annotations", annotation))
+    return _is_reason(at(resource.body, "metadata", "annotations", annotation))
 
 
-def is_reason(said: object) -> bool:
+def _is_reason(said: object) -> bool:
     text = said.strip() if isinstance(said, str) else ""
     return len(text) >= LEAST_REASON and not (text.startswith("<") and text.endswith(">"))
 
@@ -34,11 +34,7 @@ def is_accepted(resource: Resource, policy: str) -> bool:
 
 
 def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
-    value = at(resource.body, "metadata", "annotations", annotation)
-    return with_reasons(value) if isinstance(value, str) else frozenset()
-
-
-def with_reasons(annotation: str) -> frozenset[str]:
     """What has a reason in `what: reason; ...`."""
-    entries = [entry.partition(":") for entry in annotation.split(";")]
-    return frozenset(what.strip() for what, _, reason in entries if what.strip() and is_reason(reason))
+    value = at(resource.body, "metadata", "annotations", annotation)
+    entries = [entry.partition(":") for entry in value.split(";")] if isinstance(value, str) else []
+    return frozenset(what.strip() for what, _, reason in entries if what.strip() and _is_reason(reason))

@@ -271,10 +271,7 @@ class Owners:
     def may_keep_logins(self, resource: Resource) -> bool:
         """True for a Secret of the control plane's of which somebody may say so."""
         return (
-            resource.type == SECRET_TYPE
-            and resource.inputs is not None  # an annotation that is only read, anybody may have written
-            and resource.object_name not in {"", *vocabulary.AUTHORITY_SECRETS}
-            and at(resource.body, "type") != "kubernetes.io/service-account-token"
+            can_keep_logins(resource)
             and self.clusters.on_control_plane(resource)
             and self.place(resource) == CONTROL_PLANE
             and not self._is_below_control_plane(resource)
@@ -329,3 +326,14 @@ class Owners:
     def is_below_data_plane(self, resource: Resource) -> bool:
         types = self.stack.ancestor_types(resource)
         return not vocabulary.DATA_PLANE_TYPES.isdisjoint(types) and vocabulary.CONTROL_PLANE_TYPES.isdisjoint(types)
+
+
+def can_keep_logins(secret: Resource) -> bool:
+    """True for a Secret, wherever it is, that its program fills with what may be a login: no authority of istiod's, and
+    no token of its own cluster's."""
+    return (
+        secret.type == SECRET_TYPE
+        and secret.inputs is not None  # an annotation that is only read, anybody may have written
+        and secret.object_name not in {"", *vocabulary.AUTHORITY_SECRETS}
+        and at(secret.body, "type") != "kubernetes.io/service-account-token"
+    )

@@ -42,6 +42,11 @@ class Registered:
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
 
+    @property
+    def asked(self) -> Resource:
+        """The same as the policies have it."""
+        return Resource(self.urn, self.type, self.name, from_plain(self.inputs), dependencies={"": self.sources})
+
     def leaves(self) -> dict[Path, Leaf]:
         """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
         inputs, login = self.inputs, BUILDERS.get(self.type)
@@ -84,10 +89,9 @@ class Capture:
     def _carried(self) -> Mapping[str, Place]:
         """Where operators of the control plane's carry what its clusters have, by URN. Known when the run has ended."""
         clusters: dict[str, list[Resource]] = {}
-        for urn, one in self.resources.items():
+        for one in self.resources.values():
             if one.place and self.places.side(one.place) is Side.CONTROL_PLANE:
-                given = Resource(urn, one.type, one.name, from_plain(one.inputs), dependencies={"": one.sources})
-                clusters.setdefault(one.place.name, []).append(given)
+                clusters.setdefault(one.place.name, []).append(one.asked)
         away = [carried(here, self._elsewhere) for here in clusters.values()]
         return {urn: self.places.called(name) for found in away for urn, name in found.items()}
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plan.model import Resource
 from .capture import Capture, Spot
 from .compare import Noise, difference, value_at
 from .places import Side
 from .public_facts import PublicFacts
 from .secrets.vault import FIRST, Vault, World
-from .values import plain
 
 Run = Callable[[World], Capture]
 RunAll = Callable[[Sequence[World]], list[Capture]]
@@ -191,16 +191,10 @@ class Experiment:
         place = self._captures[spot.urn].place(spot.urn)
         return place.name if place else ""
 
-    def metadata(self, spot: Spot) -> dict[str, Any]:
-        """An object's metadata, as the program gives it; empty for what has none."""
-        resource = self.first.resources.get(spot.urn)
-        found = plain(resource.inputs.get("metadata")) if resource else None
-        return found if isinstance(found, dict) else {}
-
-    def annotation(self, spot: Spot, name: str) -> str:
-        """What an object says of itself; empty if nothing."""
-        annotations = self.metadata(spot).get("annotations")
-        return str(annotations.get(name, "")) if isinstance(annotations, dict) else ""
+    def asked(self, spot: Spot) -> Resource | None:
+        """The resource of a spot, as the first run asks for it; None if only others do."""
+        found = self.first.resources.get(spot.urn)
+        return found.asked if found else None
 
     def is_on_data_plane(self, spot: Spot) -> bool:
         """True for a place that nobody knows too."""

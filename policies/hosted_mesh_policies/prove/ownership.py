@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .. import vocabulary
-from ..plan.annotations import is_reason
+from ..plan.annotations import is_annotated
 from ..plan.model import IN_SECRET
+from ..plan.owners import can_keep_logins
 from .capture import Spot
 from .experiment import Experiment
 from .places import Side
@@ -83,9 +84,9 @@ class Owners:
         return source.owner is Owner.FREE and not is_key and bool(kept) and all(map(self._keeps_logins, kept))
 
     def _keeps_logins(self, spot: Spot) -> bool:
-        said = self.experiment.annotation(spot, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
-        named = self.experiment.metadata(spot).get("name")
-        return _is_secret_data(spot) and is_reason(said) and named not in {None, *vocabulary.AUTHORITY_SECRETS}
+        keeper = self.experiment.asked(spot)
+        said = keeper and can_keep_logins(keeper) and is_annotated(keeper, vocabulary.DATA_PLANE_OWNED_ANNOTATION)
+        return bool(said) and _is_secret_data(spot)
 
 
 def _is_in_values(spot: Spot) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from .. import vocabulary
-from ..plan.annotations import with_reasons
+from ..plan.annotations import declassified
 from ..plan.tree import is_covered
 from .capture import Spot
 from .compare import value_at
@@ -108,8 +107,8 @@ def _finding(experiment: Experiment, kind: Kind, spot: Spot, secrets: tuple[str,
 
 def _declared(experiment: Experiment, spot: Spot, guilty: list[str]) -> bool:
     """True if the object says with a reason that this value is public, and the secret is not there as it is."""
-    said = with_reasons(experiment.annotation(spot, vocabulary.DECLASSIFY_ANNOTATION))
-    if not is_covered(show(spot.path), said):
+    asked = experiment.asked(spot)
+    if asked is None or not is_covered(show(spot.path), declassified(asked)):
         return False
     value = str(value_at(experiment.first, spot))
     texts = {text for source, texts in experiment.vault.by_source() if source in guilty for text in texts}

@@ -293,8 +293,18 @@ def test_a_login_that_both_sides_have_is_the_data_planes_where_its_secret_says_s
             world.secret("cp", other, {"password": login})
         world.secret("dp", "agent", {"password": login})
 
+    def minted(world: World) -> None:
+        """A token of the control plane's cluster, whatever its Secret says."""
+        program(world)
+        token = password("token").output("result")
+        said = {"kubernetes.io/service-account.name": "agent", "hosted-mesh.io/data-plane-owned": "the agent logs in"}
+        body = {"metadata": {"name": "token", "annotations": said}, "stringData": {"token": token}}
+        world.object("cp", "v1:Secret", "token", {"type": "kubernetes.io/service-account-token", **body})
+        world.secret("dp", "token", {"token": token})
+
     found = proven(program)
     assert (found.exit_code, [one.kind for one in found.findings]) == (0, [Kind.OWN])
+    assert proven(minted).exit_code == 1
     for case in (("collector", "yes"), ("cacerts",), ("collector", "the agent logs in by it", "another")):
         assert proven(lambda world, case=case: program(world, *case)).exit_code == 1
 
