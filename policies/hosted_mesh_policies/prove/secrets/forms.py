@@ -61,8 +61,7 @@ def _service_tokens(text: str) -> Iterator[str]:
 
 def fresh_credentials(text: str, chance: random.Random) -> str:
     """A text with others in the place of its private keys and tokens; everything else in it stays."""
-    text = keys.IN_PEM.sub(lambda found: _key(found.group(), chance), text)
-    text = _TOKEN.sub(lambda found: _signed_anew(found.group(), chance), text)
+    text = _TOKEN.sub(lambda found: _signed_anew(found.group(), chance), _with_other_keys(text, chance))
     for token in dict.fromkeys(_service_tokens(text)):
         text = text.replace(token, _token(token, chance))
     return text
@@ -71,7 +70,7 @@ def fresh_credentials(text: str, chance: random.Random) -> str:
 def fresh(text: str, chance: random.Random) -> str:
     """Another text of the same form: key for key, token for token, letter for letter."""
     if keys.IN_PEM.search(text):
-        return keys.IN_PEM.sub(lambda found: _key(found.group(), chance), text)
+        return _with_other_keys(text, chance)
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.dumps(_tree(json.loads(text), chance))
@@ -86,6 +85,10 @@ def fresh(text: str, chance: random.Random) -> str:
     if _URL.match(text):
         return _url(text, chance)
     return {"true": "false", "false": "true"}.get(text) or opaque(text, chance)
+
+
+def _with_other_keys(text: str, chance: random.Random) -> str:
+    return keys.IN_PEM.sub(lambda found: _key(found.group(), chance), text)
 
 
 def _signed_anew(token: str, chance: random.Random) -> str:
