@@ -37,9 +37,6 @@ CURE_SHAPE: Final = (
     f'control plane\'s, say so: annotation {vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".'
 )
 WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
-OF_UNCLASSIFIED: Final = (
-    ". Say whose that cluster is: name it in dataPlaneServers, or both in dataPlaneTenants if they are one tenant's"
-)
 UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
 PARTS_OF_KUBECONFIG: Final = frozenset(
     {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
@@ -59,8 +56,7 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         where = ", ".join(context.show(place) for place in places[:3]) + (" ..." if len(places) > 3 else "")
         whose = WHOSE.get(leak.owner, "a secret of another data plane")
         way = _told(leak.path, leak.resource)
-        asked = unsaid(context, leak.path[0].urn, leak.resource, leak.property)
-        asked += OF_UNCLASSIFIED if leak.owner == UNCLASSIFIED else ""
+        asked = unsaid(context, leak.path[0].urn, leak.resource, leak.property, leak.owner)
         yield leak.resource, where, f"{whose} flows here: {way}{asked}"
     for resource, unexplained in context.flow.unexplained():
         allowed = declassified(resource)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ..detect.flow.taint import UNCLASSIFIED
 from ..detect.secrets.resource_types import is_random
 from ..evaluation.context import Context
 from ..plan.clusters import Role, is_tenants
@@ -16,12 +17,19 @@ _CONTROL_PLANES: Final = re.compile(r"control-plane|(^|/)(root|trust|dns)$")
 """What the control plane's stacks are called: of these nobody is asked."""
 
 
-def unsaid(context: Context, source: str, given: Resource, name: str) -> str:
+_OF_UNCLASSIFIED: Final = (
+    "Say whose that cluster is: name it in dataPlaneServers, or both in dataPlaneTenants if they are one tenant's"
+)
+
+
+def unsaid(context: Context, source: str, given: Resource, name: str, owner: str = "") -> str:
     """Sentences for the end of a verdict; none where all is known.
 
-    source: the URN of who has the secret. given, name: the resource that gets it, and by which property.
+    source: the URN of who has the secret. given, name: the resource that gets it, and by which property. owner: whose
+    the secret is, where that is known.
     """
-    found = (*_of_maker(context, source, given, name), *_of_place(context, given), *_of_tenants(context, source, given))
+    found = [*_of_maker(context, source, given, name), *_of_place(context, given), *_of_tenants(context, source, given)]
+    found += [_OF_UNCLASSIFIED] if owner == UNCLASSIFIED else []
     return "".join(f". {one}" for one in found)
 
 
