@@ -40,8 +40,11 @@ def installed(pulumi_home: Path) -> Mapping[str, Path] | None:
 
 def _candidates(name: str, wanted: str, pulumi_home: Path) -> Iterator[Path]:
     for home in (pulumi_home, Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"), Path.home() / ".pulumi"):
+        may_have_links = home.resolve() == pulumi_home.resolve()
         for folder in sorted((home / "plugins").glob(f"resource-{name}-v*"), reverse=True):
             program = folder / executable(name)
+            if may_have_links and program.is_symlink():
+                continue  # made by `link` for an earlier run, which may have been told otherwise
             if fits(folder.name.rpartition("-v")[2], wanted) and is_official(program):
                 yield program.resolve()
     on_path = shutil.which(executable(name))
@@ -134,13 +137,17 @@ def _install(pulumi: Path, pulumi_home: Path) -> str:
 
 
 def link(name: str, program: Path, pulumi_home: Path) -> bool:
-    """Makes the engine find `program` in pulumi_home; False when an official plug-in is in the way."""
+    """Makes the engine find `program` in pulumi_home; False when an official plug-in is in the way. Links of other
+    runs to official ones, or to nothing, go: the engine would take a newer one's."""
     folder = pulumi_home / "plugins" / f"resource-{name}-v{VERSIONS[name]}"
     target = folder / executable(name)
+    for other in (pulumi_home / "plugins").glob(f"resource-{name}-v*/{target.name}"):
+        if other != target and other.is_symlink() and (is_official(other) or not other.exists()):
+            other.unlink(missing_ok=True)
     if target.resolve() == program.resolve() and target.exists():
         return True
-    for other in (pulumi_home / "plugins").glob(f"resource-{name}-v*"):
-        if is_official(other / executable(name)) and not (other / executable(name)).is_symlink():
+    for other in (pulumi_home / "plugins").glob(f"resource-{name}-v*/{target.name}"):
+        if is_official(other) and not other.is_symlink():
             return False
     folder.mkdir(parents=True, exist_ok=True)
     # Another run may do the same at this moment: a rename is there or not, never half.

@@ -78,6 +78,31 @@ def test_official_ones_where_they_are(home: Path, tools: Tools, refusals: list[s
         assert ".pulumi" in str(_linked(home, name))
 
 
+def test_what_an_earlier_run_was_told_is_forgotten(
+    home: Path, tools: Tools, refusals: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A run that was given official ones leaves links to them, in this version's folder or in that of another
+    checkout's version."""
+    elsewhere = tmp_path / "elsewhere"
+    for name, version in VERSIONS.items():
+        _install(elsewhere, name, version)
+    monkeypatch.setenv("PULUMI_HOME", str(elsewhere))
+    monkeypatch.setenv("HOSTED_MESH_PLUGINS", "official")
+    assert select(tools, home).kind == "official"
+    newer = home / "plugins" / "resource-tls-v5.99.0" / official.executable("tls")
+    newer.parent.mkdir()
+    newer.symlink_to(_linked(home, "tls"))
+
+    monkeypatch.delenv("HOSTED_MESH_PLUGINS")
+    monkeypatch.setenv("PULUMI_HOME", str(home))  # as in the sandbox's shell
+    assert official.installed(home) is None
+    monkeypatch.delenv("PULUMI_HOME")
+    chosen = select(tools, home)
+    assert (chosen.kind, chosen.path) == ("standin", ())
+    assert {_linked(home, name).parent.name for name in NAMES} == {"bin"}
+    assert not newer.is_symlink()
+
+
 @pytest.mark.parametrize("missing", NAMES)
 def test_never_a_mixture(home: Path, tools: Tools, refusals: list[str], missing: str) -> None:
     for name, version in VERSIONS.items():
