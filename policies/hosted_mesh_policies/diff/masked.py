@@ -13,6 +13,7 @@ from ..plan.decode import ARCHIVE, ASSET, OUTPUT, SECRET, SIGNATURE
 from ..plan.tree import Path as Keys
 from ..plan.tree import show
 from ..prove.values import RESOURCE, plain
+from .named import holds_named_value, named_values
 from .trees import UNNAMED, File, Hidden, Item, Why, hidden_in, is_same
 from .versions import Version
 
@@ -112,7 +113,8 @@ def differing_in(one: Any, other: Any) -> set[Keys]:
 
 def without_credentials(tree: Any) -> Any:
     """A tree in which what looks like a credential is hidden: a program's text may have one."""
-    found = {path for path, _ in shapes_in_tree(_shown_alone(tree))}
+    shown = _shown_alone(tree)
+    found = {*(path for path, _ in shapes_in_tree(shown)), *named_values(shown)}
     return _blanked(tree, found)
 
 
@@ -133,7 +135,9 @@ def _blanked(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
     if isinstance(tree, list):
         return [_blanked(one, paths, (*path, place)) for place, one in enumerate(tree)]
     text = tree.path if isinstance(tree, File) else tree
-    return Hidden(Why.FORM, tree) if isinstance(text, str) and is_credential(text) else tree
+    return (
+        Hidden(Why.FORM, tree) if isinstance(text, str) and (holds_named_value(text) or is_credential(text)) else tree
+    )
 
 
 def is_credential(text: str) -> bool:

@@ -29,6 +29,13 @@ _NOT_THE_VALUE: Final = re.compile(
     r"|[a-z]://|^(?:arn|op|ref\+\w+|ssm|file|env|secret|aws|gcp|k8s):|\$\{|\{\{|\$\(|%\(|%%|<%|EXAMPLE(?:KEY)?$"
     r"|(.)\1{6}|(?i:redacted|change[-_]?me|placeholder|your[-_]|replace[-_]?me|[-_]here$|secretsmanager|\.\.\.$)"
 )
+
+
+def is_not_the_value(value: str) -> bool:
+    """True for what says where a credential is, for a hash of one, its ciphertext, or what stands in its place."""
+    return bool(_NOT_THE_VALUE.search(value))
+
+
 _MADE_SUFFIX: Final = re.compile(r"(?<=[a-z0-9])(?:-[a-z0-9]{5,10}){1,2}$")
 _OBJECTS_NAME: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)+")
 _CODE: Final = re.compile(r"^[A-Za-z_][\w.]*[(\[]|^\^|\[\^|a-z|A-Z|0-9|\\[wdsS]|\)\$$|^\(|^\[.*\]$")
@@ -40,7 +47,7 @@ LONGEST_BEFORE: Final = 512
 @lru_cache(maxsize=4096)
 def is_concrete(value: str) -> bool:
     """True for what can only be a credential, when its name says that one is here."""
-    if not LEAST <= len(value) <= MOST or not value.isprintable() or " " in value or _NOT_THE_VALUE.search(value):
+    if not LEAST <= len(value) <= MOST or not value.isprintable() or " " in value or is_not_the_value(value):
         return False
     if is_example(value.encode()):
         return False
@@ -98,11 +105,12 @@ def named_in_tree(tree: Tree) -> Iterator[Path]:
             keys = [key for key in leaf.path if isinstance(key, str)]
             if not keys or "encryptedData" in keys or ("annotations" in keys and _DIGEST.fullmatch(leaf.value)):
                 continue
-            if _is_named(tree, leaf.path, keys) and is_concrete(_without_scheme(leaf.value)):
+            if is_named(tree, leaf.path, keys) and is_concrete(_without_scheme(leaf.value)):
                 yield leaf.path
 
 
-def _is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
+def is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
+    """True for a place below or beside a name of a credential. keys: the names on the way there."""
     if isinstance(path[-1], int) and path[-1] > 0:
         before = at(tree, *path[:-1], path[-1] - 1)
         if isinstance(before, str) and before.startswith("-") and names_credential(before):

@@ -1,0 +1,79 @@
+"""What a report hides because of its name, which says that it is a credential, whatever it looks like: words, a UUID.
+
+The policies refuse, so below such a name they want letters as by chance. A report only hides: one value too many is a
+line less to read, one too few a password in a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ..detect.leaf.names import names_credential
+from ..detect.leaf.placeholders import is_example, is_reference
+from ..detect.secrets.named_credentials import is_named, is_not_the_value
+from ..plan.tree import Path, Tree, leaves
+
+LONGEST_TEXT: Final = 1024 * 1024
+"""A text that is longer is not read line by line; what looks like a credential is found in it all the same."""
+_MAY_REFER: Final = re.compile(r"(?:secret|credential)s?$|secret[_.-]?key$", re.IGNORECASE)
+_HOLDS: Final = re.compile(
+    r"(?:client|app|consumer|shared|jwt|webhook|cookie|session|oauth2?|api|auth)[_.-]?secrets?$", re.IGNORECASE
+)
+_OBJECTS_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9./-]{0,251}[a-z0-9])?")
+_BESIDE: Final = frozenset({"value", "key"})
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SIMPLE: Final = re.compile(
+    r"(?i:true|false|null|none|yes|no|enabled|disabled|required|optional)?|[\d.]{1,5}[a-z]{0,2}"
+)
+
+_NAME: Final = r"([A-Za-z][\w./-]{1,63})"
+_LINES: Final = re.compile(
+    rf"^[ \t]*(?:- +)?(?:export +|set +|--?)?[\"']?{_NAME}[\"']?[ \t]*(?::=|=>|[:=])[ \t]*([^\s\[{{|>&*][^\n]*)$",
+    re.MULTILINE,
+)
+_IN_LINES: Final = (
+    re.compile(rf"\"{_NAME}\"\s{{0,8}}:\s{{0,8}}\"((?:[^\"\\\n]|\\.){{1,512}})\""),
+    re.compile(rf"[?&;]{_NAME}=([^&;\s\"']{{1,512}})"),
+    re.compile(rf"(?:name|key|header)[\"']?\s{{0,8}}[:=]\s{{0,8}}[\"']?{_NAME}[\"']?\s{{0,8}},?\s{{0,24}}"
+               r"[\"']?value[\"']?\s{0,8}[:=]\s{0,8}[\"']?([^\s\"',}]{1,512})"),
+)  # fmt: skip
+_HEADERS: Final = re.compile(
+    r"(?i:(?:authorization|cookie)[\"']?\s{0,8}[:=]\s{0,8}[\"']?(?:(?:bearer|basic|token)\s{1,8}|[\w.-]{1,64}=))"
+    r"([^\s;\"',]{1,512})"
+)
+_COMMENT: Final = re.compile(r"\s#.*$")
+
+
+def named_values(tree: Tree) -> Iterator[Path]:
+    """Where a text stands below or beside the name of a credential."""
+    for leaf in leaves(tree):
+        keys = [key for key in leaf.path if isinstance(key, str)]
+        if not keys or not isinstance(leaf.value, str) or "properties" in keys:  # of a schema
+            continue
+        in_objects = isinstance(leaf.path[-2:][0], int) and keys[-1] not in _BESIDE  # secrets: [{name: ...}]
+        names = keys[-1:] if in_objects else keys
+        if is_named(tree, leaf.path, names) and _is_value(leaf.value, keys[-1]):
+            yield leaf.path
+
+
+def holds_named_value(text: str) -> bool:
+    """Whether a text has such a name and value in it: in a line, as JSON, in an address, in a header."""
+    if len(text) > LONGEST_TEXT:
+        return False
+    pairs = [(found[1], _COMMENT.sub("", found[2]).strip(" \t\"',;")) for found in _LINES.finditer(text)]
+    pairs += [(found[1], found[2]) for form in _IN_LINES for found in form.finditer(text)]
+    if any(names_credential(name) and _is_value(value, name) for name, value in pairs):
+        return True
+    return any(_is_value(found[1], "") for found in _HEADERS.finditer(text))
+
+
+def _is_value(text: str, name: str) -> bool:
+    """Whether a text can be a credential itself, and is no reference to one, no default, no name of a Secret."""
+    if _SIMPLE.fullmatch(text) or is_not_the_value(text) or is_example(text.encode(errors="replace")):
+        return False
+    if is_reference(text.encode(errors="replace")):
+        return False
+    refers = _MAY_REFER.search(name) and not _HOLDS.search(name) and _OBJECTS_NAME.fullmatch(text)
+    return not refers or bool(_UUID.fullmatch(text))
