@@ -98,7 +98,12 @@ def opened(text: bytes, passwords: Collection[bytes], rounds: Rounds) -> Iterato
     if is_keystore(data):
         yield from _by_password(lambda password: _of_pkcs12(data, password), rounds.allowed(data, some))
     elif data.startswith(_JAVA):
-        yield from (Opened(key, is_kept=True) for key in _of_java(data, some))
+        yield from (Opened(key, _is_no_authoritys(certificate)) for key, certificate in _of_java(data, some))
+
+
+def _is_no_authoritys(certificate: bytes) -> bool:
+    """True for a certificate, in DER, that signs no others."""
+    return bool(certificate) and not is_certificate_authority(certificate)
 
 
 def _of_pkcs12(data: bytes, password: bytes) -> tuple[Any, Any]:
@@ -122,15 +127,14 @@ def _by_password(load: Callable[[bytes], tuple[Any, Any]], passwords: Iterable[b
             continue
         if key is not None:
             der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-            yield Opened(
-                der, bool(certificate) and not is_certificate_authority(certificate.public_bytes(Encoding.DER))
-            )
+            yield Opened(der, _is_no_authoritys(certificate.public_bytes(Encoding.DER) if certificate else b""))
         return
 
 
-def _of_java(data: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
-    """Sun's key protector: the key, by exclusive-or with a stream of SHA-1, between a salt and a checksum. No key
-    stands in another: what claims so would be gone through again and again."""
+def _of_java(data: bytes, passwords: Collection[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Keys, each with the certificate of it that the keystore has, or nothing. Sun's key protector: the key, by
+    exclusive-or with a stream of SHA-1, between a salt and a checksum. No key stands in another: what claims so would
+    be gone through again and again."""
     start = data.find(_JAVA_PROTECTED)
     while start >= 0:
         # A key of elliptic curves is so short that its length is one byte.
@@ -141,8 +145,20 @@ def _of_java(data: bytes, passwords: Collection[bytes]) -> Iterator[bytes]:
         ]
         info = data[begins[0] : begins[0] + _length(data[begins[0] : start])] if begins and begins[0] > 0 else b""
         for password in passwords if info else ():
-            yield from _unprotected(info, password.decode("latin-1").encode("utf-16-be"))
+            for key in _unprotected(info, password.decode("latin-1").encode("utf-16-be")):
+                yield key, _java_certificate(data[begins[0] + len(info) :])
         start = data.find(_JAVA_PROTECTED, start + max(len(info) - 6, 1))
+
+
+def _java_certificate(rest: bytes) -> bytes:
+    """The first certificate of a chain, which is the key's: how many there are, the type, a length, and it. The type is
+    not there in the first version of the format."""
+    if not int.from_bytes(rest[:4], "big"):
+        return b""
+    kind = int.from_bytes(rest[4:6], "big")
+    at = 6 + kind if rest[6 : 6 + kind] == b"X.509" else 4
+    size = int.from_bytes(rest[at : at + 4], "big")
+    return rest[at + 4 : at + 4 + size]
 
 
 def _length(info: bytes) -> int:

@@ -203,10 +203,8 @@ def test_entries_of_a_java_keystore_that_claim_each_other_are_not_gone_through_a
     assert 0 < len(digests) < len(store) * keystores.MOST_PASSWORDS
 
 
-def test_a_short_key_in_a_java_keystore_is_opened() -> None:
-    """`keytool -keyalg EC` makes an entry of less than 128 bytes, whose length is one byte: none was opened."""
-    form, format_ = serialization.Encoding.DER, serialization.PrivateFormat.PKCS8
-    key = ed25519.Ed25519PrivateKey.generate().private_bytes(form, format_, serialization.NoEncryption())
+def _java(key: bytes, *chain: bytes) -> bytes:
+    """An entry of a Java keystore, as `keytool` writes it: the key behind WORD, and the certificates of its chain."""
     word, salt, stream = WORD.encode("utf-16-be"), bytes(range(20)), b""
     digest = salt
     while len(stream) < len(key):
@@ -214,11 +212,45 @@ def test_a_short_key_in_a_java_keystore_is_opened() -> None:
         stream += digest
     hidden = bytes(one ^ other for one, other in zip(key, stream, strict=False))
     octets = salt + hidden + hashlib.sha1(word + key, usedforsecurity=False).digest()
-    kind = bytes.fromhex("300e060a2b060104012a021101010500")
-    entry = _der(0x30, kind + _der(0x04, octets))
-    assert len(entry) < 130
-    store = base64.b64encode(b"\xfe\xed\xfe\xed" + bytes(20) + entry).decode()
+    entry = _der(0x30, bytes.fromhex("300e060a2b060104012a021101010500") + _der(0x04, octets))
+    certificates = b"".join(b"\0\x05X.509" + len(one).to_bytes(4, "big") + one for one in chain)
+    return b"\xfe\xed\xfe\xed" + bytes(20) + entry + len(chain).to_bytes(4, "big") + certificates
+
+
+def test_a_short_key_in_a_java_keystore_is_opened() -> None:
+    """`keytool -keyalg EC` makes an entry of less than 128 bytes, whose length is one byte: none was opened."""
+    form, format_ = serialization.Encoding.DER, serialization.PrivateFormat.PKCS8
+    key = ed25519.Ed25519PrivateKey.generate().private_bytes(form, format_, serialization.NoEncryption())
+    assert _java(key).index(bytes.fromhex("060a2b060104012a02110101")) == 24 + 4
+    store = base64.b64encode(_java(key)).decode()
     assert key in text_of(_secret(data={"keystore.jks": store, "password": _data(WORD)})).buffer
+
+
+def _certificate(*, is_authoritys: bool) -> bytes:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "hub")])
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    return (
+        x509.CertificateBuilder(name, name, KEY.public_key(), 7, now, now + datetime.timedelta(days=365))
+        .add_extension(x509.BasicConstraints(ca=is_authoritys, path_length=None), critical=True)
+        .sign(KEY, hashes.SHA256())
+        .public_bytes(serialization.Encoding.DER)
+    )
+
+
+@pytest.mark.parametrize(
+    ("chain", "is_refused"),
+    [
+        ([_certificate(is_authoritys=True)], True),
+        ([], True),
+        ([_certificate(is_authoritys=False)], False),
+        ([_certificate(is_authoritys=False), _certificate(is_authoritys=True)], False),
+    ],
+    ids=["an authority's", "alone", "with its certificate", "with its chain"],
+)
+def test_a_key_in_a_java_keystore_is_judged_by_its_certificate(chain: list[bytes], is_refused: bool) -> None:
+    """As in PKCS#12: an authority's key makes any identity, and of a key alone nothing shows whose it is."""
+    kept = {"a.jks": base64.b64encode(_java(DER, *chain)).decode(), "password": _data(WORD)}
+    assert bool(_said(resource("kubernetes:core/v1:Secret", "kept", "users", inputs=_secret(data=kept)))) is is_refused
 
 
 def _der(tag: int, content: bytes) -> bytes:
