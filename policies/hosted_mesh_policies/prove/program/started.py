@@ -140,12 +140,23 @@ def _replaced(path: str, text: str) -> str:
 
 
 def _is_alone() -> None:
-    """Refuses connections to anywhere else. Where the kernel has cut the network this is the second lock."""
+    """Refuses connections to anywhere else, sockets among the files included: who listens there, Docker for one, may
+    hand on whatever it likes. Where the kernel has cut the network this is the second lock, for Python alone."""
+    own = set[str]()
+
+    def is_far(event: str, where: Any) -> bool:
+        if isinstance(where, tuple):
+            return event == "socket.connect" and str(where[0]) not in LOCAL
+        path = os.fsdecode(where) if isinstance(where, str | bytes) else ""
+        # By such a folder the program's own processes talk (multiprocessing).
+        return bool(path) and path not in own and not Path(path).parent.name.startswith("pymp-")
 
     def refuse(event: str, args: tuple[Any, ...]) -> None:
-        if event == "socket.connect" and isinstance(args[1], tuple) and str(args[1][0]) not in LOCAL:
-            raise PermissionError("this run has no network")
-        if event == "socket.getaddrinfo" and str(args[0]) not in LOCAL:
+        if event == "socket.bind" and isinstance(args[1], str | bytes):
+            own.add(os.fsdecode(args[1]))
+        sends = event in {"socket.connect", "socket.sendto", "socket.sendmsg"}
+        asks = event == "socket.getaddrinfo" and str(args[0]) not in LOCAL
+        if asks or (sends and is_far(event, args[1])):
             raise PermissionError("this run has no network")
 
     sys.addaudithook(refuse)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -183,6 +184,34 @@ def test_a_program_that_cannot_be_run_is_said_in_a_line(folder: Path, program: s
     assert said in done.stdout
     assert "Traceback" not in done.stdout
     assert "not proven: the program could not be run" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["there.connect({})", "there.sendto(b'x', {})"])
+def test_a_socket_among_the_files_is_no_way_out(folder: Path, tmp_path: Path, how: str) -> None:
+    """Docker's leads to all that Docker may do, and an agent's to what it keeps."""
+    kind = "SOCK_STREAM" if "connect" in how else "SOCK_DGRAM"
+    with socket.socket(socket.AF_UNIX, getattr(socket, kind)) as agent:
+        agent.bind(path := str(tmp_path / "agent"))
+        if "connect" in how:
+            agent.listen()
+        way = how.format(repr(path))
+        done = prove(folder, f"there = socket.socket(socket.AF_UNIX, socket.{kind})\n{way}")
+    assert done.returncode == 2
+    assert "PermissionError" in done.stdout
+    assert "this run has no network" in done.stdout
+
+
+def test_a_programs_own_processes_talk_by_sockets(folder: Path) -> None:
+    program = """
+import multiprocessing
+with socket.socket(socket.AF_UNIX) as own, socket.socket(socket.AF_UNIX) as other:
+    own.bind("\\0of this program")
+    own.listen()
+    other.connect("\\0of this program")
+with multiprocessing.get_context("fork").Manager() as manager:
+    config_map("app", {"x": manager.dict({"y": "z"})["y"]}, data_plane)
+"""
+    assert prove(folder, program).returncode == 0
 
 
 def test_what_the_program_draws_for_itself_is_a_secret_too(folder: Path) -> None:
