@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,6 +63,13 @@ def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
     assert (served["name"], served["version"]) == ("hosted-mesh", version("pulumi-hosted-mesh"))
     assert set(served["resources"]) == {f"hosted-mesh:index:{name}" for name in COMPONENTS_OF_THE_PACKAGE}
     assert all(one["isComponent"] for one in served["resources"].values())
+
+
+def test_pulumi_can_run_the_folder_as_a_plug_in() -> None:
+    """`pulumi package add` refuses a folder without this file (DetectPluginPathAt in Pulumi's paths.go). Newer language
+    hosts then install the package that is there, and run its `__main__.py`."""
+    assert yaml.safe_load((COMPONENTS / "PulumiPlugin.yaml").read_text()) == {"runtime": "python"}
+    assert {"build-system", "project"} <= tomllib.loads((COMPONENTS / "pyproject.toml").read_text()).keys()
 
 
 def test_newer_language_hosts_find_that_it_needs_no_plugin() -> None:
