@@ -41,7 +41,8 @@ class DnsEdgeArgs(TypedDict):
     install_crd: NotRequired[bool]
     """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost. Default: true."""
     keep_crd: NotRequired[bool]
-    """False removes the kind with the component, and with it every DNSEndpoint. Default: true."""
+    """True leaves the kind when the component goes, and takes over one that is there. False removes it with the
+    component, and with it every DNSEndpoint, and refuses one that is there. Default: true."""
     admission_zones: NotRequired[list[str]]
     """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
     token_generation: NotRequired[int]
@@ -75,12 +76,14 @@ class DnsEdge(pulumi.ComponentResource):
             opts=cluster.options(self),
         )
         if args.get("install_crd", True):
-            kept = pulumi.ResourceOptions(retain_on_delete=args.get("keep_crd", True))
+            # What outlives the component is there when it is made again. What goes with it may be nobody else's.
+            keep = args.get("keep_crd", True)
+            kept = pulumi.ResourceOptions(retain_on_delete=keep)
             apiextensions.v1.CustomResourceDefinition(
                 f"{name}-dnsendpoints",
                 metadata=crd.metadata(labels),
                 spec=crd.spec(),
-                opts=pulumi.ResourceOptions.merge(cluster.options(self), kept),
+                opts=pulumi.ResourceOptions.merge(cluster.options(self, adopt=keep), kept),
             )
         if zones:
             self._admit(name, zones, cluster)

@@ -378,7 +378,8 @@ class DnsEdgeStack(Model):
     install_crd: Switch = True
     """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost."""
     keep_crd: Switch = True
-    """False removes the kind with the stack, and with it every DNSEndpoint."""
+    """True leaves the kind when the stack goes, and takes over one that is there. False removes it with the stack, and
+    with it every DNSEndpoint, and refuses one that is there."""
     admission_zones: tuple[Domain, ...] = ()
     """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
     token_generation: Annotated[int, Field(strict=True, ge=1)] = 1

@@ -158,6 +158,35 @@ def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
 
 
 @pytest.mark.usefixtures("clean")
+def test_an_edge_that_was_destroyed_is_made_again(project: Project, user: Api) -> None:
+    """The kind has outlived it, with all DNSEndpoints. Where it is to go with the edge, it may be somebody else's."""
+
+    def uid() -> str:
+        return str(user.get("customresourcedefinition", "dnsendpoints.externaldns.k8s.io")["metadata"]["uid"])
+
+    edge = committed("dns-edge")
+    stack = project.stack("dns-edge-again", edge)
+    stack.up()
+    first = uid()
+    stack.destroy()
+    assert uid() == first
+    edge["dnsEdge"]["keepCrd"] = False
+    refused = project.stack("dns-edge-again", edge).run("up", "--yes", "--skip-preview")
+    assert refused.code != 0
+    assert "already exists" in refused.text
+    stack.destroy()
+
+    edge["dnsEdge"]["keepCrd"] = True
+    project.stack("dns-edge-again", edge).up()
+    assert stack.up().summary().keys() == {"unchanged"}
+    assert uid() == first
+    edge["dnsEdge"]["keepCrd"] = False
+    project.stack("dns-edge-again", edge).up()
+    assert uid() == first
+    stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
 def test_the_stack_publishes_what_other_stacks_know(
     project: Project, mesh: dict[str, Any], provider: Api, user: Api
 ) -> None:
