@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_hosted_mesh.assembly.given_clusters import Place
-from pulumi_hosted_mesh.boundary.arguments import SOURCE, outputs_of
+from pulumi_hosted_mesh.boundary.arguments import SOURCE, in_python, outputs_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.directory import newest
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
@@ -99,7 +99,7 @@ def with_servers(
     """The memberships with the API servers' addresses where these are plain and the access says no other."""
     result = []
     for membership, cluster in zip(memberships, clusters, strict=True):
-        access = membership.get("access") or {}
+        access = in_python(membership.get("access") or {})
         if isinstance(access, Mapping) and access.get("api_server") is None and isinstance(cluster.server, str):
             access = {**access, "api_server": cluster.server}
         result.append({**membership, "access": access})

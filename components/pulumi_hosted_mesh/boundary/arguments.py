@@ -45,15 +45,27 @@ def access_of(arguments: Any) -> Access:
 
 def outputs_of(arguments: Any, field: str = "access", source: str = SOURCE) -> dict[str, Any]:
     """What was taken out of an `access`, checked when it is known. field, source: where that stands, for errors."""
+    given = in_python(arguments)
     return {
-        key: checked(arguments[key], rule, f"{field}.{to_camel(key)}", source)
+        key: checked(given[key], rule, f"{field}.{to_camel(key)}", source)
         for key, rule in OUTPUTS.items()
-        if _is_output(arguments, key)
+        if _is_output(given, key)
     }
 
 
+def in_python(part: Any) -> Any:
+    """An `access` with the names that Python has for its fields of OUTPUTS, also of one that was read from YAML."""
+    if not isinstance(part, Mapping):
+        return part
+    result = dict(part)
+    for name in OUTPUTS:
+        if to_camel(name) in result and result.get(name) is None:
+            result[name] = result.pop(to_camel(name))
+    return result
+
+
 def _is_output(arguments: Any, key: str) -> bool:
-    return key in OUTPUTS and isinstance(arguments, Mapping) and isinstance(arguments.get(key), pulumi.Output)
+    return key in OUTPUTS and isinstance(arguments, Mapping) and is_later(arguments.get(key))
 
 
 def cluster_of(part: Any, field: str, source: str) -> Any:
@@ -77,9 +89,10 @@ def without_cluster(part: Any) -> Any:
 
 def without_outputs(part: Any) -> Any:
     """An `access` without what is an Output."""
-    if not isinstance(part, Mapping):
+    given = in_python(part)
+    if not isinstance(given, Mapping):
         return part
-    return {key: value for key, value in part.items() if not _is_output(part, key)}
+    return {key: value for key, value in given.items() if not _is_output(given, key)}
 
 
 def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -205,6 +206,39 @@ def test_an_output_where_the_value_is_needed_is_named_as_one(path: str) -> None:
     (problem,) = refused.value.problems
     assert problem.field == as_field(path)
     assert problem.rule.startswith("is an Output")
+
+
+async def awaited(value: str) -> str:
+    return value
+
+
+@pytest.mark.parametrize("spelled", ["api_server", "apiServer"])
+@pytest.mark.parametrize("given", [str, pulumi.Output.from_input, awaited], ids=["plain", "Output", "awaitable"])
+def test_an_api_servers_address_comes_in_either_spelling_and_when_it_is_known(
+    spelled: str, given: Callable[[str], Any]
+) -> None:
+    """A part of the arguments may come from YAML, a stack's configuration for one, as in clusters_from_outputs."""
+
+    def program() -> None:
+        arguments: Any = {
+            "name": "demo",
+            "control_plane": {"cluster": {"kubeconfig": kubeconfig("https://127.0.0.1:1"), "identity": "it-1"}},
+            "revisions": [{"host": "istiod.demo.example.com", "exposure": {"kind": "external"}}],
+            "memberships": [
+                {
+                    "cluster": {"kubeconfig": kubeconfig("https://127.0.0.1:2"), "identity": "it-2"},
+                    "access": {spelled: given("https://api.example.com:6443")},
+                }
+            ],
+            "trust": {"management": "unmanaged"},
+            "root_certificate": CERTIFICATE,
+        }
+        hosted_mesh.HostedMesh("demo", arguments)
+
+    found = run(program, outputs={"demo-istiod-token-1": {"data": {"token": "dDBrM24="}}})
+    (secret,) = [one for one in found if one.name == "demo-istio-kubeconfig"]
+    written = json.loads(secret.inputs["stringData"]["config"])
+    assert written["clusters"][0]["cluster"]["server"] == "https://api.example.com:6443"
 
 
 def test_an_endpoint_that_is_an_output_is_named_as_one() -> None:
