@@ -207,11 +207,13 @@ __all__ = [
 _HOME_OF: Final = dict.fromkeys(__all__, "inputs") | {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Loads a public name. A stack that makes certificates alone so has no need to load the Kubernetes package."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+if not TYPE_CHECKING:  # for a type checker it would answer to every name, a misspelt one too
+
+    def __getattr__(name: str) -> Any:
+        """Loads a public name. A stack that makes certificates alone so has no need to load the Kubernetes package."""
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

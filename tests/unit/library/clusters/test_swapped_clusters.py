@@ -59,16 +59,18 @@ def swapped(
     hosted_mesh.RemoteDataPlane("x", {"cluster": control_plane, "endpoint": endpoint})  # refused
     hosted_mesh.RemoteDataPlane("x", {"cluster": data_plane, "endpoint": mesh})  # refused
     hosted_mesh.RemoteDataPlane("x", {"cluster": data_plane, "endpoint": endpoint})
+    hosted_mesh.RemoteDataPlain("x", {"cluster": data_plane, "endpoint": endpoint})  # refused
 """
 
 
-def test_a_swapped_pair_is_a_type_error(tmp_path: Path) -> None:
+def test_a_swapped_pair_is_a_type_error_and_so_is_a_misspelt_name(tmp_path: Path) -> None:
     program = tmp_path / "swapped.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", str(program)], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
-    refused = {int(line) for line in re.findall(r"swapped\.py:(\d+): error: .*[Ii]ncompatible type", done.stdout)}
+    wrong = "[Ii]ncompatible type|has no attribute"
+    refused = {int(line) for line in re.findall(rf"swapped\.py:(\d+): error: .*(?:{wrong})", done.stdout)}
     marked = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# refused")}
     assert refused == marked, done.stdout
 
