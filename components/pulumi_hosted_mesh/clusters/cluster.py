@@ -111,10 +111,11 @@ class Cluster(_Fields):
 
         name: of the component. Raises: InvalidInputError, with the name of the field.
         """
+        called = f"{cls.__name__} of {name}"
         if isinstance(value, Mapping):
-            found = Arguments.named(value, f"{cls.__name__} of {name}")
+            found = Arguments.named(value, called)
             return cls(name, parent=parent, **found)
-        _require(value, cls)
+        _require(value, cls, called)
         assert isinstance(value, cls)
         return value
 
@@ -279,10 +280,9 @@ def _compare(one: Cluster, other: Cluster, called: tuple[str, str], source: str)
         cluster._checks.append(check)
 
 
-def _require(cluster: object, role: type[Cluster]) -> None:
+def _require(cluster: object, role: type[Cluster], called: str) -> None:
     if not isinstance(cluster, role):
         rule = f"must be a {role.__name__}, but a {type(cluster).__name__} was given"
         swapped = isinstance(cluster, Cluster)
         fix = "Are the two clusters swapped?" if swapped else f"Give {role.__name__}(kubeconfig=..., server=...)"
-        problem = Problem("cluster", rule, fix)
-        raise InvalidInputError([problem], "the component's arguments")
+        raise InvalidInputError([Problem("cluster", rule, fix)], called)

@@ -341,8 +341,9 @@ def test_one_cluster_under_two_addresses_by_the_authority() -> None:
 def test_a_component_takes_a_wrapper_or_a_mapping() -> None:
     wrapper = ControlPlaneCluster(kubeconfig=text())
     assert ControlPlaneCluster.of(wrapper, name="shop") is wrapper
-    with pytest.raises(InvalidInputError, match="swapped"):
-        DataPlaneCluster.of(wrapper, name="shop")
+    # A program may have many meshes, and a mesh many clusters.
+    with pytest.raises(InvalidInputError, match=r"^DataPlaneCluster of shop-eu cannot be used, cluster: .* swapped"):
+        DataPlaneCluster.of(wrapper, name="shop-eu")
     with pytest.raises(
         InvalidInputError, match=r"must be a DataPlaneCluster, but a str was given\. Give DataPlaneCluster\("
     ):
