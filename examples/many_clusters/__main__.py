@@ -15,3 +15,5 @@ fleet = hosted_mesh.MeshDeployment("fleet", hosted_mesh.read_deployment(Path(__f
 
 pulumi.export("meshes", fleet.meshes)
 pulumi.export("trust domains", fleet.trust_domains)
+# Without external-dns: what the hosts' names lead to in DNS.
+pulumi.export("addresses", fleet.addresses)

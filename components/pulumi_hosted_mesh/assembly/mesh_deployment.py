@@ -41,8 +41,14 @@ class MeshDeployment(pulumi.ComponentResource):
     """Their root certificates, by cluster: PEM, public."""
     endpoints: pulumi.Output[dict[str, Any]]
     """What data planes are told, by cluster and then by `<membership>/<revision>`: public facts."""
+    addresses: pulumi.Output[dict[str, Any]]
+    """Of istiod's load balancers, by cluster and then by the host that leads there: public."""
+    gateway_addresses: pulumi.Output[dict[str, Any]]
+    """Of the load balancers of gateways, by cluster and then by `<namespace>/<name>`: public."""
     injection_labels: pulumi.Output[dict[str, Any]]
     """Labels on a namespace whose Pods get sidecars, by cluster."""
+    webhook_manifests: pulumi.Output[dict[str, Any]]
+    """The webhook configurations, by cluster; with `unmanaged` webhooks what an integrator must install."""
 
     def __init__(self, name: str, args: MeshDeploymentArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         called = f"MeshDeployment {name}"
@@ -67,14 +73,20 @@ class MeshDeployment(pulumi.ComponentResource):
         self.trust_domains = pulumi.Output.from_input({one.cluster.name: one.mesh.domain for one in plans})
         self.root_certificates = pulumi.Output.all(**{place: one.root_certificate for place, one in meshes.items()})
         self.endpoints = pulumi.Output.all(**{place: one.endpoints for place, one in meshes.items()})
+        self.addresses = pulumi.Output.all(**{place: one.addresses for place, one in meshes.items()})
+        self.gateway_addresses = pulumi.Output.all(**{place: one.gateway_addresses for place, one in meshes.items()})
         self.injection_labels = pulumi.Output.all(**{place: one.injection_labels for place, one in meshes.items()})
+        self.webhook_manifests = pulumi.Output.all(**{place: one.webhook_manifests for place, one in meshes.items()})
         self.register_outputs(
             {
                 "meshes": self.meshes,
                 "trust_domains": self.trust_domains,
                 "root_certificates": self.root_certificates,
                 "endpoints": self.endpoints,
+                "addresses": self.addresses,
+                "gateway_addresses": self.gateway_addresses,
                 "injection_labels": self.injection_labels,
+                "webhook_manifests": self.webhook_manifests,
             }
         )
 

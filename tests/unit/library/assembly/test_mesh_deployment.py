@@ -14,6 +14,7 @@ from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
 from tests.unit.library.assembly.test_hosted_mesh import kubeconfig, repeated
+from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import Registered, run
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
@@ -85,6 +86,38 @@ def test_an_override_reaches_its_cluster_alone(tmp_path: Path) -> None:
         if "env" in one.inputs["values"]
     }
     assert lifetimes == {"fleet-berlin-istiod": "24h", "fleet-tokyo-istiod": "12h"}
+
+
+def test_what_each_mesh_says_comes_by_cluster(tmp_path: Path) -> None:
+    """Of addresses somebody makes names in DNS, and webhooks that are unmanaged somebody installs."""
+    token, request = {"token": "dDBrM24="}, "-----BEGIN CERTIFICATE REQUEST-----"
+    address = {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}
+    answers: dict[str, dict[str, Any]] = {}
+    for mesh in ("fleet-berlin", "fleet-tokyo"):
+        answers |= {
+            f"{mesh}-istiod-token-1": {"data": token},
+            f"{mesh}-intermediate-request": {"certRequestPem": request},
+            f"{mesh}-istiod-exposed-{mesh}": {"status": address},
+        }
+        for key in ("root-key", "intermediate-key"):
+            answers[f"{mesh}-{key}"] = {"privateKeyPemPkcs8": "a key"}
+        for certificate in ("root-certificate", f"signs-{mesh}"):
+            answers[f"{mesh}-{certificate}"] = {"certPem": CERTIFICATE}
+    told: dict[str, Any] = {}
+
+    def program() -> None:
+        fleet = hosted_mesh.MeshDeployment("fleet", hosted_mesh.read_deployment(example(tmp_path)))
+        for name in ("addresses", "gateway_addresses", "webhook_manifests"):
+            getattr(fleet, name).apply(lambda found, name=name: told.update({name: found}))
+
+    run(program, outputs=answers)
+    assert told["addresses"] == {place: {f"istiod.{place}.example.com": ["192.0.2.7"]} for place in ("berlin", "tokyo")}
+    assert told["gateway_addresses"] == {"berlin": {}, "tokyo": {}}
+    names = {place: [one["metadata"]["name"] for one in found] for place, found in told["webhook_manifests"].items()}
+    assert names == {
+        place: [f"istio-{kind}-mesh-fleet-{place}" for kind in ("sidecar-injector", "validator")]
+        for place in ("berlin", "tokyo")
+    }
 
 
 SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
