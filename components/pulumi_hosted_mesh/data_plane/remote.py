@@ -96,7 +96,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
         wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
         if managed:
-            claim(cluster.server, endpoint.document.asked_by, endpoint.mesh)
+            claim(cluster, endpoint.document.asked_by, endpoint.mesh)
         installed = [
             self._installed(served if webhooks.is_of_a_tag(one) else name, cluster, one, webhooks_after)
             for one in (wanted if managed else ())
