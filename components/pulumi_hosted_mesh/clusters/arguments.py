@@ -28,7 +28,7 @@ class Arguments:
 
     called: str
     name: str | None
-    kubeconfig: pulumi.Input[str] | None
+    kubeconfig: pulumi.Input[str] | Mapping[str, Any] | None
     kubeconfig_file: str | None
     context: str | None
     server: pulumi.Input[str] | None

@@ -18,6 +18,7 @@ from pulumi_hosted_mesh.clusters.distinct import Facts, refuse_same_cluster
 from pulumi_hosted_mesh.clusters.fields import ClientSettings, ClusterFields
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, from_content, from_file, require_server
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.load import outputs_in
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE, DATA_PLANE, PROVIDER_NAME
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ class Cluster(_Fields):
 
     name: of the wrapper, for two of one role in a program: the provider resource is `<name>-<role>-cluster`.
     Where it is, one of:
-      kubeconfig: the content of a kubeconfig, YAML or JSON, or an Output of it (a cluster that this program makes,
-        another stack's output, an environment of secrets). It is a secret from here on.
+      kubeconfig: the content of a kubeconfig, YAML or JSON or the mapping that it parses to, or an Output of it (a
+        cluster that this program makes, another stack's output, an environment of secrets), or with Outputs in the
+        mapping. It is a secret from here on.
       kubeconfig_file: the path of one; `~` and environment variables are expanded.
       provider: a Kubernetes provider that exists; `server` must be stated then, and is believed.
     context: the context to use; by default the kubeconfig's current one. Nothing but it leaves the kubeconfig.
@@ -57,7 +59,7 @@ class Cluster(_Fields):
         self,
         name: str | None = None,
         *,
-        kubeconfig: pulumi.Input[str] | None = None,
+        kubeconfig: pulumi.Input[str] | Mapping[str, Any] | None = None,
         kubeconfig_file: str | None = None,
         context: str | None = None,
         server: pulumi.Input[str] | None = None,
@@ -81,7 +83,7 @@ class Cluster(_Fields):
         asked = given.asked()
         if kubeconfig_file is not None:
             self.config = from_file(kubeconfig_file, asked)
-        elif isinstance(kubeconfig, str | Mapping):
+        elif isinstance(kubeconfig, str | Mapping) and not any(outputs_in(kubeconfig)):
             self.config = from_content(kubeconfig, asked)
         elif kubeconfig is not None:
             content: pulumi.Output[Any] = pulumi.Output.secret(cast(Any, kubeconfig))

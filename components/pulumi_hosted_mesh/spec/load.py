@@ -123,12 +123,12 @@ def read_arguments(model: type[M], arguments: object, source: str = "the compone
     """
     if isinstance(arguments, model):
         return arguments
-    if found := [Problem(path_of(location), *OUTPUT) for location in _outputs_in(arguments)]:
+    if found := [Problem(path_of(location), *OUTPUT) for location in outputs_in(arguments)]:
         raise InvalidInputError(found, source)
     return _validated(model, _given(arguments), source, by_name=True)
 
 
-def _outputs_in(arguments: Any) -> Iterator[Location]:
+def outputs_in(arguments: Any) -> Iterator[Location]:
     """Where Outputs are in arguments."""
     if isinstance(arguments, Output):
         yield ()
@@ -138,7 +138,7 @@ def _outputs_in(arguments: Any) -> Iterator[Location]:
     elif isinstance(arguments, list | tuple):
         inner = enumerate(arguments)
     for step, value in inner:
-        yield from ((step, *rest) for rest in _outputs_in(value))
+        yield from ((step, *rest) for rest in outputs_in(value))
 
 
 def _given(arguments: Any) -> Any:

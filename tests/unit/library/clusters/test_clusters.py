@@ -338,6 +338,24 @@ def test_one_cluster_under_two_addresses_by_the_authority() -> None:
         run(program, outputs={"made": {"kubeconfig": same}})
 
 
+def test_a_kubeconfig_may_be_a_mapping_with_outputs_in_it() -> None:
+    """As programs write it of a new cluster's address and authority."""
+
+    def program() -> None:
+        parsed = yaml.safe_load(text("user"))
+        parsed["clusters"][1]["cluster"]["server"] = made()
+        cluster = DataPlaneCluster("shop", kubeconfig=parsed)
+        assert not cluster.known
+        config_map(cluster)
+
+    answers = {"made": {"kubeconfig": "https://127.0.0.1:2"}}
+    provider = provider_of(run(program, outputs=answers), "shop-data-plane-cluster")
+    assert "kubeconfig" in provider.secrets
+    expected = DataPlaneCluster(kubeconfig=text("user")).config
+    assert expected
+    assert json.loads(provider.inputs["kubeconfig"]) == json.loads(expected.text)
+
+
 def test_a_component_takes_a_wrapper_or_a_mapping() -> None:
     wrapper = ControlPlaneCluster(kubeconfig=text())
     assert ControlPlaneCluster.of(wrapper, name="shop") is wrapper
