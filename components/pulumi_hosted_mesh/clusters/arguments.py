@@ -56,7 +56,7 @@ class Arguments:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 raise self._refuse(
-                    name, "must be text that is known, and not empty", "Only kubeconfig may be an Output"
+                    name, "must be text that is known, and not empty", "Only kubeconfig and server may be Outputs"
                 )
         if self.identity is not None and not IDENTITY.fullmatch(self.identity):
             rule = "must be 1 to 63 of a-z, 0-9 and -, with a letter or a digit at both ends"

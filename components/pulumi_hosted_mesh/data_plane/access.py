@@ -74,7 +74,7 @@ class DataPlaneAccess(pulumi.ComponentResource):
         )
         self.namespace = core.v1.Namespace(f"{name}-data-plane", metadata=metadata, opts=cluster.options(self))
         """The Namespace, for the mesh's other objects there to wait for."""
-        account = _account(name, mesh, access, cluster)
+        account = _account(called, name, mesh, access, cluster)
         made = account.make(cluster, self.namespace, parent=self)
         if access.root_certificate_owner:
             own_root_certificates(name, mesh, cluster, self.namespace, parent=self)
@@ -91,10 +91,11 @@ class DataPlaneAccess(pulumi.ComponentResource):
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
 
-def _account(name: str, mesh: str, access: Access, cluster: DataPlaneCluster) -> Account:
+def _account(called: str, name: str, mesh: str, access: Access, cluster: DataPlaneCluster) -> Account:
     """istiod's account; see `rights` for what it is granted and why."""
     first = access.token_generation - (1 if access.keep_previous_token and access.token_generation > 1 else 0)
     return Account(
+        called=called,
         prefix=f"{name}-{SERVICE_ACCOUNT}",
         name=SERVICE_ACCOUNT,
         namespace=namespace_of(mesh),

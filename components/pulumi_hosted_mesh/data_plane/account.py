@@ -39,9 +39,11 @@ class Account:
     """What is made. prefix: of the resources' names in the program. name, namespace: of the ServiceAccount.
 
     labels: of each object. generations: of its long-lived token; empty for none. The newest, the last, is the one in
-    use. holder: who uses the kubeconfig, for an error's words.
+    use. For an error's words: called, the component; holder, who uses the kubeconfig; authority, the argument that has
+    what verifies the API server.
     """
 
+    called: str
     prefix: str
     name: str
     namespace: str
@@ -49,6 +51,7 @@ class Account:
     grants: Sequence[Grant]
     generations: range = range(1, 2)
     holder: str = "istiod"
+    authority: str = "access.certificateAuthority"
 
     def _metadata(self, name: str, annotations: Mapping[str, str] | None = None) -> meta.v1.ObjectMetaArgs:
         return meta.v1.ObjectMetaArgs(
@@ -117,9 +120,7 @@ class Account:
     def _present(self, authority: str | None) -> str:
         if authority is None:
             rule = f"is required: the kubeconfig has no authority that {self.holder} could verify the API server with"
-            raise InvalidInputError(
-                [Problem("access.certificateAuthority", rule, "Give it as PEM")], f"the access of {self.holder}"
-            )
+            raise InvalidInputError([Problem(self.authority, rule, "Give it as PEM")], self.called)
         return authority
 
     def _bind(

@@ -88,7 +88,7 @@ class DnsEdge(pulumi.ComponentResource):
         if zones:
             self._admit(name, zones, cluster)
 
-        accounts = _accounts(name, edge, labels, generation)
+        accounts = _accounts(called, name, edge, labels, generation)
         kubeconfigs = {
             account.name: account.kubeconfig(
                 edge.name,
@@ -139,7 +139,7 @@ def _generation(args: DnsEdgeArgs, called: str) -> int:
     return generation
 
 
-def _accounts(name: str, edge: Edge, labels: Mapping[str, str], generation: int) -> list[Account]:
+def _accounts(called: str, name: str, edge: Edge, labels: Mapping[str, str], generation: int) -> list[Account]:
     """The publisher's and the reader's; see `rights` for what each is granted and why."""
     grants = {
         PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
@@ -150,6 +150,7 @@ def _accounts(name: str, edge: Edge, labels: Mapping[str, str], generation: int)
     }
     return [
         Account(
+            called=called,
             prefix=f"{name}-{account}",
             name=account,
             namespace=DNS_NAMESPACE,
@@ -157,6 +158,7 @@ def _accounts(name: str, edge: Edge, labels: Mapping[str, str], generation: int)
             grants=granted,
             generations=range(generation, generation + 1),
             holder="the bridge",
+            authority="certificate_authority",
         )
         for account, granted in grants.items()
     ]

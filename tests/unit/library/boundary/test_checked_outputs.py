@@ -149,6 +149,28 @@ def test_where_the_data_planes_api_server_is(field: str, value: Any) -> None:
     assert f"{field}: " in refused(lambda: edge(**{field: later(value)}), outputs=TOKENS)
 
 
+@pytest.mark.parametrize("given", [lambda text: text, later], ids=["plain", "Output"])
+def test_who_lacks_an_authority_is_told_where_to_give_it(given: Callable[[str], Any]) -> None:
+    """A program has many data planes, and an edge no `access`."""
+    config = json.loads(GOOD)
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+
+    def cluster() -> hosted_mesh.DataPlaneCluster:
+        return hosted_mesh.DataPlaneCluster(kubeconfig=given(json.dumps(config)))
+
+    def with_access() -> None:
+        hosted_mesh.DataPlaneAccess("demo-eu", {"mesh": "demo", "cluster": cluster()})
+
+    def with_edge() -> None:
+        hosted_mesh.DnsEdge("north", {"edge": {"name": "north"}, "cluster": cluster()})
+
+    answers = TOKENS | {"demo-eu-istiod-token-1": TOKEN}
+    told = refused(with_access, outputs=answers)
+    assert told.startswith("DataPlaneAccess demo-eu cannot be used, access.certificateAuthority: is required")
+    told = refused(with_edge, outputs=answers)
+    assert told.startswith("DnsEdge north cannot be used, certificate_authority: is required")
+
+
 def test_good_ones_arrive() -> None:
     told: list[str] = []
 

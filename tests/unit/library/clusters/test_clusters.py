@@ -402,6 +402,14 @@ def test_arguments_that_do_not_fit(name: str) -> None:
     assert words in problem.rule
 
 
+def test_what_may_be_an_output_is_said() -> None:
+    async def program() -> None:
+        ControlPlaneCluster("shop", kubeconfig=text(), context=pulumi.Output.from_input("user"))
+
+    with pytest.raises(InvalidInputError, match=r"context: .* Only kubeconfig and server may be Outputs\."):
+        run(program)
+
+
 def test_beside_an_existing_provider() -> None:
     def program() -> None:
         existing = kubernetes.Provider("theirs", kubeconfig=text())
