@@ -66,5 +66,6 @@ def _wrong(path: str, value: Any, form: Any, *, later: bool = False) -> Iterator
 def _is(form: type, value: object) -> bool:
     """Whether a value is of a plain type. A component host hands whole numbers over as 2.0."""
     if form is int:
-        return not isinstance(value, bool) and isinstance(value, int | float) and value == int(value)
+        whole = value.is_integer() if isinstance(value, float) else isinstance(value, int)
+        return whole and not isinstance(value, bool)
     return isinstance(value, form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,8 +92,8 @@ class Arguments:
         for setting, value in self.client.items():
             if setting not in known:
                 raise self._refuse(f"client.{setting}", "is no such setting", f"Use {', '.join(known)}")
-            whole = setting not in WHOLE or (isinstance(value, int | float) and value == int(value))
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0 or not whole:
+            whole = setting not in WHOLE or isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf or not whole:
                 number = "whole number" if setting in WHOLE else "number"
                 raise self._refuse(f"client.{setting}", f"must be a {number} above 0", "Leave it out for the default")
         # A component host hands whole numbers over as 100.0.

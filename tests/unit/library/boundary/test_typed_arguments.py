@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,8 @@ def mesh(**fields: Any) -> dict[str, Any]:
             "requests.shop: must be a PEM certificate",
         ),
         ("MeshRoot", lambda: {"requests": {"shop": later("")}}, "requests.shop: must be text, and not empty"),
+        ("DnsEdge", lambda: edge(token_generation=math.nan), "token_generation: must be a whole number"),
+        ("DnsEdge", lambda: edge(token_generation=math.inf), "token_generation: must be a whole number"),
         ("DataPlaneAccess", lambda: {"mesh": 5, "cluster": data_plane()}, "mesh: must be text"),
         ("DataPlaneAccess", lambda: {"mesh": later("it"), "cluster": data_plane()}, "mesh: is an Output"),
         ("DataPlaneAccess", lambda: {"mesh": "Shop_1", "cluster": data_plane()}, "mesh: must be a Kubernetes name"),

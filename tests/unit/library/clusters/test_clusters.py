@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -384,6 +385,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown setting": ({"kubeconfig": "a", "client": {"speed": 1}}, "client.speed", "no such setting"),
     "zero": ({"kubeconfig": "a", "client": {"qps": 0}}, "client.qps", "above 0"),
     "half": ({"kubeconfig": "a", "client": {"burst": 0.5}}, "client.burst", "whole number"),
+    "no number": ({"kubeconfig": "a", "client": {"burst": math.nan}}, "client.burst", "whole number"),
+    "no number either": ({"kubeconfig": "a", "client": {"qps": math.nan}}, "client.qps", "above 0"),
+    "endless": ({"kubeconfig": "a", "client": {"timeout_seconds": math.inf}}, "client.timeout_seconds", "whole"),
     "auth-provider": (
         {"kubeconfig": text(users=[{"name": "admin", "user": {"auth-provider": {"name": "gcp"}}}])},
         "kubeconfig",
