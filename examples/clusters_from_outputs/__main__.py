@@ -1,6 +1,6 @@
 """A mesh across clusters that are known only while the program runs: their kubeconfigs are Outputs.
 
-Here they are secrets of the stack's configuration:
+Here they are secrets of the stack's configuration, and their contexts are called `control-plane` and `data-plane`:
 
     pulumi config set --secret --path hosted-mesh:controlPlane < control-plane.kubeconfig
     pulumi config set --secret --path hosted-mesh:dataPlane < data-plane.kubeconfig
