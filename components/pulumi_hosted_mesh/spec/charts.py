@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pulumi_hosted_mesh.spec.fields import ChartRepository, ChartVersion, FilePath, Model, Text
+from pulumi_hosted_mesh.spec.fields import ChartRepository, ChartVersion, FilePath, ImageHub, ImageTag, Model
 
 ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
 
@@ -14,9 +14,9 @@ class ChartSource(Model):
     """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
     path: FilePath | None = None
     """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
-    hub: Text | None = None
+    hub: ImageHub | None = None
     """Registry and folder of the images; by default the charts' own."""
-    tag: Text | None = None
+    tag: ImageTag | None = None
     """Tag of the images; by default the charts' own."""
 
 

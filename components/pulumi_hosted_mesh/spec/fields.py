@@ -27,6 +27,8 @@ _LOG_LEVEL = r"([A-Za-z0-9_-]+:)?(debug|info|warn|error|fatal|none)"
 LOG_LEVELS = re.compile(f"{_LOG_LEVEL}(,{_LOG_LEVEL})*")
 VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
 NO_CERTIFICATE = re.compile(r"-----BEGIN (?!CERTIFICATE-----)")
+# With the places of a deployment's template in it, {cluster} and {mesh}.
+IMAGE_TAG = re.compile(r"[A-Za-z0-9_{][A-Za-z0-9_.{}-]{0,127}")
 CHART_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 OLDEST_CHART = (1, 31, 0)
 FIRST_REMOTE_PROFILE = (1, 24, 0)
@@ -207,6 +209,25 @@ def chart_repository(value: str) -> str:
     return value
 
 
+def image_hub(value: str) -> str:
+    """`registry/folder`; Istio's charts put it before the image's name as it is, and API servers take any text."""
+    if not value or "://" in value or value.endswith("/") or not value.isprintable() or " " in value:
+        raise RuleBrokenError(
+            "must be a registry and a folder, without https:// and without a slash at the end",
+            "Write it like registry.example.com/istio",
+        )
+    return value
+
+
+def image_tag(value: str) -> str:
+    if not IMAGE_TAG.fullmatch(value):
+        raise RuleBrokenError(
+            "must be an image's tag: at most 128 letters, digits, '_', '.' and '-', none of the last two at the front",
+            "Write it like 1.31.1-distroless",
+        )
+    return value
+
+
 def chart_version(value: str) -> str:
     match = CHART_VERSION.fullmatch(value)
     if not match:
@@ -325,6 +346,8 @@ ChartVersion = Annotated[Text, AfterValidator(chart_version)]
 ChartRepository = Annotated[
     Text, AfterValidator(chart_repository), Field(json_schema_extra={"pattern": "^(https|oci)://"})
 ]
+ImageHub = Annotated[Text, AfterValidator(image_hub)]
+ImageTag = Annotated[Text, AfterValidator(image_tag)]
 Cpu = Annotated[Text, AfterValidator(cpu), Field(json_schema_extra={"pattern": f"^{QUANTITY.pattern}$"})]
 Memory = Annotated[Text, AfterValidator(memory), Field(json_schema_extra={"pattern": f"^{QUANTITY.pattern}$"})]
 LogLevels = Annotated[Text, AfterValidator(log_levels), Field(json_schema_extra={"pattern": f"^{LOG_LEVELS.pattern}$"})]

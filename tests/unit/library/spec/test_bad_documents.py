@@ -171,6 +171,42 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "one exact version",
     ),
     (
+        "scheme in the hub",
+        {"revisions.0.charts.hub": "https://registry.example.com/istio"},
+        "revisions.0.charts.hub",
+        "without https://",
+    ),
+    (
+        "slash after the hub",
+        {"revisions.0.charts.hub": "registry.example.com/istio/"},
+        "revisions.0.charts.hub",
+        "without a slash at the end",
+    ),
+    (
+        "no hub",
+        {"revisions.0.charts.hub": ""},
+        "revisions.0.charts.hub",
+        "a registry and a folder",
+    ),
+    (
+        "space in the hub",
+        {"revisions.0.charts.hub": "registry.example.com/ istio"},
+        "revisions.0.charts.hub",
+        "a registry and a folder",
+    ),
+    (
+        "whole image as the tag",
+        {"revisions.0.charts.tag": "istio/pilot:1.31.1"},
+        "revisions.0.charts.tag",
+        "an image's tag",
+    ),
+    (
+        "no tag",
+        {"revisions.0.charts.tag": ""},
+        "revisions.0.charts.tag",
+        "an image's tag",
+    ),
+    (
         "plain http repository",
         {"revisions.0.charts.repository": "http://charts.example.com"},
         "revisions.0.charts.repository",
