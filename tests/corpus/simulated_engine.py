@@ -7,13 +7,11 @@ agree (tests/engine/policies).
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -248,12 +246,9 @@ def run(
     )
     session = Session(stack, "hosted-mesh-corpus", preview, settings=config, evidence=evidence, **(surroundings or {}))
     monitor = monitors(session, state, rules)
-    loop = asyncio.new_event_loop()
-    # The SDK registers by threads: of two resources that do not wait for each other either could come first.
-    loop.set_default_executor(ThreadPoolExecutor(1))
     kubeconfigs = [literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")]
     names = {"project": "hosted-mesh-corpus", "stack": stack}
-    perform(lambda: program(worlds(*kubeconfigs)), monitor, **names, preview=preview, loop=loop)
+    perform(lambda: program(worlds(*kubeconfigs)), monitor, **names, preview=preview)
     if monitor.refused:
         return monitor.refused, [], Evidence(), monitor.found
     said, kept = session.at_end(monitor.found, rules)

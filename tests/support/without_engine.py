@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import unittest.mock
 from collections.abc import Callable
 from typing import Any
 
-from pulumi.runtime import mocks, settings
+from pulumi.runtime import mocks, resource, settings
+from pulumi.runtime.proto import source_pb2
 from pulumi.runtime.stack import run_in_stack
 
 
+class Loop(asyncio.SelectorEventLoop):
+    """Calls the monitor at once, where the SDK would start a thread to wait for an answer. With threads, of two
+    resources that do not wait for each other either could come first."""
+
+    def run_in_executor(self, _: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
 def perform(
-    program: Callable[[], Any],
-    monitor: Any,
-    *,
-    project: str = "project",
-    stack: str = "stack",
-    preview: bool = False,
-    loop: asyncio.AbstractEventLoop | None = None,
+    program: Callable[[], Any], monitor: Any, *, project: str = "project", stack: str = "stack", preview: bool = False
 ) -> None:
-    """Runs the program to its end. loop: by default a new one; closed afterwards. Raises what the program raises."""
-    loop = loop or asyncio.new_event_loop()
+    """Runs the program to its end, in a loop of its own. Raises what the program raises."""
+    loop = Loop()
     asyncio.set_event_loop(loop)
     names = {"project": project, "stack": stack}
+    # Nobody asks from which lines a resource comes; pytest's own are among them, and take as long as all else.
+    without = unittest.mock.patch.object(resource, "_get_stack_trace", source_pb2.StackTrace)
     try:
         settings.reset_options(**names, preview=preview)
         engine = mocks.MockEngine(None)
         settings.configure(mocks.MockSettings(monitor=monitor, engine=engine, dry_run=preview, **names))
-        loop.run_until_complete(run_in_stack(program))
+        with without:
+            loop.run_until_complete(run_in_stack(program))
     finally:
         end(loop)
         settings.ROOT.set(None)

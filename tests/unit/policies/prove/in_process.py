@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import unittest.mock
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +17,6 @@ from hosted_mesh_policies.prove.secrets.made_up import Answers
 from hosted_mesh_policies.prove.secrets.vault import Vault, World
 from hosted_mesh_policies.prove.verdict import Verdict, verdict
 from pulumi.runtime import mocks, settings
-from pulumi.runtime.proto import source_pb2
 
 from tests.corpus import literals
 from tests.corpus import world as corpus
@@ -35,28 +32,14 @@ class Local(Monitor, mocks.MockMonitor):
     """The monitor as the SDK's mocks take it."""
 
 
-class Loop(asyncio.SelectorEventLoop):
-    """Calls the monitor at once, where the SDK would start a thread to wait for an answer."""
-
-    def run_in_executor(self, _: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
-        future = self.create_future()
-        try:
-            future.set_result(func(*args))
-        except Exception as problem:
-            future.set_exception(problem)
-        return future
-
-
 def captured(program: Program, world: World, vault: Vault, surroundings: Surroundings) -> Capture:
     """One run. The clusters' kubeconfigs are secret configuration of the program."""
     monitor = Local(surroundings, vault, world)
-    loop = Loop()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a program's error leaves unawaited
     names = {"project": surroundings.project, "stack": surroundings.stack}
-    without = unittest.mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
     try:
-        with telling_more(), same_time(vault.now.timestamp()), without:  # nobody asks from which lines
-            perform(lambda: program(_world(monitor.answers)), monitor, **names, loop=loop)
+        with telling_more(), same_time(vault.now.timestamp()):
+            perform(lambda: program(_world(monitor.answers)), monitor, **names)
     except Exception as problem:
         monitor.capture.problems.append(type(problem).__name__)
     return monitor.capture
