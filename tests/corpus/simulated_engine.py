@@ -60,6 +60,7 @@ class Monitor(mocks.MockMonitor):
     def __init__(self, session: Session, state: dict[str, Any], rules: Iterable[Rule]) -> None:
         self.resources = {}
         self.session, self.state, self.rules = session, state, tuple(rules)
+        self.checks = [rule for rule in self.rules if rule.check]
         self.mandatory = {rule.name for rule in self.rules if rule.mandatory}
         self.found: list[Resource] = []
         self.providers: dict[str, Provider] = {}
@@ -82,7 +83,7 @@ class Monitor(mocks.MockMonitor):
         resource = Resource(
             urn, request.type, request.name, inputs, None, request.parent or None, provider, dependencies
         )
-        said = [] if self.refused else self.session.before_write(resource, [rule for rule in self.rules if rule.check])
+        said = self.session.before_write(resource, self.checks) if self.rules and not self.refused else []
         self.refused += [finding for finding in said if finding.rule in self.mandatory]
         if self.refused:  # the engine would stop here; the program is let run on, and nothing more is written
             return resource_pb2.RegisterResourceResponse(urn=urn, id="refused", object=request.object)
@@ -238,8 +239,8 @@ def run(
     surroundings: Mapping[str, Any] | None = None,
 ) -> tuple[list[Finding], list[Finding], Evidence, list[Resource]]:
     """One preview or update: what was refused before a write, what was said at the end, the evidence for the
-    update, what is registered. `surroundings` are the stack's configuration and the deployer's environment, as a
-    Session has them."""
+    update, what is registered. Without rules nobody looks, and there is no evidence. `surroundings` are the stack's
+    configuration and the deployer's environment, as a Session has them."""
     rules = tuple(rules)
     config = Settings.read(
         {"x": {"controlPlaneServers": [SERVERS["cp"]], "dataPlaneServers": [SERVERS["dp"]], **(more or {})}}
@@ -249,7 +250,7 @@ def run(
     kubeconfigs = [literals.kubeconfig(SERVERS[side], literals.opaque(side, 40)) for side in ("cp", "dp")]
     names = {"project": "hosted-mesh-corpus", "stack": stack}
     perform(lambda: program(worlds(*kubeconfigs)), monitor, **names, preview=preview)
-    if monitor.refused:
+    if monitor.refused or not rules:
         return monitor.refused, [], Evidence(), monitor.found
     said, kept = session.at_end(monitor.found, rules)
     return [], said, kept, monitor.found
