@@ -13,11 +13,12 @@ import json
 import string
 from collections.abc import Sequence
 
-import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+
+from tests.corpus import literals
 
 LOWER = string.ascii_lowercase + string.digits
 LETTERS = string.ascii_letters + string.digits
@@ -141,12 +142,4 @@ class Material:
 
     def kubeconfig(self, name: str, server: str) -> str:
         """A kubeconfig with a bearer token."""
-        document = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "users": [{"name": "u", "user": {"token": self.opaque(f"{name}-token", 40, LETTERS)}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        }
-        return yaml.safe_dump(document)
+        return literals.kubeconfig(server, self.opaque(f"{name}-token", 40, LETTERS))
