@@ -18,7 +18,7 @@ class Search:
     """Finds secrets. names: of objects, which stand in secrets and elsewhere without being any."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        self._names = names
+        self._names = frozenset(names)
         self._index = Index()
         self._public: set[bytes] = set()
 

@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Collection, Generator, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from ..decoders.alphabets import whole_base64
@@ -71,13 +72,25 @@ _TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~!@#$%^*-]{12,}")
 
 
 def fingerprints(
-    value: bytes, *, certain: bool = False, name: str = "", names: Collection[str] = (), depth: int = 0
-) -> Iterator[bytes]:
+    value: bytes, *, certain: bool = False, name: str = "", names: frozenset[str] = frozenset()
+) -> tuple[bytes, ...]:
     """The fingerprints of a secret, `Whole` ones among them.
 
     `certain` says that the value is known to be secret as a whole (a generated password), whatever it looks like.
     `name` is its key's name, `names` are the names of objects in the plan.
     """
+    return _remembered(value, certain, name, names)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(value: bytes, certain: bool, name: str, names: frozenset[str]) -> tuple[bytes, ...]:
+    """A secret is in what asks for it and in what it answers, and is asked for before the write and at the end."""
+    return tuple(_found(value, certain=certain, name=name, names=names))
+
+
+def _found(
+    value: bytes, *, certain: bool = False, name: str = "", names: Collection[str] = (), depth: int = 0
+) -> Iterator[bytes]:
     value = default_in(_HEAD.sub(b"", unfolded(value.strip())))
     if len(value) < LEAST_SECRET or depth > MOST_DEPTH:
         return
@@ -95,7 +108,7 @@ def fingerprints(
         yield value[32:]  # what stands before is the same in every keystore
         return
     if value.startswith(COMPRESSED) and (unpacked := _unpacked(value)):
-        yield from fingerprints(unpacked, name=name, names=names, depth=depth + 1)
+        yield from _found(unpacked, name=name, names=names, depth=depth + 1)
         return
     if value[:1] in b"{[" and (tree := as_document(value)) is not None:
         yield from _of_structure(tree, names, depth)
@@ -122,17 +135,17 @@ def fingerprints(
     if (decoded := _decoded(rest)) is not None:
         if _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED):
             # The same in other letters, which whoever searches decodes.
-            yield from fingerprints(decoded, certain=certain, name=name, names=names, depth=depth + 1)
+            yield from _found(decoded, certain=certain, name=name, names=names, depth=depth + 1)
             return
         if (head := _TEXT_HEAD.match(decoded)) and len(decoded) - head.end() >= LEAST_PART:
-            yield from fingerprints(head.group(), name=name, names=names, depth=depth + 1)
+            yield from _found(head.group(), name=name, names=names, depth=depth + 1)
             yield decoded[head.end() :]
             return
         if len(decoded) >= LEAST_PART and (certain or level_of(rest, name, names) is not Level.PUBLIC):
             yield decoded
     if b"</" in rest:
         for tag, text in itertools.islice(_ELEMENT.findall(rest), MOST_PARTS):
-            yield from fingerprints(text, name=tag.decode(), names=names, depth=depth + 1)
+            yield from _found(text, name=tag.decode(), names=names, depth=depth + 1)
     searched = rest
     if b"\n" in rest or (b"=" in rest and b";" in rest) or b'"' in rest or b"&" in rest or b" " in rest:
         searched = yield from _of_settings(rest, names, depth)
@@ -272,7 +285,7 @@ def _of_settings(text: bytes, names: Collection[str], depth: int) -> Generator[b
         if command := after_reference(value):
             key, value = b"", command
         if number < MOST_PARTS and value != text:
-            yield from fingerprints(value, name=key.decode(), names=names, depth=depth + 1)
+            yield from _found(value, name=key.decode(), names=names, depth=depth + 1)
     return _ASSIGNMENT.sub(lambda found: b"" if _is_public_pair(found) else found.group(), text)
 
 
@@ -310,7 +323,7 @@ def _of_structure(tree: Any, names: Collection[str], depth: int) -> Iterator[byt
             todo.extend((key, v) for v in node)
         elif isinstance(node, str | bytes):
             data = node.encode("utf-8", "surrogatepass") if isinstance(node, str) else node
-            yield from fingerprints(data, name=key, names=names, depth=depth + 1)
+            yield from _found(data, name=key, names=names, depth=depth + 1)
 
 
 def _decoded(value: bytes) -> bytes | None:

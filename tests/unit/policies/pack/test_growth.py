@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hosted_mesh_policies.detect.decoders import alphabets, compression
+from hosted_mesh_policies.detect.secrets import fingerprints
 from hosted_mesh_policies.detect.value import cleared_texts
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
@@ -41,8 +42,8 @@ def calls(work: Callable[[], Any]) -> Counter[str]:
         elif event == "c_call":
             counted[getattr(called, "__qualname__", "")] += 1
 
-    for cached in (alphabets._of_85, compression._may_be_deflate):  # or a small stack spares a large one what both hold
-        cached.cache_clear()
+    for cached in (alphabets._of_85, compression._may_be_deflate, fingerprints._remembered):
+        cached.cache_clear()  # or a small stack spares a large one what both hold
     gc.collect()
     gc.disable()  # or what others left behind is taken away, and counted, at some chance moment
     sys.setprofile(watch)
