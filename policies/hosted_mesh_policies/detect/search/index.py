@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import codecs
 import re
-import sys
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Final, Literal, NamedTuple
 
 from ..decoders.layers import letters
@@ -100,8 +101,9 @@ class Index:
         self._fingerprints.append((fingerprint, number))
         width = WIDTH if len(fingerprint) >= LEAST_FRAGMENT else SHORT_WIDTH
         windows, place = self._windows[width], len(self._fingerprints) - 1
-        for offset in range(len(fingerprint) - width + 1):
-            candidates = windows.setdefault(_number(fingerprint[offset : offset + width]), [])
+        blocks = map(_NUMBERS[width].unpack_from, repeat(fingerprint), range(len(fingerprint) - width + 1))
+        for offset, (block,) in enumerate(blocks):
+            candidates = windows.setdefault(block, [])
             if len(candidates) < MOST_CANDIDATES:
                 candidates.append((place, offset))
 
@@ -131,7 +133,7 @@ class Index:
         """The longest of the fingerprints that have this window and are here. A piece that is too short for a hit by
         itself, and yet no chance, is kept in `pieces`, by its fingerprint and its place in that."""
         found: Hit | None = None
-        for place, offset in self._windows[width][_number(text[position : position + width])]:
+        for place, offset in self._windows[width][_NUMBERS[width].unpack_from(text, position)[0]]:
             fingerprint, origin = self._fingerprints[place]
             before = _common(text[max(0, position - offset) : position][::-1], fingerprint[:offset][::-1])
             after = _common(text[position : position + len(fingerprint) - offset], fingerprint[offset:])
@@ -215,6 +217,7 @@ def disguises(text: bytes) -> tuple[bytes, ...]:
 
 
 _FORMATS: Final[dict[int, Literal["Q", "I"]]] = {WIDTH: "Q", SHORT_WIDTH: "I"}
+_NUMBERS: Final = {width: struct.Struct(letter) for width, letter in _FORMATS.items()}
 
 
 _PART_OF_MORE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./")
@@ -233,10 +236,6 @@ def _blocks(text: bytes, start: int, width: int) -> list[int]:
     """The text's whole blocks from a place on as numbers, made in one step in C."""
     end = start + (len(text) - start) // width * width
     return memoryview(text)[start:end].cast(_FORMATS[width]).tolist()
-
-
-def _number(block: bytes) -> int:
-    return int.from_bytes(block, sys.byteorder)
 
 
 def _common(one: bytes, other: bytes) -> int:
