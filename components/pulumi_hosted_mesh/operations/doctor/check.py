@@ -19,6 +19,7 @@ from pulumi_hosted_mesh.operations.doctor.proxies import proxies
 from pulumi_hosted_mesh.operations.doctor.selected import selected
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.operations.verdict import Verdict
+from pulumi_hosted_mesh.operations.webhooks.check import NOT_PRESENT
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts as webhook_verdicts
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -51,10 +52,12 @@ def verdicts(
         found += [Verdict(one.field, "left-out", one.rule, one.fix, True) for one in left_out(federation, mesh, given)]
         if own_gateway.cause == "network-policy":
             closed.add((peer.gateway_namespace, peer.gateway.name))
+    told = webhook_verdicts(endpoint, observed.webhooks) if endpoint and observed.webhooks is not None else []
+    awaited = endpoint.revision if endpoint and told and told[0].cause == NOT_PRESENT else None
     found += [
         *roots(federation, mesh, observed, soon),
         *clocks(observed.clocks),
-        *proxies(observed.proxies, observed.revisions, peer),
+        *proxies(observed.proxies, observed.revisions, peer, awaited),
     ]
     istiod_is_there = True
     if (centre := observed.control_plane) is not None:
@@ -67,8 +70,7 @@ def verdicts(
     has_others = has_other_members(observed.control_plane)
     if peer and has_others is not False:
         found += crossing(peer, observed)
-    if endpoint is not None and observed.webhooks is not None:
-        told = webhook_verdicts(endpoint, observed.webhooks)
+    if endpoint is not None and told:
         found += _webhooks(told, istiod_is_there=istiod_is_there)
         # What webhooks do not give, or not now, a Pod does not get by being restarted either.
         if all(one.ok for one in told):

@@ -101,10 +101,13 @@ def labels_of_webhooks(api: ApiServer) -> list[Mapping[str, str]]:
     return [labels_of(one) for one in api.list(WEBHOOKS, metadata_only=True)]
 
 
-def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | None) -> Iterator[Verdict]:
+def proxies(
+    found: Collection[Proxy], revisions: Collection[str], peer: Peer | None, awaited: str | None = None
+) -> Iterator[Verdict]:
     """A proxy of a revision that is gone has no istiod, or one that is to go: it keeps what it had.
 
     One gets ready with its first configuration. peer: of a federation, whose gateways have checks of their own.
+    awaited: a revision whose webhooks should be there and are not: a Pod that is restarted meanwhile has no proxy.
     """
     checked = {(peer.gateway_namespace, peer.gateway.name)} if peer else set()
     if peer and peer.egress:
@@ -120,6 +123,9 @@ def proxies(found: Collection[Proxy], revisions: Collection[str], peer: Peer | N
         seen = f"{len(those)} of revision {', '.join(sorted(named))}, of which the cluster has no webhooks; "
         fix = f"`kubectl rollout restart deployment -n {namespace}`. Before, label the namespace for a revision or a "
         fix += "tag that is there, if it is not: after a tag was moved it is"
+        if not revisions or awaited in named:
+            fix = "Do not restart them: without webhooks they come back with no proxy. First `pulumi up --refresh` of "
+            fix += "the stack data-plane, then `hosted-mesh check-webhooks`; they go on by themselves"
         yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", f"{seen}there are: {there}", fix)
     for namespace, those in sorted(waiting.items()):
         pods = sorted(one.pod for one in those)

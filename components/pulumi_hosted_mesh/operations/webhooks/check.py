@@ -18,10 +18,12 @@ from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.vocabulary import MESH_LABEL, REVISION_LABEL, TAG_LABEL
 
 PROXY = "istio-proxy"
+# Refreshed, for of what somebody deleted or changed by hand the state still says that it is as it was.
 INSTALL = (
-    "Run `pulumi up` of the stack data-plane with today's endpoint (`hosted-mesh endpoint > endpoint.yaml`); with "
+    "Run `pulumi up --refresh` of the stack data-plane with today's endpoint (`hosted-mesh endpoint > endpoint.yaml`); "
 )
-INSTALL += "unmanaged webhooks install its output webhook_manifests"
+INSTALL += "with unmanaged webhooks install its output webhook_manifests"
+NOT_PRESENT = "revision-not-present"
 # pkg/kube/inject: what the template writes into the proxy's environment.
 _MESH, _CLUSTER, _DOMAIN, _CONFIG = "ISTIO_META_MESH_ID", "ISTIO_META_CLUSTER_ID", "TRUST_DOMAIN", "PROXY_CONFIG"
 
@@ -58,7 +60,7 @@ def _installed(endpoint: EndpointDocument, own: Sequence[Manifest], everything: 
     missing = [kind for kind in wanted if kind not in kinds]
     if missing:
         there = ", ".join(sorted(set(_revisions(everything)))) or "none of Istio's"
-        return Verdict(check, "revision-not-present", f"no {' and no '.join(missing)}; there are: {there}", INSTALL)
+        return Verdict(check, NOT_PRESENT, f"no {' and no '.join(missing)}; there are: {there}", INSTALL)
     tags = {str((one["metadata"].get("labels") or {}).get(TAG_LABEL)) for one in own}
     if absent := [tag for tag in endpoint.tags if tag not in tags]:
         return Verdict(check, "tag-not-present", f"no configuration for tag {', '.join(absent)}", INSTALL)
@@ -186,7 +188,8 @@ def _refused(check: str, own: Sequence[Manifest], answer: Answer) -> Verdict:
         fix = "It is not this revision's, and stands in its way: repair it, or remove its configuration"
         return Verdict(check, "another-webhook", f"{where} could not be called: {failed.reason}", fix)
     if answer.status == NOT_FOUND:
-        fix = "Run the stack access, which makes the mesh's namespace, and the stack cluster, which installs the CRDs"
+        fix = "`pulumi up --refresh` of the stack access, which makes the mesh's namespace, and of the stack cluster, "
+        fix += "which installs the CRDs"
         return Verdict(check, "not-there", one_line(said), fix)
     if "cannot create resource" in said:
         fix = "This check makes dry runs, for which Kubernetes wants the right to create. Use another credential"

@@ -26,7 +26,7 @@ CAUSES = (
         "wrong-ca-bundle",
         ("signed by unknown authority", "unable to load root certificates", "parse bytes as PEM"),
         "The bundle does not verify istiod. Get today's endpoint (`hosted-mesh endpoint > endpoint.yaml`) and run "
-        "`pulumi up` of the stack data-plane, or install the output webhook_manifests anew",
+        "`pulumi up --refresh` of the stack data-plane, or install the output webhook_manifests anew",
     ),
     Cause(
         "certificate-expired",

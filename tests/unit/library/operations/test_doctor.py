@@ -538,6 +538,25 @@ def test_webhooks_are_judged_with_each_cause_once() -> None:
     assert only[1] == "revision-not-present"
 
 
+def restarts(observed: Observed, revision: str, **changes: Any) -> str:
+    """What is to be done with the proxies of books, where the webhooks of a revision were asked for."""
+    both = dataclasses.replace(observed, webhooks=test_webhook_check.observed(**changes))
+    told = ENDPOINT.model_copy(update={"revision": revision})
+    return next(one.fix for one in verdicts(None, "east", [], both, told) if one.check == "proxies in namespace books")
+
+
+def test_nobody_is_sent_to_restart_proxies_while_their_webhooks_are_away() -> None:
+    """A Pod that is made then has no proxy, and no policy holds for it."""
+    none = dataclasses.replace(well(), revisions=frozenset())
+    (unasked,) = [one for one in verdicts(None, "east", [], none) if one.cause == "unknown-revision"]
+    another = dataclasses.replace(well(), revisions=frozenset({"canary"}))
+    for fix in (unasked.fix, restarts(another, "default", configurations=[])):
+        assert fix.startswith("Do not restart them")
+        assert "`pulumi up --refresh` of the stack data-plane" in fix
+    # After an upgrade, with the endpoint of the revision that is there.
+    assert restarts(another, "canary").startswith("`kubectl rollout restart deployment -n books`")
+
+
 def crossing(
     labels: Manifest | None = None,
     ports: tuple[int, ...] = (15021, 15443),

@@ -233,6 +233,8 @@ def test_what_is_installed(change: Change, cause: str | None) -> None:
     found = observed()
     change(found.configurations)
     assert causes(found)[0] == cause
+    # The state has them as they were, so a run that does not look says that nothing changes.
+    assert ("`pulumi up --refresh`" in verdicts(ENDPOINT, found)[0].fix) == (cause is not None)
 
 
 def _other_bundle() -> str:
