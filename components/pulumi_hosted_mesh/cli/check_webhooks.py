@@ -38,7 +38,7 @@ def check_webhooks(
     It sends a Pod, an invalid and a valid Gateway as dry runs; nothing is stored.
     The sidecar must come back, of this mesh and revision; istiod must refuse only what is invalid.
 
-    Where the CRDs say their version, it must be istiod's or a newer one.
+    All of Istio's CRDs must be there. Where they say their version, it must be istiod's or a newer one.
 
     Rights: list webhook configurations and CRDs; create Pods and Gateways in one namespace, by default the mesh's own.
 

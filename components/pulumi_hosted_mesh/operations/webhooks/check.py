@@ -32,7 +32,7 @@ Manifest = Mapping[str, Any]
 
 def verdicts(endpoint: EndpointDocument, observed: Observed) -> list[Verdict]:
     """What is installed; one verdict on injection for each name by which Pods choose the revision; one on validation;
-    one on the version of Istio's CRDs, where these say theirs.
+    one on Istio's CRDs, where some are missing or say their version.
 
     endpoint: what the data plane was told.
     """

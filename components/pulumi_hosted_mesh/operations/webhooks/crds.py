@@ -1,4 +1,4 @@
-"""Are Istio's custom resource definitions in a data plane's cluster of istiod's version, or newer? Pure."""
+"""Are Istio's custom resource definitions in a data plane's cluster, and of istiod's version or newer? Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from pulumi_hosted_mesh.data_plane.rights import ISTIO_KINDS
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 
 # Istio's base chart labels what it makes so, in a release. In Istio's source tree its version is always this one.
 VERSION_LABEL: Final = "app.kubernetes.io/version"
 UNRELEASED: Final = (1, 0, 0)
 GROUPS: Final = (".istio.io",)
+# Those of the oldest istiod that this library takes. A newer one may have more.
+NEEDED: Final = frozenset(f"{kind}.{group}" for group, kinds in ISTIO_KINDS.items() for kind in kinds)
 
 
 def versions_of(definitions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -20,8 +23,18 @@ def versions_of(definitions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {name: labels.get(VERSION_LABEL, "") for name, labels in found.items() if name.endswith(GROUPS)}
 
 
-def crds(istio_version: str, versions: Mapping[str, str]) -> list[Verdict]:
-    """One verdict; none where nothing can be compared. istio_version: istiod's. versions: the definitions', by name."""
+def crds(istio_version: str, versions: Mapping[str, str] | None) -> list[Verdict]:
+    """One verdict on what is missing, else one on versions; none where nothing can be compared.
+
+    istio_version: istiod's. versions: the definitions', by name; None where they may not be listed.
+    """
+    if versions is None:
+        return []
+    if missing := sorted(NEEDED - versions.keys()):
+        fix = "Run `pulumi up --refresh` of the stack cluster, or have their owner install them. Objects of these "
+        fix += "kinds went with them, so what policies refused is let through: apply them anew"
+        seen = f"{len(missing)} of {len(NEEDED)} are missing: {few(missing)}"
+        return [Verdict("Istio's CRDs are there", "missing-crds", seen, fix)]
     wanted = _numbers(istio_version)
     numbers = {name: _numbers(version) for name, version in versions.items()}
     known = {name: found for name, found in numbers.items() if found and found != UNRELEASED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pulumi_hosted_mesh.clusters.api_server import Answer, ApiServer, RefusedError
@@ -26,7 +26,7 @@ class Observed:
     configurations: all webhook configurations of the cluster, of both kinds. pods: answers to a Pod by the revision or
     tag that it asked for; by "" to one that asks for none, in a namespace of the user's. invalid, valid: answers to a
     Gateway of this revision; `word` stands in the invalid one where istiod's reason repeats it. crds: versions of
-    Istio's definitions by name; empty where they may not be listed.
+    Istio's definitions by name; None where they may not be listed.
     """
 
     namespace: str
@@ -35,12 +35,12 @@ class Observed:
     invalid: Answer
     valid: Answer
     word: str
-    crds: Mapping[str, str] = field(default_factory=dict)
+    crds: Mapping[str, str] | None = None
 
 
 def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str | None = None) -> Observed:
     """Asks the API server. It needs these rights: list webhook configurations, create Pods and Gateways there;
-    and list CRDs to know their version.
+    and list CRDs to know which are there, and their version.
 
     namespace: whose labels decide, as they do for the user's Pods; by default the mesh's own, where a Pod says itself
     which revision it wants. Raises: UnreachableError if the API server does not answer, or the listing is not allowed.
@@ -68,12 +68,12 @@ def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str |
     )
 
 
-def _crds(api: ApiServer) -> Mapping[str, str]:
-    """Beside the question: who may not list them is not told of their version."""
+def _crds(api: ApiServer) -> Mapping[str, str] | None:
+    """Beside the question: who may not list them is not told of them."""
     try:
         return versions_of(api.list(DEFINITIONS, metadata_only=True))
     except RefusedError:
-        return {}
+        return None
 
 
 def _pod(name: str, wanted: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.clusters.api_server import Answer, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
-from pulumi_hosted_mesh.operations.webhooks.crds import versions_of
+from pulumi_hosted_mesh.operations.webhooks.crds import NEEDED, versions_of
 from pulumi_hosted_mesh.operations.webhooks.failures import denial, failure
 from pulumi_hosted_mesh.operations.webhooks.observation import Observed
 from pulumi_hosted_mesh.spec.data_plane import Webhooks
@@ -271,9 +271,20 @@ def test_a_revision_that_is_not_there_is_told_with_those_that_are() -> None:
     ],
 )
 def test_definitions_that_are_older_than_istiod_are_told(versions: dict[str, str], words: str) -> None:
-    found = verdicts(ENDPOINT, observed(crds=versions))[4:]
+    found = verdicts(ENDPOINT, observed(crds=dict.fromkeys(NEEDED, "1.0.0") | versions))[4:]
     assert bool(found) == bool(words)
     assert re.search(words, "".join(map(str, found)))
+
+
+def test_definitions_that_somebody_deleted_are_told_and_what_went_with_them() -> None:
+    """Of whose version nothing is known either. istiod goes on without, and so do its webhooks."""
+    gone = "authorizationpolicies.security.istio.io"
+    (one,) = verdicts(ENDPOINT, observed(crds={name: "1.32.0" for name in NEEDED if name != gone}))[4:]
+    assert (one.cause, one.seen) == ("missing-crds", f"1 of {len(NEEDED)} are missing: {gone}")
+    assert "`pulumi up --refresh` of the stack cluster" in one.fix
+    assert "apply them anew" in one.fix
+    assert [one.cause for one in verdicts(ENDPOINT, observed(crds={}))[4:]] == ["missing-crds"]
+    assert verdicts(ENDPOINT, observed(crds=None))[4:] == []
 
 
 def test_whose_definitions_are_compared() -> None:
