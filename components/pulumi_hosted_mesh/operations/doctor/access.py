@@ -13,7 +13,7 @@ from typing import Any, Final
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError, UnverifiedError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
-from pulumi_hosted_mesh.data_plane.rights import cluster_rules
+from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import Features, Rule
 from pulumi_hosted_mesh.vocabulary import KUBECONFIG_KEY, KUBECONFIG_SECRET, namespace_of
@@ -74,14 +74,20 @@ def _at(own: Kubeconfig, data_plane: Kubeconfig) -> Kubeconfig:
 
 
 def _lacking(mesh: str, features: Features, status: Manifest) -> Iterator[str]:
-    """What of the least is not granted, like `list pods`. An authorizer that cannot list its rules is believed."""
+    """What of the least is not granted, like `list pods`. An authorizer that cannot list its rules is believed.
+
+    Without the few rights in the mesh's own namespace nobody is elected to write the root certificate: no Pod with a
+    proxy starts in a new namespace, and the webhooks answer as ever.
+    """
     if status.get("incomplete"):
         return
     granted = status.get("resourceRules") or []
-    for rule in cluster_rules(mesh, features):
+    there = f" in namespace {namespace_of(mesh)}"
+    needed = [(rule, "") for rule in cluster_rules(mesh, features)]
+    for rule, where in [*needed, *((rule, there) for rule in namespace_rules(features))]:
         for resource in rule.resources:
             if verbs := [verb for verb in rule.verbs if not any(_grants(one, rule, resource, verb) for one in granted)]:
-                yield f"{'/'.join(verbs)} {resource}{f'.{rule.group}' if rule.group else ''}"
+                yield f"{'/'.join(verbs)} {resource}{f'.{rule.group}' if rule.group else ''}{where}"
 
 
 def _grants(granted: Manifest, rule: Rule, resource: str, verb: str) -> bool:

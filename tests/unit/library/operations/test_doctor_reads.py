@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
-from pulumi_hosted_mesh.data_plane.rights import cluster_rules
+from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
 from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import ahead
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured, refusal
@@ -248,7 +248,8 @@ def secret_of(server: str, authority: bytes = COMPANY.certificate) -> dict[str, 
 
 def all_rules(without: str = "") -> list[dict[str, Any]]:
     """Those that the library grants, as an API server lists them. without: a resource to leave out."""
-    return [_listed(rule) for rule in cluster_rules("east", Features()) if without not in rule.resources]
+    rules = [*cluster_rules("east", Features()), *namespace_rules(Features())]
+    return [_listed(rule) for rule in rules if without not in rule.resources]
 
 
 def _listed(rule: Rule) -> dict[str, Any]:
@@ -273,6 +274,15 @@ def test_rights_that_lack_are_listed(server: Server) -> None:
     assert (found.cause, found.seen) == ("missing-rights", "it may not create tokenreviews.authentication.k8s.io")
     server.rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     assert asked(server, secret_of(server.address)).cause is None
+
+
+def test_rights_that_lack_in_the_meshs_namespace_are_listed(server: Server) -> None:
+    """A RoleBinding that is gone: no istiod is elected to write the root certificate into new namespaces."""
+    server.rules = [_listed(rule) for rule in cluster_rules("east", Features())]
+    found = asked(server, secret_of(server.address))
+    assert found.cause == "missing-rights"
+    wanted = ("get/update configmaps in namespace mesh-east", "list/watch configmaps in namespace mesh-east")
+    assert found.seen == f"it may not {', '.join(wanted)}"
 
 
 def test_a_token_that_is_refused_is_told(server: Server) -> None:
