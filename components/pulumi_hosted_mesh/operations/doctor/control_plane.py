@@ -23,7 +23,10 @@ AGAIN = "Run `pulumi up --refresh` of the stack {stack} of {mesh}"
 
 
 def istiods(mesh: str, found: ControlPlane) -> Iterator[Verdict]:
-    """Each of its Deployments has ready Pods, and no NetworkPolicy is between it and its callers or its data plane."""
+    """Each of its Deployments has ready Pods, and no NetworkPolicy is between it and its callers or its data plane.
+
+    Where some are ready and some are not, it answers: during a rollout for a moment, else until what is ready goes too.
+    """
     namespace = namespace_of(mesh)
     if not found.istiods:
         fix = AGAIN.format(stack="control-plane", mesh=mesh)
@@ -31,13 +34,18 @@ def istiods(mesh: str, found: ControlPlane) -> Iterator[Verdict]:
     for one in found.istiods:
         check = f"istiod {name_of(one)} in namespace {namespace} of the control plane"
         ready = int((one.get("status") or {}).get("readyReplicas") or 0)
+        see = f"See `kubectl describe pods,replicasets -l app=istiod -n {namespace}`, and `kubectl logs` of its Pods"
         if blocked := _blocked(one, found):
             names, why = blocked
             fix = f"`kubectl describe networkpolicy {' '.join(names)} -n {namespace}`, and allow that"
             yield Verdict(check, "network-policy", f"{', '.join(names)} {why}", fix)
+        elif not ready and (one.get("spec") or {}).get("replicas") == 0:
+            fix = AGAIN.format(stack="control-plane", mesh=mesh) + ", which gives it its Pods back"
+            yield Verdict(check, "not-ready", "it was scaled to no Pods", fix)
         elif not ready:
-            fix = f"See `kubectl describe pods -l app=istiod -n {namespace}`, and `kubectl logs` with the same options"
-            yield Verdict(check, "not-ready", "none of its Pods is ready", fix)
+            yield Verdict(check, "not-ready", "none of its Pods is ready", see)
+        elif waiting := int((one.get("status") or {}).get("unavailableReplicas") or 0):
+            yield Verdict(check, "some-not-ready", f"{ready} ready, {waiting} not", see, notice=True)
         else:
             yield Verdict(check, None, f"{ready} ready")
 
@@ -69,8 +77,10 @@ def has_other_members(found: ControlPlane | None) -> bool | None:
 FIXES = {
     "missing-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
     "unreadable-kubeconfig": AGAIN.format(stack="control-plane", mesh="{mesh}"),
-    "token-refused": "Its token has ended, or its account is gone: `hosted-mesh rotate`, or a new `hosted-mesh token` "
-    "where tokens are bounded; where the cluster was made anew, see docs/recovery.md",
+    # An account that is gone is made anew by a run that looks alone: a new token of it is refused until then.
+    "token-refused": "Its token has ended, or it or its account was deleted: `pulumi up --refresh` of the stacks "
+    "access and control-plane of {mesh}, in this order, or a new `hosted-mesh token` where tokens are bounded. If that "
+    "changes nothing, `hosted-mesh rotate`; where the cluster was made anew, see docs/recovery.md",
     "another-authority": "The authority in its kubeconfig is not the API server's: `pulumi up` of the stacks access "
     "and control-plane of {mesh}, in this order; with `--refresh --run-program` if the cluster was made anew, see "
     "docs/recovery.md. Or give access.certificateAuthority",

@@ -538,6 +538,39 @@ def test_webhooks_are_judged_with_each_cause_once() -> None:
     assert only[1] == "revision-not-present"
 
 
+def istiod_of(ready: int, wanted: int | None, waiting: int = 0) -> Verdict:
+    """What is told of istiod's Deployment with so many ready Pods, of so many that are asked for."""
+    status = {"readyReplicas": ready, "unavailableReplicas": waiting}
+    spec = {} if wanted is None else {"replicas": wanted}
+    one = {"metadata": {"name": "istiod", "namespace": "mesh-east"}, "spec": spec, "status": status}
+    found = verdicts(None, "east", [], centre(istiods=(one,))(well()))
+    return next(verdict for verdict in found if verdict.check == ISTIOD)
+
+
+def test_an_istiod_that_was_scaled_to_nothing_is_told_apart_from_one_that_does_not_start() -> None:
+    scaled, failing = istiod_of(0, 0), istiod_of(0, 1, 1)
+    assert scaled.cause == failing.cause == "not-ready"
+    assert "scaled to no Pods" in scaled.seen
+    assert scaled.fix.startswith("Run `pulumi up --refresh` of the stack control-plane of east")
+    assert "kubectl describe pods,replicasets" in failing.fix
+
+
+def test_an_istiod_with_fewer_ready_pods_than_are_asked_for_is_a_notice() -> None:
+    """One Pod of two answers, as the old one of a rollout does whose new one never gets ready."""
+    one = istiod_of(1, 2, 1)
+    assert (one.cause, one.notice, one.ok, one.seen) == ("some-not-ready", True, True, "1 ready, 1 not")
+    assert str(istiod_of(2, 2)).startswith("ok")
+
+
+def test_an_account_that_was_deleted_comes_back_by_a_run_that_looks() -> None:
+    """A next token is refused for as long as its account is not there, so a rotation ends in its first step."""
+    (one,) = [
+        one for one in verdicts(None, "east", [], centre(access=Access("token-refused", "seen"))(well())) if not one.ok
+    ]
+    assert "`pulumi up --refresh` of the stacks access and control-plane of east" in one.fix
+    assert one.fix.index("--refresh") < one.fix.index("hosted-mesh rotate")
+
+
 def restarts(observed: Observed, revision: str, **changes: Any) -> str:
     """What is to be done with the proxies of books, where the webhooks of a revision were asked for."""
     both = dataclasses.replace(observed, webhooks=test_webhook_check.observed(**changes))
