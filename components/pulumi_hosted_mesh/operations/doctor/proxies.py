@@ -20,6 +20,15 @@ PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
 WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 PROXY: Final = "istio-proxy"
 ENDED: Final = ("Succeeded", "Failed")
+# Reasons of kubelet's for a container that waits and has never run (pkg/kubelet/kubelet_pods.go, images/types.go).
+NEVER_STARTED: Final = (
+    "PodInitializing",
+    "ContainerCreating",
+    "CreateContainerConfigError",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+)
 # Only injection gives it. What istiod makes of the Gateway API's objects it writes whole, and without injection.
 INJECTED: Final = "sidecar.istio.io/status"
 # Where a Pod may say something of its proxy itself.
@@ -47,7 +56,8 @@ class Injected:
 class Proxy:
     """A Pod with one. app: its label. ready: None where the node has not said anything of it yet.
 
-    injected: None where injection did not make it.
+    injected: None where injection did not make it. is_started: false where it waits for a volume, an image or an init
+    container, and so has no log.
     """
 
     namespace: str
@@ -56,6 +66,7 @@ class Proxy:
     revision: str
     ready: bool | None
     injected: Injected | None = None
+    is_started: bool = True
 
 
 def proxies_of(api: ApiServer) -> Iterator[Proxy]:
@@ -65,13 +76,16 @@ def proxies_of(api: ApiServer) -> Iterator[Proxy]:
         revision = annotations_of(pod).get(REVISION_LABEL)
         if revision and status.get("phase") not in ENDED and not pod["metadata"].get("deletionTimestamp"):
             app = labels_of(pod).get("app", "")
-            yield Proxy(namespace_of(pod), name_of(pod), app, revision, _ready(status), injected(pod))
+            said = _said(status)
+            ready = None if said is None else bool(said.get("ready"))
+            started = ((said or {}).get("state") or {}).get("waiting", {}).get("reason") not in NEVER_STARTED
+            yield Proxy(namespace_of(pod), name_of(pod), app, revision, ready, injected(pod), started)
 
 
-def _ready(status: Mapping[str, Any]) -> bool | None:
-    """As a sidecar of Kubernetes' own kind it is among the init containers."""
+def _said(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the node says of the proxy. As a sidecar of Kubernetes' own kind it is among the init containers."""
     containers = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
-    return next((bool(one.get("ready")) for one in containers if one["name"] == PROXY), None)
+    return next((one for one in containers if one["name"] == PROXY), None)
 
 
 def injected(pod: Mapping[str, Any]) -> Injected | None:
@@ -128,7 +142,17 @@ def proxies(
             fix += "the stack data-plane, then `hosted-mesh check-webhooks`; they go on by themselves"
         yield Verdict(f"proxies in namespace {namespace}", "unknown-revision", f"{seen}there are: {there}", fix)
     for namespace, those in sorted(waiting.items()):
-        pods = sorted(one.pod for one in those)
+        if pods := sorted(one.pod for one in those if not one.is_started):
+            fix = f"See `kubectl describe pod {pods[0]} -n {namespace}`. Where it lacks a ConfigMap istio-ca-root-cert-"
+            fix += (
+                ", istiod writes that into each namespace: see its access, by doctor with a credential of the control "
+            )
+            fix += "plane"
+            seen = f"{len(pods)} did not start: {few(pods)}"
+            yield Verdict(f"proxies in namespace {namespace}", "not-started", seen, fix)
+        pods = sorted(one.pod for one in those if one.is_started)
+        if not pods:
+            continue
         seen = f"{len(pods)} got no configuration yet: {few(pods)}"
         fix = f"See `kubectl logs {pods[0]} -c {PROXY} -n {namespace}`: istiod's host must resolve there, and the "
         fix += "exposure's source ranges must have the address under which workloads leave their network"

@@ -311,6 +311,11 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
             "not-ready",
         ),
         (
+            replaced(proxies=(Proxy("books", "page-1", "page", "default", False, is_started=False),)),
+            "proxies in namespace books",
+            "not-started",
+        ),
+        (
             replaced(configured=(Configured(PAGE, connected=False),)),
             "connection of proxies of revision default to istiod",
             "not-connected",
@@ -536,6 +541,20 @@ def test_webhooks_are_judged_with_each_cause_once() -> None:
     assert asked(gone, pods=pods, invalid=silent) == [("istiod of east", "no-istiod")]
     (only,) = asked(well(), configurations=[], pods={"default": PLAIN}, invalid=Answer(201, {}))
     assert only[1] == "revision-not-present"
+
+
+def test_of_proxies_that_wait_those_with_a_log_are_told_apart() -> None:
+    """One that never ran has none; what it waits for, its Pod's events say."""
+    waiting = (
+        Proxy("books", "new-1", "new", "default", False, is_started=False),
+        Proxy("books", "page-1", "page", "default", False),
+    )
+    found = verdicts(None, "east", [], dataclasses.replace(well(), proxies=waiting))
+    events, log = [one for one in found if one.check == "proxies in namespace books"]
+    assert (events.cause, events.seen) == ("not-started", "1 did not start: new-1")
+    assert "`kubectl describe pod new-1 -n books`" in events.fix
+    assert (log.cause, log.seen) == ("not-ready", "1 got no configuration yet: page-1")
+    assert "`kubectl logs page-1 -c istio-proxy -n books`" in log.fix
 
 
 def istiod_of(ready: int, wanted: int | None, waiting: int = 0) -> Verdict:

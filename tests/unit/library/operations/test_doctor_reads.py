@@ -374,6 +374,23 @@ def test_proxies_are_ready_by_what_their_node_says_of_them(server: Server) -> No
     assert found == {"waiting": False, "ready": True, "new": None}
 
 
+@pytest.mark.parametrize(
+    ("state", "is_started"),
+    [
+        ({"waiting": {"reason": "PodInitializing"}}, False),
+        ({"waiting": {"reason": "ImagePullBackOff"}}, False),
+        ({"waiting": {"reason": "CrashLoopBackOff"}}, True),
+        ({"running": {"startedAt": "2026-01-01T00:00:00Z"}}, True),
+        ({}, True),
+    ],
+)
+def test_a_proxy_that_its_node_did_not_start_is_told_from_one_that_has_a_log(
+    server: Server, state: dict[str, Any], is_started: bool
+) -> None:
+    server.items = [pod("page", containerStatuses=[{"name": "istio-proxy", "ready": False, "state": state}])]
+    assert [one.is_started for one in proxies_of(ApiServer(operators(server)))] == [is_started]
+
+
 # As Envoy and its agent say and log it; 1795421420.105 is 08:10:20.105.
 NUMBERS = """# TYPE envoy_cluster_manager_cds_update_rejected counter
 envoy_cluster_manager_cds_update_rejected{{}} {rejected}
