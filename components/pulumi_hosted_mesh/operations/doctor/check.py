@@ -14,6 +14,7 @@ from pulumi_hosted_mesh.operations.doctor.configuration import configuration
 from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, has_other_members, istiods
 from pulumi_hosted_mesh.operations.doctor.gateways import crossing, gateways
 from pulumi_hosted_mesh.operations.doctor.left_behind import left_behind
+from pulumi_hosted_mesh.operations.doctor.namespaces import namespaces
 from pulumi_hosted_mesh.operations.doctor.observation import KINDS, Manifest, Observed
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies
 from pulumi_hosted_mesh.operations.doctor.selected import selected
@@ -59,6 +60,8 @@ def verdicts(
         *clocks(observed.clocks),
         *proxies(observed.proxies, observed.revisions, peer, awaited),
     ]
+    if observed.wishes is not None:
+        found += namespaces(observed.wishes, observed.answered, awaited)
     istiod_is_there = True
     if (centre := observed.control_plane) is not None:
         own = list(istiods(mesh, centre))

@@ -19,6 +19,7 @@ from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
+from pulumi_hosted_mesh.operations.doctor.namespaces import answered, wishes
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, proxies_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -69,8 +70,9 @@ class Observed:
     root: PEM, as its proxies have it. proxies, revisions: of the data plane's cluster. clocks: by how much API servers'
     are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no endpoint was.
     configured: what proxies say themselves; None where they were not asked. gateways: all of Istio's in the data
-    plane's cluster. meshes: of which that has webhooks. of_federations: what carries the label of one there, but for
-    `objects`.
+    plane's cluster. wishes: the revisions and tags that namespaces ask for, by their names; None where they may not be
+    listed. answered: those that have webhooks. meshes: of which that cluster has webhooks. of_federations: what carries
+    the label of one there, but for `objects`.
 
     The rest is of the mesh's part of a federation, where it has one. objects: what carries the federation's label.
     service, deployment, policies: the gateway's, and of its namespace. egress_service, egress_deployment: of the
@@ -88,6 +90,8 @@ class Observed:
     webhooks: webhooks.Observed | None = None
     configured: tuple[Configured, ...] | None = None
     gateways: tuple[Manifest, ...] = ()
+    wishes: Mapping[str, str] | None = None
+    answered: frozenset[str] = frozenset()
     meshes: frozenset[str] = frozenset()
     of_federations: tuple[Manifest, ...] = ()
     objects: tuple[Manifest, ...] = ()
@@ -139,6 +143,8 @@ def observe(
         control_plane=_control_plane(mesh, centre, data_plane, endpoint) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
         gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))),
+        wishes=wishes(api),
+        answered=answered(hooks),
         meshes=frozenset(one[MESH_LABEL] for one in hooks if MESH_LABEL in one),
         of_federations=tuple(others),
         objects=tuple(own),

@@ -88,6 +88,8 @@ def well(what: Manifest | None = None) -> Observed:
         },
         proxies=(PAGE, Proxy("books", "new-1", "new", "canary", None)),
         revisions=frozenset({"default", "canary"}),
+        wishes={"books": "default", "shop": "prod"},
+        answered=frozenset({"default", "canary", "prod"}),
         clocks={"data plane": timedelta(seconds=0.3), "control plane": timedelta(seconds=-20)},
         now=datetime.now(UTC),
         control_plane=ControlPlane(
@@ -310,6 +312,7 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
             "proxies in namespace books",
             "not-ready",
         ),
+        (replaced(wishes={"books": "default", "old": "1-30"}), "namespace old", "unknown-revision"),
         (
             replaced(proxies=(Proxy("books", "page-1", "page", "default", False, is_started=False),)),
             "proxies in namespace books",
@@ -541,6 +544,25 @@ def test_webhooks_are_judged_with_each_cause_once() -> None:
     assert asked(gone, pods=pods, invalid=silent) == [("istiod of east", "no-istiod")]
     (only,) = asked(well(), configurations=[], pods={"default": PLAIN}, invalid=Answer(201, {}))
     assert only[1] == "revision-not-present"
+
+
+def test_a_namespace_that_asks_for_what_is_not_there_is_told_with_what_is() -> None:
+    """An old revision, or a mistyped one: no webhook is asked, and the Pods start in plain text."""
+    (one,) = [
+        one
+        for one in verdicts(None, "east", [], replaced(wishes={"old": "1-30"})(well()))
+        if one.check == "namespace old"
+    ]
+    assert "it asks for 1-30" in one.seen
+    assert one.seen.endswith("There are: canary, default, prod")
+    assert "`kubectl label namespace old istio-injection- istio.io/rev=... --overwrite`" in one.fix
+    assert alone(replaced(wishes=None)(well())) == alone(well())
+
+
+def test_a_namespace_is_not_told_of_webhooks_that_are_missed_already() -> None:
+    asks = dataclasses.replace(well(), wishes={"books": "default"}, answered=frozenset({"canary"}), proxies=())
+    assert ("namespace books", "unknown-revision") in asked(asks)
+    assert ("namespace books", "unknown-revision") not in asked(asks, configurations=[])
 
 
 def test_of_proxies_that_wait_those_with_a_log_are_told_apart() -> None:

@@ -27,6 +27,7 @@ from pulumi_hosted_mesh.operations.doctor.access import Access, access
 from pulumi_hosted_mesh.operations.doctor.clocks import ahead
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured, refusal
 from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
+from pulumi_hosted_mesh.operations.doctor.namespaces import wishes
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
@@ -372,6 +373,25 @@ def test_proxies_are_ready_by_what_their_node_says_of_them(server: Server) -> No
     server.items[-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     found = {one.pod: one.ready for one in proxies_of(ApiServer(operators(server)))}
     assert found == {"waiting": False, "ready": True, "new": None}
+
+
+@pytest.mark.parametrize(
+    ("labels", "wish"),
+    [
+        ({"istio-injection": "enabled"}, "default"),
+        ({"istio.io/rev": "1-32"}, "1-32"),
+        # As the webhooks' selectors have it.
+        ({"istio-injection": "enabled", "istio.io/rev": "1-32"}, "default"),
+        ({"istio-injection": "disabled", "istio.io/rev": "1-32"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_namespace_asks_for(server: Server, labels: dict[str, str], wish: str | None) -> None:
+    leaving = {"name": "leaving", "labels": {"istio.io/rev": "1-30"}, "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    server.items = [{"metadata": {"name": "books", "labels": labels}}, {"metadata": leaving}]
+    assert wishes(ApiServer(operators(server))) == ({"books": wish} if wish else {})
+    server.status = 403
+    assert wishes(ApiServer(operators(server))) is None
 
 
 @pytest.mark.parametrize(
