@@ -8,6 +8,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from pulumi_hosted_mesh.clusters import kubeconfig
@@ -26,13 +27,15 @@ Manifest = Mapping[str, Any]
 class Access:
     """cause: a word for what is wrong, else None. seen: in words, without a secret. server: as istiod calls it.
 
-    secret: name of the one that it is by.
+    secret: name of the one that it is by. valid: from when to when its token is, by what that says; None where it does
+    not say, as a long-lived one's.
     """
 
     cause: str | None
     seen: str
     server: str | None = None
     secret: str = KUBECONFIG_SECRET
+    valid: tuple[datetime, datetime] | None = None
 
 
 def access(
@@ -62,8 +65,18 @@ def access(
             continue
         if lacking := list(_lacking(mesh, features, (review or {}).get("status") or {})):
             return Access("missing-rights", f"it may not {', '.join(lacking)}", own.server)
-        return Access(None, own.server, own.server)
+        return Access(None, own.server, own.server, valid=_valid(own))
     return Access(cause, "; ".join(dict.fromkeys(silent)), own.server)
+
+
+def _valid(own: Kubeconfig) -> tuple[datetime, datetime] | None:
+    """By the claims of a ServiceAccount's token, which nobody here verifies: the API server took it just now."""
+    try:
+        _, claims, _ = json.loads(own.text)["users"][0]["user"]["token"].split(".")
+        said = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        return datetime.fromtimestamp(said["iat"], UTC), datetime.fromtimestamp(said["exp"], UTC)
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):  # OSError: a time that no clock can show
+        return None
 
 
 def _at(own: Kubeconfig, data_plane: Kubeconfig) -> Kubeconfig:

@@ -66,7 +66,7 @@ def verdicts(
     if (centre := observed.control_plane) is not None:
         own = list(istiods(mesh, centre))
         istiod_is_there = all(one.ok for one in own)
-        found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access)]
+        found += [*authority(mesh, observed, soon), *own, *data_plane_access(mesh, centre.access, observed.now)]
     if observed.configured is not None:
         found += configuration(observed.configured, istiod_is_there=istiod_is_there, kept_out_of=closed)
     found += [*selected(mesh, peer, observed), *left_behind(mesh, observed)]

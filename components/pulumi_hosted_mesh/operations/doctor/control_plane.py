@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from pulumi_hosted_mesh.operations.discovery.marks import labels_of, name_of
@@ -19,6 +20,7 @@ from pulumi_hosted_mesh.vocabulary import (
     namespace_of,
 )
 
+LEFT = 10
 AGAIN = "Run `pulumi up --refresh` of the stack {stack} of {mesh}"
 
 
@@ -90,8 +92,19 @@ FIXES = {
 }
 
 
-def data_plane_access(mesh: str, found: Access) -> Iterator[Verdict]:
-    """istiod's credential for the data plane's API server is there, is taken, and may what it must."""
+def data_plane_access(mesh: str, found: Access, now: datetime) -> Iterator[Verdict]:
+    """istiod's credential for the data plane's API server is there, is taken, and may what it must.
+
+    One that expires is named when a tenth of its time is left: nobody renews it by itself, and istiod stays ready
+    without it.
+    """
     check = f"access of istiod of {mesh} to its data plane, by Secret {found.secret}"
+    if found.cause is None and found.valid:
+        since, ends = found.valid
+        when = f"its token ends at {ends:%Y-%m-%d %H:%M} UTC"
+        is_due = ends - now < (ends - since) / LEFT
+        fix = "Give a new `hosted-mesh token`, and run `pulumi up` of the stack control-plane" if is_due else ""
+        yield Verdict(check, "token-ends-soon" if is_due else None, when if is_due else f"{found.seen}; {when}", fix)
+        return
     fix = FIXES[found.cause].format(mesh=mesh, namespace=namespace_of(mesh)) if found.cause else ""
     yield Verdict(check, found.cause, found.seen, fix)

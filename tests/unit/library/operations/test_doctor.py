@@ -603,6 +603,19 @@ def test_an_istiod_with_fewer_ready_pods_than_are_asked_for_is_a_notice() -> Non
     assert str(istiod_of(2, 2)).startswith("ok")
 
 
+@pytest.mark.parametrize(("hours", "cause"), [(3, None), (2, "token-ends-soon")])
+def test_a_token_that_ends_is_named_before_it_does(hours: int, cause: str | None) -> None:
+    """For nobody renews it here, and an istiod without one stays ready. Of a day two hours and a half are a tenth."""
+    now = datetime(2026, 11, 23, 8, 0, tzinfo=UTC)
+    ends = now + timedelta(hours=hours)
+    given = Access(None, "https://192.0.2.20:6443", valid=(ends - timedelta(hours=24), ends))
+    seen = dataclasses.replace(centre(access=given)(well()), now=now)
+    (one,) = [one for one in verdicts(None, "east", [], seen) if one.check == ACCESS]
+    assert (one.cause, one.ok) == (cause, cause is None)
+    assert f"its token ends at 2026-11-23 {8 + hours:02}:00 UTC" in one.seen
+    assert ("`hosted-mesh token`" in one.fix) == (cause is not None)
+
+
 def test_an_account_that_was_deleted_comes_back_by_a_run_that_looks() -> None:
     """A next token is refused for as long as its account is not there, so a rotation ends in its first step."""
     (one,) = [

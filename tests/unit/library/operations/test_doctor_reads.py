@@ -242,8 +242,8 @@ def operators(server: Server) -> Kubeconfig:
     return from_content(text, Asked())
 
 
-def secret_of(server: str, authority: bytes = COMPANY.certificate) -> dict[str, Any]:
-    text = for_account("east", server, authority.decode(), TOKEN)
+def secret_of(server: str, authority: bytes = COMPANY.certificate, token: str = TOKEN) -> dict[str, Any]:
+    text = for_account("east", server, authority.decode(), token)
     return {"data": {"config": base64.b64encode(text.encode()).decode()}}
 
 
@@ -267,6 +267,31 @@ def test_istiods_own_token_is_asked_where_doctor_can_reach_its_api_server(server
     elsewhere = "https://192.0.2.1:6443"
     assert asked(server, secret_of(elsewhere)) == Access(None, elsewhere, elsewhere)
     assert server.tokens == [f"Bearer {TOKEN}"]
+
+
+def jwt(**claims: Any) -> str:
+    """As an API server signs one for a ServiceAccount; nobody looks at the signature."""
+    parts = (json.dumps(one).encode() for one in ({"alg": "RS256"}, claims))
+    return ".".join(base64.urlsafe_b64encode(one).decode().rstrip("=") for one in parts) + ".signature"
+
+
+@pytest.mark.parametrize(
+    ("token", "is_told"),
+    [
+        (jwt(iat=1795421420, exp=1795421420 + 86400, sub="system:serviceaccount:mesh-east:istiod"), True),
+        (jwt(iss="kubernetes/serviceaccount"), False),
+        (jwt(iat="soon", exp=1), False),
+        ("no.jwt.%%", False),
+        (TOKEN, False),
+    ],
+)
+def test_when_istiods_token_ends_is_read_of_it(server: Server, token: str, is_told: bool) -> None:
+    """A long-lived one has no end, and says none."""
+    server.rules = all_rules()
+    found = asked(server, secret_of(server.address, token=token))
+    since = datetime.fromtimestamp(1795421420, UTC)
+    assert (found.cause, found.valid) == (None, (since, since + timedelta(days=1)) if is_told else None)
+    assert token not in str(found)
 
 
 def test_rights_that_lack_are_listed(server: Server) -> None:
