@@ -45,7 +45,7 @@ class Carrier:
             for one in _all(manifest, path):
                 kind, namespace = at(one, "kind"), at(one, "namespace")
                 implied = "ConfigMap" if "onfigMap" in path else "Secret"
-                labels = at(one, "labelSelector", "matchLabels")
+                labels = at(one, "labelSelector", "matchLabels", default=at(one, "selector", "matchLabels"))
                 yield Reference(
                     kind if isinstance(kind, str) else implied,
                     at(one, "name"),
@@ -119,6 +119,11 @@ CARRIERS: Final = (
     Carrier("core.oam.dev/Application", ("spec.policies.*.properties.clusters.*",)),
 )
 
+PUSHER: Final = Carrier(
+    "external-secrets.io/PushSecret", ("spec.secretStoreRefs.*.name",), "", ("spec.selector.secret",)
+)
+"""It copies a Secret into stores, and the Secret stays. Whose a store is, nothing shows but its name."""
+
 
 class ProviderConfig(NamedTuple):
     """By which of Crossplane's objects another one goes where it goes. `through` is the provider of both, by URN, so
@@ -152,6 +157,14 @@ def carried(
             for one in (resource, *_taken_by(resource, carrier.taken(manifest), here)) if away else ():
                 found.setdefault(one.urn, away)
     return found
+
+
+def pushed(here: Collection[Resource]) -> Iterator[tuple[Resource, str, Resource]]:
+    """What copies a Secret into a store, the store as it is called, and the Secret, of one cluster's objects."""
+    for resource in here:
+        if fnmatch.fnmatchcase(f"{resource.group}/{resource.kind}", PUSHER.kind):
+            for secret in _taken_by(resource, PUSHER.taken(resource.body), here):
+                yield from ((resource, store, secret) for store in PUSHER.destinations(resource.body))
 
 
 _CONFIGS: Final = ("ProviderConfig", "ClusterProviderConfig")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from .. import vocabulary
 from .annotations import is_annotated
-from .carriers import ProviderConfig, carried, config_in, configs_at_home, leads_home
+from .carriers import ProviderConfig, carried, config_in, configs_at_home, leads_home, pushed
 from .clusters import Clusters, Role, is_called, matches
 from .model import PROVIDER_PREFIX, REFERENCE_TYPE, SECRET_TYPE, STACK_TYPE, Provider, Resource, Stack
 from .tree import at
@@ -102,6 +102,14 @@ class Owners:
     @cached_property
     def _on_control_plane(self) -> list[Resource]:
         return [one for one in self.stack.resources if self.clusters.on_control_plane(one)]
+
+    def pushed_away(self) -> Iterator[tuple[Resource, str, Resource]]:
+        """What copies a Secret of the control plane's into a store that is called like a data plane's, by which name,
+        and the Secret. Who says that a login in it is the data plane's too may do so."""
+        patterns = self.clusters.config.data_plane_providers
+        for resource, store, secret in pushed(self._on_control_plane):
+            if is_called([store], patterns) and not self.keeps_logins(secret):
+                yield resource, store, secret
 
     @cached_property
     def configs_at_home(self) -> frozenset[ProviderConfig]:

@@ -18,7 +18,7 @@ from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule
 from ..evaluation.settings import schema_of
 from ..plan.annotations import declassified, is_annotated
-from ..plan.model import IN_SECRET, Resource
+from ..plan.model import IN_SECRET, SECRET_DATA, Resource
 from ..plan.owners import CONTROL_PLANE
 from ..plan.tree import UNKNOWN, Path, at, is_covered, leaves, show
 from .whose import short, unsaid
@@ -38,6 +38,7 @@ CURE_SHAPE: Final = (
 )
 WHOSE: Final = {CONTROL_PLANE: "a control-plane secret", UNCLASSIFIED: f"a secret of {UNCLASSIFIED}"}
 UNEXPLAINED: Final = "is marked secret, and nothing shows that it is the data plane's own"
+COPIED: Final = "spec.selector.secret"
 PARTS_OF_KUBECONFIG: Final = frozenset(
     {Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.SERVICE_ACCOUNT_TOKEN, Kind.BEARER_TOKEN}
 )
@@ -58,6 +59,14 @@ def flows(context: Context) -> Iterator[tuple[Resource, str, str]]:
         way = _told(leak.path, leak.resource)
         asked = unsaid(context, leak.path[0].urn, leak.resource, leak.property, leak.owner)
         yield leak.resource, where, f"{whose} flows here: {way}{asked}"
+    for resource, store, secret in context.owners.pushed_away():
+        kept = {name for name in SECRET_DATA if at(secret.asked, name) is not None}
+        if not kept <= context.flow.not_its_own(secret) and not is_covered(COPIED, declassified(resource)):
+            yield (
+                resource,
+                COPIED,
+                f"copies Secret {secret.object_name or secret.name} to {store}, a data plane's store",
+            )
     for resource, unexplained in context.flow.unexplained():
         allowed = declassified(resource)
         if not is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):

@@ -16,6 +16,7 @@ from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.unproven import UNPROVEN
+from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASSIFY_ANNOTATION
 
 from tests.corpus import literals
 from tests.corpus.simulated_engine import run
@@ -267,3 +268,82 @@ def test_a_control_planes_kubeconfig_in_a_carried_secret_is_refused() -> None:
     spec = {"workload": {"manifests": [_secret(text)]}}
     work = _object("work.open-cluster-management.io/v1:ManifestWork", "carrier", {"spec": spec})
     assert f"carrier {SHAPE.name}" in _said(work)
+
+
+# Into a store ---------------------------------------------------------------------------------------------------------
+
+
+def _push(store: str, secret: dict[str, Any], **metadata: Any) -> Resource:
+    spec = {"secretStoreRefs": [{"kind": "ClusterSecretStore", "name": store}], "selector": {"secret": secret}}
+    body = {"metadata": {"name": "push", "namespace": "shop", **metadata}, "spec": spec}
+    return _object("external-secrets.io/v1alpha1:PushSecret", "push", body)
+
+
+LABELLED = _object(
+    "core/v1:Secret",
+    "kept",
+    {
+        "metadata": {"name": "kept", "namespace": "shop", "labels": {"for": "shop"}},
+        "stringData": {"token": Secret(TOKEN)},
+    },
+)
+NOTED = {
+    "annotations": {DATA_PLANE_OWNED_ANNOTATION: "the shop's agent logs in by it"},
+    "name": "kept",
+    "namespace": "shop",
+}
+PUSHED: dict[str, tuple[list[Resource], bool]] = {
+    "into a data plane's": ([KEPT, _push("shop-vault", {"name": "kept"})], True),
+    "by its label": (
+        [LABELLED, _push("shop-vault", {"selector": {"matchLabels": {"for": "shop"}}})],
+        True,
+    ),
+    "another's label": ([LABELLED, _push("shop-vault", {"selector": {"matchLabels": {"for": "mail"}}})], False),
+    "of the configuration": (
+        [
+            _object("core/v1:Secret", "kept", {"stringData": {"token": Secret(TOKEN)}}),
+            _push("shop-vault", {"name": "kept"}),
+        ],
+        True,
+    ),
+    "into the control plane's": ([KEPT, _push("hub-vault", {"name": "kept"})], False),
+    "into one that nobody classified": ([KEPT, _push("vault", {"name": "kept"})], False),
+    "another Secret": ([KEPT, _push("shop-vault", {"name": "other"})], False),
+    "with a note on the Secret": (
+        [
+            _object("core/v1:Secret", "kept", {"metadata": NOTED, "stringData": {"token": Secret(TOKEN)}}),
+            _push("shop-vault", {"name": "kept"}),
+        ],
+        False,
+    ),
+    "declassified": (
+        [
+            KEPT,
+            _push(
+                "shop-vault",
+                {"name": "kept"},
+                annotations={DECLASSIFY_ANNOTATION: "spec.selector.secret: a public key"},
+            ),
+        ],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("how", PUSHED)
+def test_a_secret_of_the_control_planes_is_copied_into_no_store_of_a_data_planes(how: str) -> None:
+    resources, refused = PUSHED[how]
+    clusters = replace(SETTINGS.clusters, data_plane_providers=("shop-*",))
+    context = Context(Stack("s", tuple(resources)), replace(SETTINGS, clusters=clusters))
+    assert [one.urn.rpartition("::")[2] for one in judge(FLOW, context)] == (["push"] if refused else [])
+
+
+def test_what_a_data_planes_cluster_made_may_be_copied_back_into_its_store() -> None:
+    theirs = Provider(
+        "urn:pulumi:s::p::pulumi:providers:kubernetes::theirs", "pulumi:providers:kubernetes", "theirs", {}
+    )
+    made = replace(_object("core/v1:Secret", "token", {}), provider=theirs)
+    kept = replace(KEPT, dependencies={"stringData": (made.urn,)})
+    clusters = replace(SETTINGS.clusters, data_plane_providers=("shop-*", "theirs"))
+    stack = Stack("s", (made, kept, _push("shop-vault", {"name": "kept"})))
+    assert not list(judge(FLOW, Context(stack, replace(SETTINGS, clusters=clusters))))
