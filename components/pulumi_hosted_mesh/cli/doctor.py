@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
-from pulumi_hosted_mesh.operations.doctor.observation import observe
+from pulumi_hosted_mesh.operations.doctor.observation import observe, require_known
 from pulumi_hosted_mesh.operations.exports import require_peer
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -58,7 +58,7 @@ def doctor(
 
     hosted-mesh doctor --mesh demo --context data-plane --control-plane-context control-plane
 
-    Exit code 3 if a check fails, 1 if an API server cannot be asked.
+    Exit code 3 if a check fails, 1 if an API server cannot be asked or the cluster has other meshes alone.
     With --json each check has: check, ok, notice, cause (a word, `wrong-address`), seen, fix.
     """
     with plain_errors():
@@ -72,6 +72,8 @@ def doctor(
             control_plane = cluster_of(file, control_plane_context, "--control-plane-kubeconfig")
             _require_two(data_plane, control_plane)
         observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
+        if federation is None and told is None:  # else these say the name
+            require_known(mesh, observed)
         found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
     about = {"federation": federation.name} if federation else {}
     print_report(found, Output.JSON if is_json else output, **about, mesh=mesh)

@@ -20,8 +20,9 @@ from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
 from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
 from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
 from pulumi_hosted_mesh.operations.doctor.namespaces import answered, wishes
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, proxies_of
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, of_mesh, proxies_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
@@ -67,12 +68,12 @@ class ControlPlane:
 class Observed:
     """One mesh as it was read.
 
-    root: PEM, as its proxies have it. proxies, revisions: of the data plane's cluster. clocks: by how much API servers'
-    are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no endpoint was.
-    configured: what proxies say themselves; None where they were not asked. gateways: all of Istio's in the data
-    plane's cluster. wishes: the revisions and tags that namespaces ask for, by their names; None where they may not be
-    listed. answered: those that have webhooks. meshes: of which that cluster has webhooks. of_federations: what carries
-    the label of one there, but for `objects`.
+    root: PEM, as its proxies have it. proxies: as `of_mesh`. revisions: of the data plane's cluster. clocks: by how
+    much API servers' are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no
+    endpoint was. configured: what proxies say themselves; None where they were not asked. gateways: all of Istio's in
+    the data plane's cluster. wishes: the revisions and tags that namespaces ask for, by their names; None where they
+    may not be listed. answered: those that have webhooks. meshes: of which that cluster has webhooks. of_federations:
+    what carries the label of one there, but for `objects`.
 
     The rest is of the mesh's part of a federation, where it has one. objects: what carries the federation's label.
     service, deployment, policies: the gateway's, and of its namespace. egress_service, egress_deployment: of the
@@ -126,7 +127,8 @@ def observe(
     centre = ApiServer(control_plane) if control_plane else None
     space = quote(federation.peer(mesh).gateway_namespace if federation else namespace_of(mesh))
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
-    proxies, hooks = tuple(proxies_of(api)), labels_of_webhooks(api)
+    hooks = labels_of_webhooks(api)
+    proxies = tuple(of_mesh(mesh, list(proxies_of(api)), hooks))
     own, others = list[Manifest](), list[Manifest]()
     for one in _labelled(api):
         (own if federation is not None and _is_of(one, federation.name, mesh) else others).append(one)
@@ -153,6 +155,23 @@ def observe(
         observed = _federated(observed, federation, federation.peer(mesh), list(offers), api, endpoint, here or Here())
     # Last, for it takes the longest, and the widest right.
     return dataclasses.replace(observed, configured=tuple(configured(api, proxies))) if ask_proxies else observed
+
+
+def require_known(mesh: str, observed: Observed) -> None:
+    """Nothing seen is of the mesh, and other meshes are there: the name is mistyped, or the cluster is another's.
+
+    Raises: InvalidInputError with the names of those that are there.
+    """
+    centre = observed.control_plane
+    has_istiod = centre is not None and (centre.cacerts is not None or bool(centre.istiods))
+    has_proxies = any(one.injected is not None and one.injected.mesh == mesh for one in observed.proxies)
+    is_seen = observed.root is not None or mesh in observed.meshes or has_istiod or has_proxies
+    if observed.meshes and not is_seen:
+        rule = f"is no mesh of the data plane's cluster, which has {' and '.join(sorted(observed.meshes))}"
+        raise InvalidInputError(
+            [Problem("--mesh", rule, "Name one of them, or give the kubeconfig of its own data plane")],
+            "the command line",
+        )
 
 
 def _federated(

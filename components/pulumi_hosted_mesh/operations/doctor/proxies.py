@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.operations.discovery.marks import annotations_of, labels
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
-from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
+from pulumi_hosted_mesh.vocabulary import MESH_LABEL, REVISION_LABEL
 
 # Both templates of injection, of sidecars and of gateways, give this label and the annotation istio.io/rev.
 PODS: Final = "/api/v1/pods?labelSelector=service.istio.io/canonical-name"
@@ -113,6 +113,19 @@ def labels_of_webhooks(api: ApiServer) -> list[Mapping[str, str]]:
     Raises: UnreachableError.
     """
     return [labels_of(one) for one in api.list(WEBHOOKS, metadata_only=True)]
+
+
+def of_mesh(mesh: str, found: Collection[Proxy], hooks: Collection[Mapping[str, str]]) -> Iterator[Proxy]:
+    """Those of a mesh, and those that nobody's webhooks here are for; without another mesh's, which it looks after.
+
+    hooks: as `labels_of_webhooks`.
+    """
+    meshes = {one[MESH_LABEL] for one in hooks if MESH_LABEL in one}
+    revisions = {one[REVISION_LABEL] for one in hooks if REVISION_LABEL in one}
+    for one in found:
+        its = one.injected.mesh if one.injected else ""
+        if its in ("", mesh) or (its not in meshes and one.revision not in revisions):
+            yield one
 
 
 def proxies(

@@ -184,6 +184,8 @@ def test_policies_that_keep_in(spec: dict[str, Any], address: str | None, refuse
 # An API server that answers a review of rights, and says a time of its own.
 COMPANY = new_authority("company")
 TOKEN = "t0ken-t0ken-t0ken"
+MISSING = "missing"
+"""A text that is answered with 404."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -198,11 +200,11 @@ class Handler(BaseHTTPRequestHandler):
         path = unquote(self.path)
         self.server.paths.append(path)
         said = next((text for part, text in self.server.texts.items() if part in path), None)
-        self._answer({"items": self.server.items} if said is None else said)
+        self._answer({"items": self.server.items} if said is None else said, 404 if said == MISSING else None)
 
-    def _answer(self, content: Any) -> None:
+    def _answer(self, content: Any, status: int | None = None) -> None:
         body = (content if isinstance(content, str) else json.dumps(content)).encode()
-        self.send_response(self.server.status)
+        self.send_response(status or self.server.status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -565,3 +567,68 @@ def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp
     assert [path for path in istios if "labelSelector=hosted-mesh.io/federation&" not in path] == [
         "/apis/networking.istio.io/v1/gateways?limit=500"
     ]
+
+
+def proxy_of(mesh: str, name: str, revision: str) -> dict[str, Any]:
+    """A Pod that injection for a mesh has seen."""
+    made = pod(name, containerStatuses=[{"name": "istio-proxy", "ready": True}])
+    made["metadata"]["annotations"] = {"istio.io/rev": revision, "sidecar.istio.io/status": "{}"}
+    made["spec"] = {"containers": [{"name": "istio-proxy", "env": [{"name": "ISTIO_META_MESH_ID", "value": mesh}]}]}
+    return made
+
+
+def webhooks_of(mesh: str, revision: str) -> dict[str, Any]:
+    labels = {"istio.io/rev": revision} | ({"hosted-mesh.io/mesh": mesh} if mesh else {})
+    return {"metadata": {"name": f"hook-{mesh}-{revision}", "labels": labels}}
+
+
+def test_another_meshs_proxies_are_left_to_it_and_those_of_nobody_are_told(server: Server) -> None:
+    pods = [
+        proxy_of("east", "own", "default"),
+        proxy_of("west", "wests", "blue"),
+        proxy_of("west", "wests-old", "gone"),
+        proxy_of("cluster.local", "of-an-istio", "theirs"),
+        proxy_of("destroyed", "left", "gone"),
+    ]
+    hooks = [webhooks_of("east", "default"), webhooks_of("west", "blue"), webhooks_of("", "theirs")]
+    of_pods, of_hooks = json.dumps({"items": pods}), json.dumps({"items": hooks})
+    server.texts = {"/configmaps/": MISSING, "/pods?": of_pods, "/mutatingwebhook": of_hooks}
+    found = observe(None, "east", [], operators(server), clock=lambda: NOW)
+    assert [one.pod for one in found.proxies] == ["own", "left"]
+
+
+def asked_for_east(server: Server, tmp_path: Path, *options: str) -> tuple[int, str]:
+    file = tmp_path / "kubeconfig"
+    file.write_text(operators(server).text)
+    done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--kubeconfig={file}", *options])
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_a_name_that_no_mesh_of_the_cluster_has_is_refused_with_those_that_are_there(
+    server: Server, tmp_path: Path
+) -> None:
+    server.texts = {
+        "/configmaps/": MISSING,
+        "/mutatingwebhook": json.dumps({"items": [webhooks_of("west", "blue"), webhooks_of("south", "default")]}),
+        "/pods?": json.dumps({"items": [proxy_of("west", "wests", "blue")]}),
+    }
+    code, said = asked_for_east(server, tmp_path)
+    assert (code, "FAILED" in said, "ok " in said) == (1, False, False), said
+    assert "--mesh: is no mesh of the data plane's cluster, which has south and west. Name one of them" in said
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        {"/mutatingwebhook": json.dumps({"items": [webhooks_of("east", "default")]})},
+        {"/pods?": json.dumps({"items": [proxy_of("east", "page", "gone")]})},
+        {"/configmaps/": json.dumps({"metadata": {"name": "a"}, "data": {"root-cert.pem": root_of(ROOT)}})},
+        # A cluster without any mesh, as one that was rebuilt, is for the checks.
+        {"/mutatingwebhook": json.dumps({"items": []})},
+    ],
+)
+def test_a_mesh_of_which_anything_is_left_is_looked_at(server: Server, tmp_path: Path, there: dict[str, str]) -> None:
+    others = json.dumps({"items": [webhooks_of("west", "blue")]})
+    server.texts = {"/configmaps/": MISSING, "/mutatingwebhook": others, **there}
+    _, said = asked_for_east(server, tmp_path)
+    assert "root certificate of east" in said
