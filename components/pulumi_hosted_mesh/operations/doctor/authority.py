@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.operations.doctor.chain import BrokenChainError, certifi
 from pulumi_hosted_mesh.operations.doctor.observation import Observed
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation, root_certificates
+from pulumi_hosted_mesh.spec.trust import Intermediate, Root
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, namespace_of
 
 SOON = timedelta(days=30)
@@ -36,7 +37,7 @@ def roots(federation: Federation | None, mesh: str, observed: Observed, soon: ti
     if federation and (different := _differs(federation, mesh, observed.root)):
         yield Verdict(check, "roots-differ", *different)
     else:
-        yield _in_time(check, found, observed.now, soon, RENEW.format(mesh=mesh))
+        yield _in_time(check, found, observed.now, soon, mesh)
 
 
 def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | None:
@@ -77,7 +78,7 @@ def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator
         seen = "its root is not the one that the mesh's proxies have"
         yield Verdict(check, "another-root", seen, f"Restart istiod of {mesh}, and the proxies after it")
     else:  # of the root another check tells
-        yield _in_time(check, found[:-1] or found, observed.now, soon, RENEW.format(mesh=mesh))
+        yield _in_time(check, found[:-1] or found, observed.now, soon, mesh)
 
 
 def _chain(files: Mapping[str, str]) -> list[x509.Certificate]:
@@ -101,17 +102,32 @@ def _chain(files: Mapping[str, str]) -> list[x509.Certificate]:
     return found
 
 
-def _in_time(check: str, found: Sequence[x509.Certificate], now: datetime, soon: timedelta, fix: str) -> Verdict:
+def _in_time(check: str, found: Sequence[x509.Certificate], now: datetime, soon: timedelta, mesh: str) -> Verdict:
     """Of the first to end."""
     first = min(found, key=lambda one: one.not_valid_after_utc)
     ends = first.not_valid_after_utc
     which = "it" if first == found[0] else name_of(first)
     when = f"{ends:%Y-%m-%d}"
     if ends <= now:
-        return Verdict(check, "expired", f"{which} ended on {when}", fix)
+        return Verdict(check, "expired", f"{which} ended on {when}", RENEW.format(mesh=mesh))
     if ends - now < soon:
-        return Verdict(check, "ends-soon", f"{which} ends on {when}", fix)
+        return Verdict(check, "ends-soon", f"{which} ends on {when}", _renewal(first, now, mesh))
     return Verdict(check, None, f"until {when}")
+
+
+def _renewal(certificate: x509.Certificate, now: datetime, mesh: str) -> str:
+    """What to do before its end. Which window its document gives it only a state knows, so it goes by the default."""
+    of_root = certificate.issuer == certificate.subject
+    window = timedelta(days=(Root() if of_root else Intermediate()).renew_before_days)
+    opens = certificate.not_valid_after_utc - window
+    if opens <= now:
+        return RENEW.format(mesh=mesh)
+    field = f"trust.{'root' if of_root else 'intermediate'}.renewBeforeDays"
+    fix = (
+        f"No run renews it yet. From {opens:%Y-%m-%d} on, {window.days} days before its end, `pulumi up` of the stacks "
+    )
+    fix += f"root and control-plane of {mesh} does, unless {field} says otherwise: `hosted-mesh status` reads that"
+    return fix
 
 
 def _plain(pem: str | None) -> str:

@@ -411,6 +411,31 @@ def test_a_root_that_ends_is_named_for_its_proxies() -> None:
     assert judged(later) == [(ROOT_OF, "expired")]
 
 
+def fixes(observed: Observed, days: int) -> dict[str, str]:
+    """What to do about certificates that end within these days, by check."""
+    found = verdicts(None, "east", [], observed, soon=days * DAY)
+    return {one.check: one.fix for one in found if one.cause == "ends-soon"}
+
+
+def test_of_a_certificate_that_no_run_renews_yet_is_said_when_one_will() -> None:
+    """By the default window; whoever set another is led to the state, which has it."""
+    observed = replaced(**OF_FEDERATIONS, root=pem(ROOT.certificate).decode())(well())
+    assert fixes(observed, 200) == {}
+    (early,) = fixes(observed, 400).values()
+    assert early.startswith(f"No run renews it yet. From {NOW + (300 - 60) * DAY:%Y-%m-%d} on, 60 days before its end")
+    assert "unless trust.intermediate.renewBeforeDays says otherwise: `hosted-mesh status`" in early
+    root = fixes(observed, 1100)[ROOT_OF]
+    assert f"From {NOW + (1000 - 400) * DAY:%Y-%m-%d} on, 400 days before its end" in root
+    assert "trust.root.renewBeforeDays" in root
+
+
+@pytest.mark.parametrize(("days", "is_due"), [(59, True), (61, False)])
+def test_in_its_window_a_certificate_is_for_a_run_now(days: int, is_due: bool) -> None:
+    ending = centre(cacerts=files(Authority("east", ROOT, ends=NOW + days * DAY)))
+    (fix,) = fixes(replaced(**OF_FEDERATIONS)(ending(well())), 90).values()
+    assert fix.startswith("Run `pulumi up` of the stacks root and control-plane of east") == is_due
+
+
 def test_roots_that_differ_from_the_documents_are_named() -> None:
     what = given()
     for peer in what["peers"]:
