@@ -11,8 +11,10 @@ from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, print_report
+from pulumi_hosted_mesh.cli.without_crd import WithoutCrdOption
 from pulumi_hosted_mesh.operations.webhooks import observation
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
+from pulumi_hosted_mesh.operations.webhooks.crds import require_known
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 
 
@@ -28,6 +30,7 @@ def check_webhooks(
     namespace: Annotated[
         str | None, typer.Option(help="Send the Pod to this namespace, without a label of its own: its labels decide.")
     ] = None,
+    without_crd: WithoutCrdOption = None,
     is_json: JsonOption = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
@@ -38,7 +41,8 @@ def check_webhooks(
     It sends a Pod, an invalid and a valid Gateway as dry runs; nothing is stored.
     The sidecar must come back, of this mesh and revision; istiod must refuse only what is invalid.
 
-    All of Istio's CRDs must be there. Where they say their version, it must be istiod's or a newer one.
+    All of Istio's CRDs must be there, but for those that --without-crd names. Where they say their version, it must be
+    istiod's or a newer one.
 
     Rights: list webhook configurations and CRDs; create Pods and Gateways in one namespace, by default the mesh's own.
 
@@ -46,7 +50,8 @@ def check_webhooks(
     With --json each check has: check, ok, notice, cause (a word, `time-out`), seen, fix.
     """
     with plain_errors():
+        without = require_known(without_crd or [])
         told = document_of(EndpointDocument, endpoint)
         cluster = cluster_of(kubeconfig_file, context)
-        found = verdicts(told, observation.observe(told, cluster, namespace))
+        found = verdicts(told, observation.observe(told, cluster, namespace), without)
     print_report(found, Output.JSON if is_json else output, mesh=told.mesh, revision=told.revision)

@@ -13,12 +13,14 @@ from pulumi_hosted_mesh.cli.cluster import cluster_of
 from pulumi_hosted_mesh.cli.errors import plain_errors
 from pulumi_hosted_mesh.cli.given import document_of
 from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, print_report
+from pulumi_hosted_mesh.cli.without_crd import WithoutCrdOption
 from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe, require_known
 from pulumi_hosted_mesh.operations.exports import require_peer
+from pulumi_hosted_mesh.operations.webhooks.crds import require_known as require_crds
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
@@ -48,6 +50,7 @@ def doctor(
     ask_proxies: Annotated[
         bool, typer.Option("--ask-proxies", help="Also ask each proxy whether it has what istiod sent it.")
     ] = False,
+    without_crd: WithoutCrdOption = None,
     days: Annotated[int, typer.Option(min=0, help="How many days before its end a certificate is named.")] = 30,
     is_json: JsonOption = False,
     output: OutputOption = Output.TEXT,
@@ -63,6 +66,10 @@ def doctor(
     """
     with plain_errors():
         _require_name(mesh)
+        without = require_crds(without_crd or [])
+        if without and endpoint is None:
+            problem = Problem("--without-crd", "is of webhooks, which are not looked at", "Give --endpoint, too")
+            raise InvalidInputError([problem], "the command line")
         federation, given = _federation_of(mesh, document, offers or [])
         told = _endpoint_of(mesh, endpoint) if endpoint else None
         data_plane = cluster_of(kubeconfig, context)
@@ -74,7 +81,7 @@ def doctor(
         observed = observe(federation, mesh, given, data_plane, control_plane, told, ask_proxies=ask_proxies)
         if federation is None and told is None:  # else these say the name
             require_known(mesh, observed)
-        found = verdicts(federation, mesh, given, observed, told, timedelta(days=days))
+        found = verdicts(federation, mesh, given, observed, told, timedelta(days=days), without)
     about = {"federation": federation.name} if federation else {}
     print_report(found, Output.JSON if is_json else output, **about, mesh=mesh)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -37,11 +37,13 @@ def verdicts(
     observed: Observed,
     endpoint: EndpointDocument | None = None,
     soon: timedelta = SOON,
+    without: Collection[str] = frozenset(),
 ) -> list[Verdict]:
     """All checks of one mesh. federation: None for a mesh alone. offers: as its stack has them. endpoint: where the
     webhooks were asked.
 
-    soon: how long before its end a certificate is named. Raises: InvalidInputError as `manifests.objects`.
+    soon: how long before its end a certificate is named. without: CRDs that are not there on purpose. Raises:
+    InvalidInputError as `manifests.objects`.
     """
     peer = federation.peer(mesh) if federation else None
     given = list(offers)
@@ -53,7 +55,9 @@ def verdicts(
         found += [Verdict(one.field, "left-out", one.rule, one.fix, True) for one in left_out(federation, mesh, given)]
         if own_gateway.cause == "network-policy":
             closed.add((peer.gateway_namespace, peer.gateway.name))
-    told = webhook_verdicts(endpoint, observed.webhooks) if endpoint and observed.webhooks is not None else []
+    told = []
+    if endpoint and observed.webhooks is not None:
+        told = webhook_verdicts(endpoint, observed.webhooks, without)
     awaited = endpoint.revision if endpoint and told and told[0].cause == NOT_PRESENT else None
     found += [
         *roots(federation, mesh, observed, soon),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pulumi_hosted_mesh.clusters.api_server import NOT_FOUND, Answer
@@ -24,23 +24,26 @@ INSTALL = (
 )
 INSTALL += "with unmanaged webhooks install its output webhook_manifests"
 NOT_PRESENT = "revision-not-present"
+VALIDATES = "an invalid Istio object is refused, a valid one accepted"
+GATEWAYS = "gateways.networking.istio.io"
 # pkg/kube/inject: what the template writes into the proxy's environment.
 _MESH, _CLUSTER, _DOMAIN, _CONFIG = "ISTIO_META_MESH_ID", "ISTIO_META_CLUSTER_ID", "TRUST_DOMAIN", "PROXY_CONFIG"
 
 Manifest = Mapping[str, Any]
 
 
-def verdicts(endpoint: EndpointDocument, observed: Observed) -> list[Verdict]:
+def verdicts(endpoint: EndpointDocument, observed: Observed, without: Collection[str] = frozenset()) -> list[Verdict]:
     """What is installed; one verdict on injection for each name by which Pods choose the revision; one on validation;
     one on Istio's CRDs, where some are missing or say their version.
 
-    endpoint: what the data plane was told.
+    endpoint: what the data plane was told. without: CRDs that are not there on purpose, by name.
     """
     own = [one for one in observed.configurations if _is_of(one, endpoint)]
     found = [_installed(endpoint, own, observed.configurations)]
     for wanted, answer in observed.pods.items():
         found.append(_injection(endpoint, observed, own, wanted, answer))
-    return [*found, _validation(observed, own), *crds(endpoint.istio_version, observed.crds)]
+    validation = _untried(observed, without) or _validation(observed, own)
+    return [*found, validation, *crds(endpoint.istio_version, observed.crds, without)]
 
 
 def _is_of(configuration: Manifest, endpoint: EndpointDocument) -> bool:
@@ -151,8 +154,16 @@ def _value(text: str | None, key: str) -> str | None:
         return None
 
 
+def _untried(observed: Observed, without: Collection[str]) -> Verdict | None:
+    """Where the kind of the objects that are sent is left out on purpose."""
+    if observed.invalid.status != NOT_FOUND or GATEWAYS not in without:
+        return None
+    seen = f"without {GATEWAYS} there is no object to send, so nothing is said of validation"
+    return Verdict(VALIDATES, "not-tried", seen, "Install it to have validation tried", notice=True)
+
+
 def _validation(observed: Observed, own: Sequence[Manifest]) -> Verdict:
-    check = "an invalid Istio object is refused, a valid one accepted"
+    check = VALIDATES
     if observed.invalid.is_ok:
         seen = f"a Gateway of host */{observed.word}/* was accepted{_why_silent(own)}"
         fix = "See the selectors and matchConditions of the ValidatingWebhookConfigurations"

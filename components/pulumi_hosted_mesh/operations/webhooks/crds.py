@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from pulumi_hosted_mesh.data_plane.rights import ISTIO_KINDS
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 # Istio's base chart labels what it makes so, in a release. In Istio's source tree its version is always this one.
 VERSION_LABEL: Final = "app.kubernetes.io/version"
@@ -23,16 +24,34 @@ def versions_of(definitions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {name: labels.get(VERSION_LABEL, "") for name, labels in found.items() if name.endswith(GROUPS)}
 
 
-def crds(istio_version: str, versions: Mapping[str, str] | None) -> list[Verdict]:
+def require_known(without: Collection[str]) -> frozenset[str]:
+    """The same names. Raises: InvalidInputError if one is of no definition that is looked for."""
+    if not NEEDED.issuperset(without):
+        fix = f"Name it as `kubectl get crds` does. They are: {', '.join(sorted(NEEDED))}"
+        problem = Problem("--without-crd", "is no definition of Istio's that is looked for", fix)
+        raise InvalidInputError([problem], "the command line")
+    return frozenset(without)
+
+
+def crds(
+    istio_version: str, versions: Mapping[str, str] | None, without: Collection[str] = frozenset()
+) -> list[Verdict]:
     """One verdict on what is missing, else one on versions; none where nothing can be compared.
 
-    istio_version: istiod's. versions: the definitions', by name; None where they may not be listed.
+    istiod runs without any of them: to it a kind that is not there has no objects (`NewDelayedInformer`,
+    pkg/kube/kclient/client.go). So nothing in a cluster tells one that was deleted from one that was never wanted.
+
+    istio_version: istiod's. versions: the definitions', by name; None where they may not be listed. without: those
+    that their owner says are not wanted.
     """
     if versions is None:
         return []
-    if missing := sorted(NEEDED - versions.keys()):
+    if missing := sorted(NEEDED - versions.keys() - set(without)):
         fix = "Run `pulumi up --refresh` of the stack cluster, or have their owner install them. Objects of these "
-        fix += "kinds went with them, so what policies refused is let through: apply them anew"
+        fix += (
+            "kinds went with them, so what policies refused is let through: apply them anew. Of one that is left out "
+        )
+        fix += f"on purpose say so: `--without-crd {missing[0]}`"
         seen = f"{len(missing)} of {len(NEEDED)} are missing: {few(missing)}"
         return [Verdict("Istio's CRDs are there", "missing-crds", seen, fix)]
     wanted = _numbers(istio_version)

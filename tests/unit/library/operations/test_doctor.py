@@ -24,6 +24,7 @@ from pulumi_hosted_mesh.operations.doctor.connection import Reached
 from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
 from pulumi_hosted_mesh.operations.doctor.proxies import Injected, Proxy
 from pulumi_hosted_mesh.operations.verdict import Verdict, report
+from pulumi_hosted_mesh.operations.webhooks.crds import NEEDED
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -434,6 +435,21 @@ def test_in_its_window_a_certificate_is_for_a_run_now(days: int, is_due: bool) -
     ending = centre(cacerts=files(Authority("east", ROOT, ends=NOW + days * DAY)))
     (fix,) = fixes(replaced(**OF_FEDERATIONS)(ending(well())), 90).values()
     assert fix.startswith("Run `pulumi up` of the stacks root and control-plane of east") == is_due
+
+
+def test_definitions_that_are_left_out_on_purpose_are_not_missed_in_doctor_either() -> None:
+    gone = "envoyfilters.networking.istio.io"
+    there = {name: "1.99.0" for name in NEEDED if name != gone}
+    asked = replaced(**OF_FEDERATIONS, webhooks=test_webhook_check.observed(crds=there))(well())
+    known = [one.cause for one in verdicts(None, "east", [], asked, ENDPOINT) if not one.ok]
+    assert known == ["missing-crds"]
+    assert all(one.ok for one in verdicts(None, "east", [], asked, ENDPOINT, without={gone}))
+
+
+def test_what_is_left_out_is_refused_where_nothing_is_looked_for() -> None:
+    options = ["--mesh=east", "--without-crd=envoyfilters.networking.istio.io"]
+    done = CliRunner().invoke(app, ["doctor", *options])
+    assert (done.exit_code, "--without-crd: is of webhooks" in done.output) == (1, True)
 
 
 def test_roots_that_differ_from_the_documents_are_named() -> None:

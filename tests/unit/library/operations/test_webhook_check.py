@@ -287,6 +287,43 @@ def test_definitions_that_somebody_deleted_are_told_and_what_went_with_them() ->
     assert verdicts(ENDPOINT, observed(crds=None))[4:] == []
 
 
+FILTERS, GATEWAYS = "envoyfilters.networking.istio.io", "gateways.networking.istio.io"
+
+
+def test_definitions_that_are_left_out_on_purpose_are_not_missed() -> None:
+    """Nothing in the cluster says that they are, so their owner does. Others that are gone are still told."""
+    there = {name: "1.99.0" for name in NEEDED if name != FILTERS}
+    (missed,) = verdicts(ENDPOINT, observed(crds=there))[4:]
+    assert missed.fix.endswith(f"`--without-crd {FILTERS}`")
+    (one,) = verdicts(ENDPOINT, observed(crds=there), {FILTERS})[4:]
+    assert (one.cause, one.check) == (None, "Istio's CRDs are of istiod's version or newer")
+    fewer = {name: version for name, version in there.items() if name != "authorizationpolicies.security.istio.io"}
+    (one,) = verdicts(ENDPOINT, observed(crds=fewer), {FILTERS})[4:]
+    assert (one.cause, "authorizationpolicies" in one.seen, FILTERS in one.seen) == ("missing-crds", True, False)
+
+
+def test_without_the_kind_that_is_sent_validation_is_not_tried() -> None:
+    nothing = Answer(404, {"message": "the server could not find the requested resource"})
+    found = observed(crds={}, invalid=nothing, valid=nothing)
+    assert [one.cause for one in verdicts(ENDPOINT, found)[3:]] == ["not-there", "missing-crds"]
+    (one,) = verdicts(ENDPOINT, found, NEEDED)[3:]
+    assert (one.cause, one.ok, one.notice) == ("not-tried", True, True)
+    # It is there after all, whatever the owner says.
+    assert [one.cause for one in verdicts(ENDPOINT, observed(), {GATEWAYS})] == [None] * 4
+
+
+def test_the_commands_are_told_what_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = observed(crds={name: "1.99.0" for name in NEEDED if name != FILTERS})
+    assert run(monkeypatch, tmp_path, found)[0] == 3
+    assert run(monkeypatch, tmp_path, found, f"--without-crd={FILTERS}")[0] == 0
+    code, text = run(monkeypatch, tmp_path, found, "--without-crd=envoyfilter")
+    assert (code, "--without-crd: is no definition of Istio's that is looked for" in text, FILTERS in text) == (
+        1,
+        True,
+        True,
+    )
+
+
 def test_whose_definitions_are_compared() -> None:
     labels = {"app.kubernetes.io/version": "1.31.1"}
     theirs = ("a.networking.istio.io", "b.networking.istio.io.example.com", "gateways.gateway.networking.k8s.io")
