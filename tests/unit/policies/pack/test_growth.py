@@ -92,12 +92,12 @@ def test_nothing_leaks_but_what_is_made_to(growth: str) -> None:
 
 def test_many_tenants_take_no_more_work_each_than_few() -> None:
     each = []
-    for size in LARGE:
+    for size in (LARGE[0], *LARGE):  # the first one also makes what is made once
         named = (one for one in growing.meshes(size) if one.kind in {"Namespace", "Service"})
         context = Context(Stack("growing", tuple(named)), growing.SETTINGS)
         counted = calls(partial(judge, TENANTS, context))
         each.append(sum(counted.values()) / size)
-    assert max(each) < MOST_GROWTH_OF_ALL * min(each)
+    assert max(each[1:]) < MOST_GROWTH_OF_ALL * min(each[1:])
 
 
 @pytest.mark.parametrize("size", [2, *LARGE])
