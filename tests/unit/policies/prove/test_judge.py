@@ -1,13 +1,17 @@
 """The oracle is the pack's judge: hypothesis makes programs, both give a verdict of each, and a disagreement fails.
 
 HOSTED_MESH_PROGRAMS: how many programs. HOSTED_MESH_SEED: where to begin; the same each time, but in `make nightly`,
-which judges a million and writes each new disagreement, shrunk, to kept.json.
+which judges a million, by as many processes as there are cores, and writes each new disagreement, shrunk, to
+kept.json.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -31,6 +35,8 @@ from tests.unit.policies.prove.judge import FALSE_ALARM, MISSED, TOO_LATE, Disag
 from tests.unit.policies.prove.programs import Batch, Program, programs
 
 AT_ONCE = 60
+OF_ONE_SEED = 5000
+"""More are of several seeds, side by side, and are told of as each is done."""
 PROGRAMS = int(os.environ.get("HOSTED_MESH_PROGRAMS", "2000"))
 SEED = int(os.environ.get("HOSTED_MESH_SEED", "1"))
 MOST_NEW = 20
@@ -81,10 +87,35 @@ def _judged_by_the_thousand(number: int, start: int) -> tuple[Counter[str], list
     return counted, new
 
 
+def _judged_side_by_side(
+    number: int, start: int, tell: Callable[[Counter[str]], None]
+) -> tuple[Counter[str], list[Disagreement]]:
+    """The same by several processes."""
+    counted, new = Counter[str](), dict[tuple[str, str], Disagreement]()
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
+        shares = [min(OF_ONE_SEED, number - done) for done in range(0, number, OF_ONE_SEED)]
+        runs = [pool.submit(_judged_by_the_thousand, share, start + 1000 * at) for at, share in enumerate(shares)]
+        for run in as_completed(runs):
+            counts, found = run.result()
+            counted += counts
+            new = {(one.program.kind, one.how): one for one in found} | new
+            tell(counted)
+            if len(new) >= MOST_NEW:
+                pool.shutdown(cancel_futures=True)
+                break
+    return counted, list(new.values())
+
+
 def test_the_pack_says_what_the_oracle_has_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    counted, new = _judged_by_the_thousand(PROGRAMS, SEED)
-    with capsys.disabled():
-        print(f"\nseed {SEED}: {dict(counted)}, {len(new)} new")
+    def tell(counted: Counter[str]) -> None:
+        with capsys.disabled():
+            print(f"\nseed {SEED}: {dict(counted)}", flush=True)
+
+    if PROGRAMS > OF_ONE_SEED:
+        counted, new = _judged_side_by_side(PROGRAMS, SEED, tell)
+    else:
+        counted, new = _judged_by_the_thousand(PROGRAMS, SEED)
+    tell(counted)
     if new and "HOSTED_MESH_SEED" in os.environ:
         cases.keep([one.program for one in new])
     assert [str(one) for one in new] == []
