@@ -1,0 +1,35 @@
+"""Workloads take plain text where nobody says STRICT, and refuse it once the mesh's own namespace does."""
+
+from __future__ import annotations
+
+from sandbox.proof import traffic, workloads
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
+from sandbox.proof.identity import AGENT
+from sandbox.proof.workloads import PeerAuthentication
+from tests.live.mesh.breaking import mesh
+from tests.support.changing import created
+
+
+def test_strict_in_the_meshs_own_namespace_holds_for_all(live_sandbox, tools):
+    deployed = Deployed.of(live_sandbox, tools)
+    pods = workloads.deploy(deployed)
+    caller = deployed.program_of(pods[workloads.CALLER], AGENT)
+    metadata = {"name": "default", "namespace": deployed.mesh.namespace}
+    strict = PeerAuthentication.from_dict({"metadata": metadata, "spec": {"mtls": {"mode": "STRICT"}}})
+
+    def answers(status: int) -> dict[str, str]:
+        got, headers = traffic.request(deployed, caller)
+        if got != status:
+            raise NotObserved(f"the request answered {got}, not {status}")
+        return headers
+
+    try:
+        with mesh.plaintext(deployed):
+            eventually(lambda: answers(503), seconds=60)  # by the workloads' own namespace
+            deployed.data_plane.delete(PeerAuthentication, "default", namespace=workloads.NAMESPACE)
+            assert "x-forwarded-client-cert" not in eventually(lambda: answers(200), seconds=60)
+            with created(deployed.data_plane, strict):
+                eventually(lambda: answers(503), seconds=60)
+            eventually(lambda: answers(200), seconds=60)
+    finally:
+        workloads.deploy(deployed)  # which puts their own one back
