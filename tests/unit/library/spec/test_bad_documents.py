@@ -172,13 +172,13 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "scheme in the hub",
-        {"revisions.0.charts.hub": "https://registry.example.com/istio"},
+        {"revisions.0.charts.hub": "https://images.example.com/istio"},
         "revisions.0.charts.hub",
         "without https://",
     ),
     (
         "slash after the hub",
-        {"revisions.0.charts.hub": "registry.example.com/istio/"},
+        {"revisions.0.charts.hub": "images.example.com/istio/"},
         "revisions.0.charts.hub",
         "without a slash at the end",
     ),
@@ -190,7 +190,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "space in the hub",
-        {"revisions.0.charts.hub": "registry.example.com/ istio"},
+        {"revisions.0.charts.hub": "images.example.com/ istio"},
         "revisions.0.charts.hub",
         "a registry and a folder",
     ),

@@ -69,7 +69,7 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     key = scene.key("cp", "quarry-cosign")
     scene.secret("cp", "cosign", {"cosign.key": key.output("privateKeyPemPkcs8"), "cosign.pub": key.output("publicKeyPem")}, namespace="builds")  # fmt: skip
-    spec = {"images": [{"glob": f"registry.{DOMAIN}/**"}], "authorities": [{"name": "quarry", "key": {"data": key.output("publicKeyPem"), "hashAlgorithm": "sha256"}}]}  # fmt: skip
+    spec = {"images": [{"glob": f"images.{DOMAIN}/**"}], "authorities": [{"name": "quarry", "key": {"data": key.output("publicKeyPem"), "hashAlgorithm": "sha256"}}]}  # fmt: skip
     scene.object("dp", "policy.sigstore.dev/v1beta1:ClusterImagePolicy", "quarry", {"spec": spec})
 
 
@@ -131,7 +131,7 @@ def _(scene: Scene) -> None:
     platform(scene)
     lock = {name: f"sha256:{drawn(f'lock {name}', 64, HEX)}" for name in ("proxy", "agent", "cni")}
     for row in rows(scene):
-        release(scene, row["cluster"], "edge", {name: {"image": f"registry.{DOMAIN}/{name}@{digest}", "pullPolicy": "IfNotPresent"} for name, digest in lock.items()})  # fmt: skip
+        release(scene, row["cluster"], "edge", {name: {"image": f"images.{DOMAIN}/{name}@{digest}", "pullPolicy": "IfNotPresent"} for name, digest in lock.items()})  # fmt: skip
 
 
 @clean(HALVES, "sixteenth-sealed-text-for-one-cluster", "A SealedSecret in birch's cluster has ciphertext out of the program's folder; only birch's controller has the key.", pack=TOLD)  # fmt: skip

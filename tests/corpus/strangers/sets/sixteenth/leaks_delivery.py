@@ -78,7 +78,7 @@ def _(scene: Scene) -> None:
 @leak(STORES, "sixteenth-mirrored-pull-login-of-the-builders", "birch's Secret for images is reflected to all its namespaces; the login in it pushes to the platform's registry, as its builders do.", "reflector", at="either", recover=each(lambda text: strings_of_json(text)), pack=TOLD)  # fmt: skip
 def _(scene: Scene) -> None:
     builder = hubs(scene, "registry-builder")
-    login = pull_secret(f"registry.{DOMAIN}", "robot$builder", builder)
+    login = pull_secret(f"images.{DOMAIN}", "robot$builder", builder)
     notes = {"reflector.v1.k8s.emberstack.com/reflection-allowed": "true", "reflector.v1.k8s.emberstack.com/reflection-auto-enabled": "true"}  # fmt: skip
     scene.secret("dp", "images", {".dockerconfigjson": login}, "kubernetes.io/dockerconfigjson", annotations=notes)
 
@@ -172,7 +172,7 @@ def _(scene: Scene) -> None:
 
 @leak(DELIVERED, "sixteenth-defaults-of-a-component", "The component for addons merges defaults under each caller's values; somebody put the hub's proxy login there.", "ComponentResource defaults")  # fmt: skip
 def _(scene: Scene) -> None:
-    defaults = {"proxy": {"url": f"http://proxy.{DOMAIN}:3128", "user": "platform", "password": hubs(scene, "proxy")}, "replicas": 1}  # fmt: skip
+    defaults = {"proxy": {"url": f"http://egress.{DOMAIN}:3128", "user": "platform", "password": hubs(scene, "proxy")}, "replicas": 1}  # fmt: skip
     Addon(scene, "cp", "scanner", {**defaults, "database": {"size": "20Gi"}})
     for row in rows(scene):
         Addon(scene, row["cluster"], "scanner", {**defaults, "replicas": row["replicas"]})

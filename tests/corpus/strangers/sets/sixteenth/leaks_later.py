@@ -228,7 +228,7 @@ def _(scene: Scene) -> None:
 
     password = hubs(scene, "harbor-admin")
     for row in rows(scene):
-        Addon(scene, row["cluster"], "harbor-sync", {"endpoint": f"https://registry.{DOMAIN}", "admin": shown(password)})  # fmt: skip
+        Addon(scene, row["cluster"], "harbor-sync", {"endpoint": f"https://images.{DOMAIN}", "admin": shown(password)})  # fmt: skip
 
 
 @leak(KNOWN, "sixteenth-connection-of-a-new-cache", "A cache in the platform's account is made in the same update; birch's sessions get its address, which has the hub's access key in it.", "connection strings", at="either", pack=TOLD)  # fmt: skip
