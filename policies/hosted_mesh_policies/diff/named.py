@@ -14,6 +14,7 @@ from ..detect.leaf.names import names_credential
 from ..detect.leaf.placeholders import is_example, is_reference
 from ..detect.secrets.named_credentials import is_named, is_not_the_value
 from ..plan.tree import Path, Tree, leaves
+from ..prove.compare import UUID
 
 LONGEST_TEXT: Final = 1024 * 1024
 """A text that is longer is not read line by line; what looks like a credential is found in it all the same."""
@@ -23,7 +24,6 @@ _HOLDS: Final = re.compile(
 )
 _OBJECTS_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9./-]{0,251}[a-z0-9])?")
 _BESIDE: Final = frozenset({"value", "key"})
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SIMPLE: Final = re.compile(
     r"(?i:true|false|null|none|yes|no|enabled|disabled|required|optional)?|[\d.]{1,5}[a-z]{0,2}"
 )
@@ -76,4 +76,4 @@ def _is_value(text: str, name: str) -> bool:
     if is_reference(text.encode(errors="replace")):
         return False
     refers = _MAY_REFER.search(name) and not _HOLDS.search(name) and _OBJECTS_NAME.fullmatch(text)
-    return not refers or bool(_UUID.fullmatch(text))
+    return not refers or bool(re.fullmatch(UUID, text))

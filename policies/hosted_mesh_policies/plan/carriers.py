@@ -162,7 +162,7 @@ def carried(
 def pushed(here: Collection[Resource]) -> Iterator[tuple[Resource, str, Resource]]:
     """What copies a Secret into a store, the store as it is called, and the Secret, of one cluster's objects."""
     for resource in here:
-        if fnmatch.fnmatchcase(f"{resource.group}/{resource.kind}", PUSHER.kind):
+        if f"{resource.group}/{resource.kind}" == PUSHER.kind:
             for secret in _taken_by(resource, PUSHER.taken(resource.body), here):
                 yield from ((resource, store, secret) for store in PUSHER.destinations(resource.body))
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from ..plan.tree import Path
 from .capture import Capture, Registered, Spot
 
-_UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _DATE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NUMBER: Final = r"\d{10,20}(?:\.\d+)?"
-_TOKENS: Final = re.compile(rf"({_UUID}|{_DATE}|{_NUMBER})")
+_TOKENS: Final = re.compile(rf"({UUID}|{_DATE}|{_NUMBER})")
 _UNITS: Final = (1, 10**3, 10**6, 10**9)
 
 
@@ -88,7 +88,7 @@ class Noise:
         return places if noise else None
 
     def _is_noise(self, text: str) -> bool:
-        if re.fullmatch(_UUID, text):
+        if re.fullmatch(UUID, text):
             return True
         if re.fullmatch(_DATE, text):
             try:
