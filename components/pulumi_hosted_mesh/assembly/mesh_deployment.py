@@ -3,7 +3,7 @@
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import pulumi
@@ -69,14 +69,17 @@ class MeshDeployment(pulumi.ComponentResource):
             self._make_members(place.name, plan, mesh, cluster)
             meshes[plan.cluster.name] = mesh
 
+        def by_cluster(output: Callable[[HostedMesh], pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
+            return pulumi.Output.all(**{place: output(mesh) for place, mesh in meshes.items()})
+
         self.meshes = pulumi.Output.from_input({one.cluster.name: one.mesh.name for one in plans})
         self.trust_domains = pulumi.Output.from_input({one.cluster.name: one.mesh.domain for one in plans})
-        self.root_certificates = pulumi.Output.all(**{place: one.root_certificate for place, one in meshes.items()})
-        self.endpoints = pulumi.Output.all(**{place: one.endpoints for place, one in meshes.items()})
-        self.addresses = pulumi.Output.all(**{place: one.addresses for place, one in meshes.items()})
-        self.gateway_addresses = pulumi.Output.all(**{place: one.gateway_addresses for place, one in meshes.items()})
-        self.injection_labels = pulumi.Output.all(**{place: one.injection_labels for place, one in meshes.items()})
-        self.webhook_manifests = pulumi.Output.all(**{place: one.webhook_manifests for place, one in meshes.items()})
+        self.root_certificates = by_cluster(lambda mesh: mesh.root_certificate)
+        self.endpoints = by_cluster(lambda mesh: mesh.endpoints)
+        self.addresses = by_cluster(lambda mesh: mesh.addresses)
+        self.gateway_addresses = by_cluster(lambda mesh: mesh.gateway_addresses)
+        self.injection_labels = by_cluster(lambda mesh: mesh.injection_labels)
+        self.webhook_manifests = by_cluster(lambda mesh: mesh.webhook_manifests)
         self.register_outputs(
             {
                 "meshes": self.meshes,

@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.cli.report import JsonOption, Output, OutputOption, prin
 from pulumi_hosted_mesh.cli.without_crd import WithoutCrdOption
 from pulumi_hosted_mesh.operations.webhooks import observation
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
-from pulumi_hosted_mesh.operations.webhooks.crds import require_known
+from pulumi_hosted_mesh.operations.webhooks.crds import require_crds
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 
 
@@ -50,7 +50,7 @@ def check_webhooks(
     With --json each check has: check, ok, notice, cause (a word, `time-out`), seen, fix.
     """
     with plain_errors():
-        without = require_known(without_crd or [])
+        without = require_crds(without_crd or [])
         told = document_of(EndpointDocument, endpoint)
         cluster = cluster_of(kubeconfig_file, context)
         found = verdicts(told, observation.observe(told, cluster, namespace), without)

@@ -20,7 +20,7 @@ from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe, require_known
 from pulumi_hosted_mesh.operations.exports import require_peer
-from pulumi_hosted_mesh.operations.webhooks.crds import require_known as require_crds
+from pulumi_hosted_mesh.operations.webhooks.crds import require_crds
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation, Offer

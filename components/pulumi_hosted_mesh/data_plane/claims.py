@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -24,16 +25,12 @@ def claim(cluster: DataPlaneCluster, names: Iterable[str], mesh: str) -> None:
     if program is None:
         return
     owners = _of_programs.setdefault(program, {})
-    keys = list(_known_by(cluster))
-    for name in names:
-        for key in keys:
-            owner = owners.setdefault((key, name), mesh)
-            if owner != mesh:
-                rule = (
-                    f"are `{name}` in the meshes {owner} and {mesh}, which are in one cluster, so both inject its Pods"
-                )
-                fix = "Give the revisions of one of the two a name, and its tags other names"
-                raise InvalidInputError([Problem("revisions and tags", rule, fix)], f"mesh {mesh}")
+    for name, key in itertools.product(names, _known_by(cluster)):
+        owner = owners.setdefault((key, name), mesh)
+        if owner != mesh:
+            rule = f"are `{name}` in the meshes {owner} and {mesh}, which are in one cluster, so both inject its Pods"
+            fix = "Give the revisions of one of the two a name, and its tags other names"
+            raise InvalidInputError([Problem("revisions and tags", rule, fix)], f"mesh {mesh}")
 
 
 def _known_by(cluster: DataPlaneCluster) -> Iterator[object]:

@@ -123,10 +123,10 @@ def _renewal(certificate: x509.Certificate, now: datetime, mesh: str) -> str:
     if opens <= now:
         return RENEW.format(mesh=mesh)
     field = f"trust.{'root' if of_root else 'intermediate'}.renewBeforeDays"
-    fix = (
-        f"No run renews it yet. From {opens:%Y-%m-%d} on, {window.days} days before its end, `pulumi up` of the stacks "
+    fix = f"No run renews it yet. From {opens:%Y-%m-%d} on, {window.days} days before its end, `pulumi up` of the "
+    fix += (
+        f"stacks root and control-plane of {mesh} does, unless {field} says otherwise: `hosted-mesh status` reads that"
     )
-    fix += f"root and control-plane of {mesh} does, unless {field} says otherwise: `hosted-mesh status` reads that"
     return fix
 
 

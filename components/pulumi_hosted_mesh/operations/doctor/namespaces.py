@@ -44,9 +44,8 @@ def namespaces(asked: Mapping[str, str], there: Collection[str], awaited: str | 
     for name, wish in sorted(strange.items()):
         seen = f"it asks for {wish}, and no webhooks answer to that: its new Pods have no proxy. There are: "
         fix = f"`kubectl label namespace {name} {INJECTION_LABEL}- {REVISION_LABEL}=... --overwrite` with one that is "
-        fix += (
-            "there, then restart its workloads; or `pulumi up --refresh` of the stack data-plane, if its own should be"
-        )
+        fix += "there, then restart its workloads; or `pulumi up --refresh` of the stack data-plane, if its own should "
+        fix += "be"
         yield Verdict(f"namespace {name}", "unknown-revision", seen + (", ".join(sorted(there)) or "none"), fix)
     if not strange:
         yield Verdict(CHECK, None, f"{len(asked)} ask for proxies, of a revision or tag that is there")

@@ -157,10 +157,8 @@ def proxies(
     for namespace, those in sorted(waiting.items()):
         if pods := sorted(one.pod for one in those if not one.is_started):
             fix = f"See `kubectl describe pod {pods[0]} -n {namespace}`. Where it lacks a ConfigMap istio-ca-root-cert-"
-            fix += (
-                ", istiod writes that into each namespace: see its access, by doctor with a credential of the control "
-            )
-            fix += "plane"
+            fix += ", istiod writes that into each namespace: see its access, by doctor with a credential of the "
+            fix += "control plane"
             seen = f"{len(pods)} did not start: {few(pods)}"
             yield Verdict(f"proxies in namespace {namespace}", "not-started", seen, fix)
         pods = sorted(one.pod for one in those if one.is_started)

@@ -24,7 +24,7 @@ def versions_of(definitions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {name: labels.get(VERSION_LABEL, "") for name, labels in found.items() if name.endswith(GROUPS)}
 
 
-def require_known(without: Collection[str]) -> frozenset[str]:
+def require_crds(without: Collection[str]) -> frozenset[str]:
     """The same names. Raises: InvalidInputError if one is of no definition that is looked for."""
     if not NEEDED.issuperset(without):
         fix = f"Name it as `kubectl get crds` does. They are: {', '.join(sorted(NEEDED))}"
@@ -48,10 +48,8 @@ def crds(
         return []
     if missing := sorted(NEEDED - versions.keys() - set(without)):
         fix = "Run `pulumi up --refresh` of the stack cluster, or have their owner install them. Objects of these "
-        fix += (
-            "kinds went with them, so what policies refused is let through: apply them anew. Of one that is left out "
-        )
-        fix += f"on purpose say so: `--without-crd {missing[0]}`"
+        fix += "kinds went with them, so what policies refused is let through: apply them anew. Of one that is left "
+        fix += f"out on purpose say so: `--without-crd {missing[0]}`"
         seen = f"{len(missing)} of {len(NEEDED)} are missing: {few(missing)}"
         return [Verdict("Istio's CRDs are there", "missing-crds", seen, fix)]
     wanted = _numbers(istio_version)
