@@ -22,17 +22,11 @@ def observe(deployed: Deployed) -> str:
     caller = deployed.program_of(pods[workloads.CALLER], AGENT)
     spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
 
-    def answers(status: int) -> dict[str, str]:
-        got, headers = request(deployed, caller)
-        if got != status:
-            raise NotObserved(f"the request answered {got}, not {status}")
-        return headers
-
-    headers = eventually(lambda: answers(200), seconds=20)
+    headers = eventually(lambda: answered(deployed, caller, 200), seconds=20)
     arrived_from(headers, spiffe)
     with denied(deployed, spiffe):
-        eventually(lambda: answers(403), seconds=45)
-    eventually(lambda: answers(200), seconds=30)
+        eventually(lambda: answered(deployed, caller, 403), seconds=45)
+    eventually(lambda: answered(deployed, caller, 200), seconds=30)
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
 
 
@@ -45,6 +39,14 @@ def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
     last = headers.get("x-forwarded-client-cert", "").rsplit(",", 1)[-1]
     if f"URI={spiffe}" not in last.split(";"):
         raise NotObserved(f"the request arrived without the identity {spiffe}: no mutual TLS")
+
+
+def answered(deployed: Deployed, caller: Process, status: int) -> dict[str, str]:
+    """The headers that backend received. Raises NotObserved unless frontend's request answers this status."""
+    got, headers = request(deployed, caller)
+    if got != status:
+        raise NotObserved(f"the request answered {got}, not {status}")
+    return headers
 
 
 def request(deployed: Deployed, caller: Process) -> tuple[int, dict[str, str]]:

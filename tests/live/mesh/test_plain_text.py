@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox.proof import traffic, workloads
-from sandbox.proof.deployed import Deployed, NotObserved, eventually
+from sandbox.proof.deployed import Deployed, eventually
 from sandbox.proof.identity import AGENT
 from sandbox.proof.workloads import PeerAuthentication
 from tests.live.mesh.breaking import mesh
@@ -18,18 +18,15 @@ def test_strict_in_the_meshs_own_namespace_holds_for_all(live_sandbox, tools):
     strict = PeerAuthentication.from_dict({"metadata": metadata, "spec": {"mtls": {"mode": "STRICT"}}})
 
     def answers(status: int) -> dict[str, str]:
-        got, headers = traffic.request(deployed, caller)
-        if got != status:
-            raise NotObserved(f"the request answered {got}, not {status}")
-        return headers
+        return eventually(lambda: traffic.answered(deployed, caller, status), seconds=60)
 
     try:
         with mesh.plaintext(deployed):
-            eventually(lambda: answers(503), seconds=60)  # by the workloads' own namespace
+            answers(503)  # by the workloads' own namespace
             deployed.data_plane.delete(PeerAuthentication, "default", namespace=workloads.NAMESPACE)
-            assert "x-forwarded-client-cert" not in eventually(lambda: answers(200), seconds=60)
+            assert "x-forwarded-client-cert" not in answers(200)
             with created(deployed.data_plane, strict):
-                eventually(lambda: answers(503), seconds=60)
-            eventually(lambda: answers(200), seconds=60)
+                answers(503)
+            answers(200)
     finally:
         workloads.deploy(deployed)  # which puts their own one back

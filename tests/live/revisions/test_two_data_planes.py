@@ -229,9 +229,7 @@ def answers(deployed: Deployed, status: int) -> None:
     caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), identity.AGENT)
 
     def look() -> None:
-        got, headers = traffic.request(deployed, caller)
-        if got != status:
-            raise NotObserved(f"the request answered {got}, not {status}")
+        headers = traffic.answered(deployed, caller, status)
         if status == OK:
             traffic.arrived_from(headers, spiffe(deployed, workloads.CALLER))
 
