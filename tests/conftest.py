@@ -27,8 +27,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Of several processes one runs all of a group, in order (tests/support/grouping.py); long groups begin first.
 
     A group is what shares something costly: one process deploys the mesh, a file's fixtures are made once.
-    Tests of stacks and policies claim names of their own, so each goes to whichever process is free unless its file
-    says otherwise; those of the plug-ins wait, file by file, until their namespaces are gone.
+    The engine's tests claim names of their own, so each goes to whichever process is free unless its file says
+    otherwise.
     """
     for item in items:
         path = item.path.relative_to(CHECKOUT).as_posix()
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         if "live_sandbox" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("mesh"))
-        elif not path.startswith(("tests/engine/library/", "tests/engine/policies/")):
+        elif not path.startswith("tests/engine/"):
             item.add_marker(pytest.mark.xdist_group(path))
     if hasattr(config, "workerinput"):  # one of several
         groups = {item.nodeid: grouping.group_of(item) for item in items}

@@ -1,7 +1,8 @@
-"""Provider plug-ins for the engine: `select` takes Pulumi's own, or the stand-ins of this folder where there are none.
+"""Provider plug-ins for the engine: `select` takes Pulumi's releases, or what can be had where there are none.
 
-The stand-ins speak Pulumi's provider protocol in Python, for kubernetes, tls and random. They belong to the sandbox
-and are never shipped. What they do not implement they refuse by name.
+That is Pulumi's own for kubernetes, which is a Go module, and the stand-ins of this folder for tls and random, which
+are none. The stand-ins speak Pulumi's provider protocol in Python. They belong to the sandbox and are never shipped.
+What they do not implement they refuse by name.
 """
 
 from __future__ import annotations

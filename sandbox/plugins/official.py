@@ -1,4 +1,4 @@
-"""Pulumi's own provider plug-ins: where they are, and getting them once where that is possible."""
+"""Pulumi's releases of the provider plug-ins: where they are, and getting them once where that is possible."""
 
 from __future__ import annotations
 

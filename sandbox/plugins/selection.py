@@ -1,4 +1,4 @@
-"""Which provider plug-ins the engine gets: Pulumi's own where they can be had, else the stand-ins of this folder."""
+"""Which provider plug-ins the engine gets: Pulumi's releases where they can be had, else what can be had without."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
 from sandbox.plugins import VERSIONS, official
 from sandbox.toolchain import Tools
+from sandbox.toolchain.catalogue import KUBERNETES_PLUGIN
 
 Kind = Literal["official", "standin"]
 _VARIABLE: Final = "HOSTED_MESH_PLUGINS"
@@ -34,9 +35,10 @@ class PluginSet:
 def select(tools: Tools, pulumi_home: Path) -> PluginSet:
     """Chooses the plug-ins and puts them where the engine looks, in `pulumi_home`, which becomes PULUMI_HOME.
 
-    $HOSTED_MESH_PLUGINS: "official" (an error where they cannot be had) or "standin"; unset: official ones if they are
-    here or can be downloaded, else stand-ins. That a download was refused is remembered in pulumi_home, so that only
-    the first run pays for the attempt, a few seconds at most. Raises SandboxError.
+    $HOSTED_MESH_PLUGINS: "official" for Pulumi's releases of all three (an error where they cannot be had), or
+    "standin" for its kubernetes plug-in out of the tools and stand-ins for tls and random; unset: the releases if they
+    are here or can be downloaded. That a download was refused is remembered in pulumi_home, so that only the first run
+    pays for the attempt, a few seconds at most. Raises SandboxError.
     """
     wanted = os.environ.get(_VARIABLE, "")
     if wanted not in ("", "official", "standin"):
@@ -55,21 +57,23 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             found = None if refusal else official.installed(pulumi_home)
     if found is not None:
         versions = ", ".join(f"{name} {VERSIONS[name]}" for name in found)
-        return _set("official", found, tools, pulumi_home, f"provider plug-ins: Pulumi's own ({versions} or newer)")
+        return _set("official", found, pulumi_home, f"provider plug-ins: Pulumi's releases ({versions} or newer)")
     if wanted == "official":
         raise SandboxError(
-            "Pulumi's provider plug-ins are not installed and cannot be downloaded.",
+            "Pulumi's releases of the provider plug-ins are not installed and cannot be downloaded.",
             why=refusal,
             fix=f"install them with `pulumi plugin install resource <name> <version>`, or unset {_VARIABLE} to run "
-            "with the sandbox's stand-ins.",
+            "with what can be had without.",
         )
-    standins = {name: _STANDINS / official.executable(name) for name in VERSIONS}
+    programs = {name: _STANDINS / official.executable(name) for name in VERSIONS if name != "kubernetes"}
+    programs["kubernetes"] = tools[KUBERNETES_PLUGIN]
     # Not the refusal itself, which is long: $HOSTED_MESH_PLUGINS=official tries again and shows it.
-    reason = "as asked for" if wanted else "Pulumi's own are not here and cannot be downloaded"
-    return _set("standin", standins, tools, pulumi_home, f"provider plug-ins: the sandbox's stand-ins ({reason})")
+    reason = "as asked for" if wanted else "Pulumi's releases are not here and cannot be downloaded"
+    summary = f"provider plug-ins: Pulumi's own for kubernetes, stand-ins for tls and random ({reason})"
+    return _set("standin", programs, pulumi_home, summary)
 
 
-def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Path, summary: str) -> PluginSet:
+def _set(kind: Kind, programs: Mapping[str, Path], pulumi_home: Path, summary: str) -> PluginSet:
     """Links the programs into pulumi_home's plug-in folder, where the engine looks without a word.
 
     Something else of the same name on PATH, or in that folder, would win over a link; then the chosen programs go
@@ -85,7 +89,6 @@ def _set(kind: Kind, programs: Mapping[str, Path], tools: Tools, pulumi_home: Pa
         "HOSTED_MESH_PYTHON": os.environ.get("HOSTED_MESH_PYTHON") or sys.executable,
         # Two checkouts may share pulumi_home; whosever link it is, each runs its own stand-ins.
         "HOSTED_MESH_CHECKOUT": str(CHECKOUT),
-        "HOSTED_MESH_HELM": str(tools["helm"]),
     }
     return PluginSet(kind, path, env, summary)
 

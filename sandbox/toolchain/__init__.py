@@ -22,6 +22,7 @@ from sandbox.toolchain.catalogue import (
     CHARTS,
     FITS,
     GATEWAY_API_CRDS,
+    KUBERNETES_PLUGIN,
     NAMES,
     PULUMI_FAMILY,
     SOURCES,
@@ -198,7 +199,11 @@ def _builders() -> int:
 
 
 def _bin_dir(root: Path, programs: Mapping[str, Path]) -> Path:
-    """A folder of links, one per program; its name is a key of what it holds, so it never changes under a reader."""
+    """A folder of links, one per program; its name is a key of what it holds, so it never changes under a reader.
+
+    Without the plug-in: the engine takes one on PATH for a person's own, and says so in every preview.
+    """
+    programs = {name: path for name, path in programs.items() if name != KUBERNETES_PLUGIN}
     target = root / "bin" / content_key(*(f"{name}={path}" for name, path in sorted(programs.items())))
 
     def link(into: Path) -> None:

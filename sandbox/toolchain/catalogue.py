@@ -33,6 +33,9 @@ def _tool(name: str, title: str, *variables: tuple[str, str]) -> GoSet:
     return GoSet(name, name, title, provides=(name,), builds=(Build(("tool",), variables=variables),))
 
 
+_PLUGIN = "github.com/pulumi/pulumi-kubernetes/provider/v4"
+_PLUGIN_COMMIT = "f47bc2d6f199"  # of its pseudo-version: on the way from v4.24.0 to v4.25.0
+KUBERNETES_PLUGIN = "pulumi-resource-kubernetes"
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
 ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
 GATEWAY_API_CRDS = "gateway-api"
@@ -58,6 +61,27 @@ SOURCES: tuple[Source, ...] = (
         builds=(Build(("tool",), variables=_kubernetes_version("v1.36.3")),),
         # Package main of etcd is its module's root, whose last path element is a version, so Go takes the one before.
         renames=(("server", "etcd"),),
+    ),
+    GoSet(
+        # The newest of its versions that the module proxy has. Helm is the one whose library it renders charts by.
+        name="pulumi-kubernetes",
+        folder="pulumi-kubernetes",
+        title=f"Pulumi's own kubernetes plug-in as of January 2026 ({_PLUGIN_COMMIT}), and Helm v3.18.6",
+        provides=(KUBERNETES_PLUGIN, "helm"),
+        builds=(
+            Build(
+                (".", "tool"),
+                variables=(
+                    # The engine warns in each run of one that is older than what the Python package asks for.
+                    (f"{_PLUGIN}/pkg/version.Version", f"4.34.2+{_PLUGIN_COMMIT}"),
+                    ("helm.sh/helm/v3/internal/version.version", "v3.18.6"),
+                ),
+            ),
+        ),
+        copies=tuple(
+            Copy(_PLUGIN, f"cmd/{KUBERNETES_PLUGIN}/{name}", f"schema/{name}")
+            for name in ("schema.json", "terraform-mapping.json")
+        ),
     ),
     GoSet(
         # The newest that the module proxy has as a module of its own. It runs the pulumi-language-python-exec that lies
@@ -106,7 +130,6 @@ SOURCES: tuple[Source, ...] = (
             ),
         ),
     ),
-    _tool("helm", "Helm v4.2.4", ("helm.sh/helm/v4/internal/version.version", "v4.2.4")),
     _tool("coredns", "CoreDNS v1.14.7"),
     KNOT,
     _tool(
@@ -164,7 +187,7 @@ FITS: Mapping[str, Fit] = {
     "kube-proxy": _KUBERNETES,
     # Kubernetes supports a client one minor version away from the server on either side.
     "kubectl": Fit(("version", "--client"), r"^Client Version: v(\d+\.\d+\.\d+)$", (1, 35, 0), (1, 38)),
-    "helm": Fit(("version", "--template", "{{.Version}}"), r"^v(\d+\.\d+\.\d+)$", (4, 2, 0), (5,)),
+    "helm": Fit(("version", "--template", "{{.Version}}"), r"^v(\d+\.\d+\.\d+)$", (3, 18, 0), (5,)),
     "coredns": Fit(("-version",), r"^CoreDNS-(\d+\.\d+\.\d+)$", (1, 12, 0), (2,)),
     "pilot-discovery": _ISTIO,
     "pilot-agent": _ISTIO,

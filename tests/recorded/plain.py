@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sandbox.plugins.protocol.naming import format_path
 from sandbox.plugins.protocol.values import UNKNOWN, Secret
 
 _MISSING: Final = object()
@@ -13,6 +13,20 @@ _GONE: Final = "<gone>"
 _LONGEST: Final = 200  # characters of a text that is only carried along
 
 Path = tuple[str | int, ...]
+
+
+def format_path(path: Path) -> str:
+    """As the engine writes it, `a.b[0]["c.d"]`: a key that holds a dot, a quote or a bracket is quoted in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif re.search(r'[."\[\]]', part):
+            escaped = part.replace('"', '\\"')
+            text += f'["{escaped}"]'
+        else:
+            text += f".{part}" if text else part
+    return text
 
 
 def shown(value: Any) -> Any:

@@ -11,16 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from pulumi.runtime.proto import engine_pb2_grpc, status_pb2
+
 from sandbox.bootstrap import CHECKOUT
-from sandbox.plugins.protocol.stubs import (
-    empty_pb2,
-    engine_grpc,
-    grpc,
-    message_factory,
-    plugin_pb2,
-    provider_pb2,
-    status_pb2,
-)
+from sandbox.plugins.protocol.stubs import empty_pb2, grpc, message_factory, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import plain, read_struct, write_struct
 
 _METHODS: Final = provider_pb2.DESCRIPTOR.services_by_name["ResourceProvider"].methods_by_name
@@ -107,22 +101,18 @@ def _refused(error: Any) -> Refused:
 
 
 @contextmanager
-def running(
-    program: Path, package: str, settings: Mapping[str, str] | None, environment: Mapping[str, str] | None = None
-) -> Iterator[Plugin]:
+def running(program: Path, package: str, settings: Mapping[str, str] | None) -> Iterator[Plugin]:
     """The plug-in while the block runs. settings: of the provider, by their names in the protocol; None: not told."""
     engine = grpc.server(ThreadPoolExecutor(8))
-    engine_grpc.add_EngineServicer_to_server(_Engine(), engine)
+    engine_pb2_grpc.add_EngineServicer_to_server(_Engine(), engine)
     port = engine.add_insecure_port("127.0.0.1:0")
     engine.start()
-    own = {
-        **os.environ,
-        "HOSTED_MESH_PYTHON": sys.executable,
-        "HOSTED_MESH_CHECKOUT": str(CHECKOUT),
-        **(environment or {}),
-    }
     process = subprocess.Popen(
-        [program, f"127.0.0.1:{port}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=own
+        [program, f"127.0.0.1:{port}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "HOSTED_MESH_PYTHON": sys.executable, "HOSTED_MESH_CHECKOUT": str(CHECKOUT)},
     )
     try:
         assert process.stdout is not None
@@ -139,7 +129,7 @@ def running(
         engine.stop(None)
 
 
-class _Engine(engine_grpc.EngineServicer):
+class _Engine(engine_pb2_grpc.EngineServicer):
     """What a plug-in tells the engine meanwhile, heard and forgotten: words for people, that come at any time."""
 
     def Log(self, request: Any, context: Any) -> Any:  # noqa: N802

@@ -34,7 +34,7 @@ def main() -> int:
         if package == "kubernetes":
             _with_cluster(given.plugins, given.source)
         else:
-            with Replay(given.plugins, package, BridgedWorld(), {}) as replay:
+            with Replay(given.plugins, package, BridgedWorld()) as replay:
                 _record(package, replay, given.source)
     return 0
 
@@ -47,9 +47,9 @@ def _with_cluster(plugins: Path, source: str) -> None:
         cluster = sandbox.data_plane
         world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.name)
         world.prepare()
-        with Replay(plugins, "kubernetes", world, {}) as replay:
+        with Replay(plugins, "kubernetes", world) as replay:
             _record("kubernetes", replay, source)
-            found = of_provider(plugins, {})
+            found = of_provider(plugins)
             facts.write(cases.PROVIDER, version=replay.version(), source=source, cases=found)
 
 

@@ -23,23 +23,22 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def of_provider(programs: Path, environment: Mapping[str, str]) -> Facts:
+def of_provider(programs: Path) -> Facts:
     """The facts of the kubernetes provider's settings, by case; no cluster is needed."""
-    with running(programs / executable("kubernetes"), "kubernetes", None, environment) as plugin:
+    with running(programs / executable("kubernetes"), "kubernetes", None) as plugin:
         return {case.name: play_provider(case, plugin) for case in cases.of_provider()}
 
 
 class Replay:
     """The plug-ins of one package; a context manager, which ends them.
 
-    programs: the folder that has the plug-in. environment: for its process, beside this one's.
+    programs: the folder that has the plug-in.
     """
 
-    def __init__(self, programs: Path, package: str, world: World, environment: Mapping[str, str]) -> None:
+    def __init__(self, programs: Path, package: str, world: World) -> None:
         self._program = programs / executable(package)
         self._package = package
         self._world = world
-        self._environment = environment
         self._running: dict[tuple[tuple[str, str], ...], Plugin] = {}
         self._made: dict[str, dict[str, Any]] = {}
         self._stack = ExitStack()
@@ -66,6 +65,6 @@ class Replay:
         settings = {**(self._world.settings() if isinstance(self._world, KubernetesWorld) else {}), **own}
         key = tuple(sorted(own.items()))
         if key not in self._running:
-            process = running(self._program, self._package, settings, self._environment)
+            process = running(self._program, self._package, settings)
             self._running[key] = self._stack.enter_context(process)
         return self._running[key]

@@ -1,6 +1,6 @@
 """A Python that has imported Pulumi's SDKs before it is asked for: every program that it runs is a fork of it.
 
-`pulumi up` starts five Python programs (the language host's and the stand-in plug-ins), and each takes 0.4 to 1.7 CPU
+`pulumi up` starts four Python programs (the language host's and the stand-in plug-ins), and each takes 0.4 to 1.7 CPU
 seconds to import what other people wrote. Nothing of ours is imported before the fork, so what a program of
 this checkout imports, and in which order, is tested as before.
 

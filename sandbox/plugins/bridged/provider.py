@@ -19,7 +19,6 @@ from sandbox.plugins.bridged.resources import (
 )
 from sandbox.plugins.bridged.schema import package
 from sandbox.plugins.protocol.errors import NotImplementedHere, ProviderError
-from sandbox.plugins.protocol.naming import urn_type
 from sandbox.plugins.protocol.stubs import empty_pb2, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, read_struct, write_struct
 
@@ -132,7 +131,7 @@ class BridgedProvider:
         return empty_pb2.Empty()
 
     def _type(self, urn: str) -> ResourceType:
-        token = urn_type(urn)
+        token = urn.split("::", 3)[2].rpartition("$")[2]  # urn:pulumi:stack::project::parent$type::name
         try:
             return self._types[token]
         except KeyError:

@@ -1,8 +1,4 @@
-"""Serves one provider to the engine: port, method table, errors, and going away when told to.
-
-Construct blocks while the engine calls back into the same process (Check, Diff, Create of the children), so a small
-thread pool would wait for itself for ever: hence 256 threads, made only as needed.
-"""
+"""Serves one provider to the engine: port, method table, errors, and going away when told to."""
 
 from __future__ import annotations
 
@@ -16,11 +12,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sandbox.plugins.protocol.errors import InitializationFailed, ProviderError
-from sandbox.plugins.protocol.stubs import UNLIMITED, any_pb2, grpc, message_factory, provider_pb2, status_pb2
-from sandbox.plugins.protocol.values import write_struct
+from sandbox.plugins.protocol.errors import ProviderError
+from sandbox.plugins.protocol.stubs import grpc, message_factory, provider_pb2
 
-_THREADS = 256
+_UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _ORPHAN_POLL = 2.0  # seconds between two looks whether the engine still lives
 
 
@@ -33,7 +28,7 @@ def serve(provider: object) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    server = grpc.server(ThreadPoolExecutor(_THREADS), options=UNLIMITED)
+    server = grpc.server(ThreadPoolExecutor(), options=_UNLIMITED)
     server.add_generic_rpc_handlers((_handlers(provider),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -45,7 +40,7 @@ def serve(provider: object) -> None:
     while not stop.wait(_ORPHAN_POLL):
         if os.getppid() != engine:
             break
-    # Threads may still wait for a cluster; Cancel was already sent if somebody cares for them.
+    # Not waiting for a key that a thread may still be making: nobody is there to take it.
     os._exit(0)
 
 
@@ -83,9 +78,6 @@ def _guarded(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def answer(request: Any, context: Any) -> Any:
         try:
             return function(request)
-        except InitializationFailed as failure:
-            context.set_trailing_metadata((("grpc-status-details-bin", _details(failure)),))
-            context.abort(grpc.StatusCode.UNKNOWN, str(failure))
         except ProviderError as failure:
             context.abort(grpc.StatusCode.UNKNOWN, str(failure))
         except Exception as failure:  # a fault of ours: the engine shows the message, its log has the trace
@@ -93,15 +85,3 @@ def _guarded(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
             context.abort(grpc.StatusCode.INTERNAL, f"fault in the stand-in plug-in: {failure!r}")
 
     return answer
-
-
-def _details(failure: InitializationFailed) -> bytes:
-    """The google.rpc.Status by which the engine learns that the resource exists all the same."""
-    detail = provider_pb2.ErrorResourceInitFailed(id=failure.id, reasons=[str(failure), *failure.reasons])
-    write_struct(failure.state, detail.properties)
-    if failure.inputs is not None:
-        write_struct(failure.inputs, detail.inputs)
-    packed = any_pb2.Any()
-    packed.Pack(detail)
-    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(failure), details=[packed])
-    return bytes(status.SerializeToString())

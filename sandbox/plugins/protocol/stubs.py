@@ -38,19 +38,8 @@ def _stub(name: str) -> Any:
 
 _shells()
 grpc: Any = importlib.import_module("grpc")
-UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-"""For a server or a channel: states and charts are large."""
 provider_pb2: Any = _stub("provider_pb2")
 plugin_pb2: Any = _stub("plugin_pb2")
-status_pb2: Any = _stub("status_pb2")
-engine_pb2: Any = _stub("engine_pb2")
-engine_grpc: Any = _stub("engine_pb2_grpc")
 struct_pb2: Any = importlib.import_module("google.protobuf.struct_pb2")
-any_pb2: Any = importlib.import_module("google.protobuf.any_pb2")
 empty_pb2: Any = importlib.import_module("google.protobuf.empty_pb2")
 message_factory: Any = importlib.import_module("google.protobuf.message_factory")
-
-
-def resource_monitor() -> tuple[Any, Any]:
-    """resource_pb2 and its client stubs: needed only by a provider that builds components."""
-    return _stub("resource_pb2"), _stub("resource_pb2_grpc")

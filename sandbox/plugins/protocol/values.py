@@ -1,8 +1,7 @@
 """Pulumi's property values as Python values, and back.
 
 Objects, lists, strings, booleans, numbers and None are themselves; whole numbers are int, although the wire has only
-floats. What Python has no word for: `Secret`, `UNKNOWN`, `ResourceReference`. The outputs that components get are the
-values that they have, without what these depend on.
+floats. What Python has no word for: `Secret`, `UNKNOWN`. Assets, archives and resources are refused.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from sandbox.plugins.protocol.errors import NotImplementedHere
 # The engine's marks for the kinds of values that JSON has no word for.
 _SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 _SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one, not one
-_OUTPUT: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
-_ASSET: Final = "c44067f5952c0a294b673a41bacd8c17"
-_ARCHIVE: Final = "0def7320c3a5731c473e5ecbe6d01bc7"
-_REFERENCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
+_REFUSED: Final = {
+    "c44067f5952c0a294b673a41bacd8c17": "assets",
+    "0def7320c3a5731c473e5ecbe6d01bc7": "archives",
+    "5cf8f73096256a8f31e491e813e4eb8e": "resources",
+}
 # The engine has one word per type for "not known yet"; what it stands for does not matter to a provider.
 _UNKNOWN_STRING: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # also what is sent
 _UNKNOWNS: Final = frozenset(
@@ -55,15 +55,6 @@ class Secret:
     value: Any = field(repr=False)
 
 
-@dataclass(frozen=True)
-class ResourceReference:
-    """Another resource. id: UNKNOWN before it exists. package_version: of its provider."""
-
-    urn: str
-    id: Any
-    package_version: str
-
-
 def read_struct(struct: Any) -> dict[str, Any]:
     """A google.protobuf.Struct as a dict."""
     return {key: read(value) for key, value in struct.fields.items()}
@@ -92,16 +83,10 @@ def read(value: Any) -> Any:
 
 def _read_special(fields: Mapping[str, Any]) -> Any:
     signature = fields[_SIGNATURE].string_value
-    plain = {key: read(value) for key, value in fields.items() if key != _SIGNATURE}
     if signature == _SECRET:
-        return Secret(plain.get("value"))
-    if signature == _OUTPUT:
-        value = plain.get("value", UNKNOWN)
-        return Secret(value) if plain.get("secret") else value
-    if signature in (_ASSET, _ARCHIVE):
-        raise NotImplementedHere("assets and archives")
-    if signature == _REFERENCE:
-        return ResourceReference(plain["urn"], plain.get("id", ""), plain.get("packageVersion", ""))
+        return Secret(read(fields["value"]))
+    if signature in _REFUSED:
+        raise NotImplementedHere(f"{_REFUSED[signature]} among property values")
     raise ValueError(f"a property value has the signature {signature}, which this stand-in does not know")
 
 
@@ -124,6 +109,10 @@ def write(item: Any, value: Any) -> None:
         value.number_value = item
     elif item is None:
         value.null_value = 0
+    elif item is UNKNOWN:
+        value.string_value = _UNKNOWN_STRING
+    elif isinstance(item, Secret):
+        write({_SIGNATURE: _SECRET, "value": item.value}, value)
     elif isinstance(item, Mapping):
         write_struct(item, value.struct_value)
     elif isinstance(item, list | tuple):
@@ -131,18 +120,6 @@ def write(item: Any, value: Any) -> None:
         values = value.list_value.values
         for element in item:
             write(element, values.add())
-    else:
-        _write_special(item, value)
-
-
-def _write_special(item: object, value: Any) -> None:
-    if item is UNKNOWN:
-        value.string_value = _UNKNOWN_STRING
-    elif isinstance(item, Secret):
-        write({_SIGNATURE: _SECRET, "value": item.value}, value)
-    elif isinstance(item, ResourceReference):
-        reference = {_SIGNATURE: _REFERENCE, "urn": item.urn, "id": item.id, "packageVersion": item.package_version}
-        write(reference, value)
     else:
         raise TypeError(f"cannot send a {type(item).__name__} to the engine")
 

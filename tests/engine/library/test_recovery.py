@@ -146,7 +146,7 @@ def test_a_state_that_is_behind_the_clusters(
     # What the newer update made is named, and is not touched.
     refused = later.run("up", "--yes", "--skip-preview")
     assert refused.code != 0
-    assert 'secrets "istiod-token-2" already exists' in refused.text
+    assert 'istiod-token-2" already exists' in refused.text
     assert differences(before, versions(provider, user)) == {}
     assert user.kubectl("delete", "secret", "istiod-token-2", "-n", NAMESPACE).code == 0
     later.up()
@@ -154,7 +154,7 @@ def test_a_state_that_is_behind_the_clusters(
     lost(stacks["access"])
     refused = stacks["access"].run("up", "--yes", "--skip-preview")
     assert refused.code != 0
-    assert f'namespaces "{NAMESPACE}" already exists' in refused.text
+    assert f'{NAMESPACE}" already exists' in refused.text
     assert user.kubectl("delete", KINDS, "--selector=hosted-mesh.io/mesh=demo").code == 0
     lost(stacks["access"])
     stacks["access"].up()

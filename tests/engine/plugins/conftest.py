@@ -1,36 +1,20 @@
-"""Programs run by the real engine against a real API server, with whichever plug-ins are selected."""
+"""Programs of keys, certificates and random values, run by the real engine with whichever plug-ins are selected."""
 
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pulumi
-import pulumi_kubernetes as kubernetes
 import pytest
 from pulumi import automation
 from pulumi.automation._stack import StackInitMode
 
-from sandbox.clusters import Cluster, Sandbox
 from sandbox.plugins import PluginSet, select
 from sandbox.toolchain import Tools
 from tests.engine.plugins.stack import Engine, Stack
 from tests.support.environment import quickened
-from tests.support.kubectl import Kubectl
 from tests.support.stacks import PASSPHRASE, new_stack
-
-
-@pytest.fixture(scope="session")
-def cluster(engine_sandbox: Sandbox) -> Cluster:
-    return engine_sandbox.data_plane
-
-
-@pytest.fixture(scope="session")
-def kubectl(cluster: Cluster, tools: Tools) -> Kubectl:
-    return Kubectl.of(cluster, tools)
 
 
 @pytest.fixture(scope="session")
@@ -74,39 +58,3 @@ def stack(
         yield made
     finally:
         engine.destroy()
-
-
-@pytest.fixture(scope="module")
-def namespaces(kubectl: Kubectl) -> Iterator[list[str]]:
-    """The namespaces of a module's tests, gone when it ends: tests of other modules use the same clusters."""
-    made: list[str] = []
-    yield made
-    if made:
-        kubectl("delete", "namespace", *made, "--ignore-not-found", "--wait")
-
-
-@pytest.fixture
-def namespace(kubectl: Kubectl, namespaces: list[str]) -> Iterator[str]:
-    """A namespace of the test's own, made and removed without the engine."""
-    name = f"test-{secrets.token_hex(4)}"
-    kubectl("create", "namespace", name)
-    namespaces.append(name)
-    yield name
-    kubectl("delete", "namespace", name, "--wait=false")
-
-
-@pytest.fixture
-def provider(cluster: Cluster, namespace: str) -> Callable[..., pulumi.ResourceOptions]:
-    """provider(**settings) -> resource options with a provider for the cluster and the test's namespace."""
-
-    def make(**settings: Any) -> pulumi.ResourceOptions:
-        settings = {
-            "kubeconfig": pulumi.Output.secret(cluster.kubeconfig.read_text()),
-            "context": cluster.name,
-            "namespace": namespace,
-            "cluster_identifier": "the-cluster",
-            **settings,
-        }
-        return pulumi.ResourceOptions(provider=kubernetes.Provider("cluster", **settings))
-
-    return make

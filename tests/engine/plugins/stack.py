@@ -49,21 +49,16 @@ class Engine(automation.Stack):
 
 @dataclass
 class Stack:
-    """One stack with a state of its own. `program` is what the next operation runs; change it to change the stack."""
+    """One stack with a state of its own. program: what ran last."""
 
     engine: Engine
     state: Path
     program: Program = field(default=lambda: None)
-    told: list[str] = field(default_factory=list)
 
-    def up(self, program: Program | None = None) -> dict[str, int]:
-        """Runs `pulumi up`; returns the number of resources by what was done to them ("same", "create", ...).
-
-        told: what the engine says of its resources meanwhile, for whoever looks from another thread.
-        """
-        self.program = program or self.program
-        self.told.clear()
-        changes = self.engine.up(program=self.program, on_event=self._hear).summary.resource_changes or {}
+    def up(self, program: Program) -> dict[str, int]:
+        """Runs `pulumi up`; returns the number of resources by what was done to them ("same", "create", ...)."""
+        self.program = program
+        changes = self.engine.up(program=program).summary.resource_changes or {}
         return {str(kind): count for kind, count in changes.items()}
 
     def preview(self, program: Program | None = None) -> dict[str, int]:
@@ -71,29 +66,9 @@ class Stack:
         summary = self.engine.preview(program=program or self.program).change_summary
         return {str(kind): count for kind, count in summary.items()}
 
-    def _hear(self, event: automation.EngineEvent) -> None:
-        if event.diagnostic_event:
-            self.told.append(event.diagnostic_event.message)
-
-    def has_said(self, text: str) -> bool:
-        """Whether the running `up` has told this of a resource."""
-        return any(text in line for line in self.told)
-
     def output(self, name: str) -> Any:
         return self.engine.outputs()[name].value
-
-    def resources(self) -> dict[str, dict[str, Any]]:
-        """The saved resources by name, secrets in plain text."""
-        deployment = json.loads(self._cli("stack", "export", "--show-secrets"))["deployment"]
-        return {one["urn"].split("::", 3)[3]: one for one in deployment.get("resources", [])}
 
     def state_text(self) -> str:
         """All that the file backend has on disk for the stack."""
         return "\n".join(path.read_text() for path in self.state.rglob("*.json*") if path.is_file())
-
-    def _cli(self, *arguments: str) -> str:
-        workspace = self.engine.workspace
-        result = workspace.pulumi_command.run(
-            [*arguments, "--stack", self.engine.name], workspace.work_dir, dict(workspace.env_vars)
-        )
-        return str(result.stdout)

@@ -1,4 +1,4 @@
-"""The kubernetes plug-in in use answers what was recorded of Pulumi's own: checks, diffs, states, errors."""
+"""The kubernetes plug-in of the tools answers what was recorded of a later one: checks, diffs, states, errors."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.clusters import Cluster
-from sandbox.plugins import VERSIONS, PluginSet
+from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
+from sandbox.toolchain.catalogue import KUBERNETES_PLUGIN
 from tests.recorded import cases, facts
 from tests.recorded.kubernetes_world import KubernetesWorld
-from tests.recorded.replay import NAMES, Replay
+from tests.recorded.replay import NAMES, Replay, of_provider
 
 
 @pytest.fixture(scope="module")
-def replay(cluster: Cluster, tools: Tools, plugin_set: PluginSet) -> Iterator[Replay]:
+def programs(tools: Tools) -> Path:
+    return tools[KUBERNETES_PLUGIN].parent
+
+
+@pytest.fixture(scope="module")
+def replay(engine_sandbox: Sandbox, tools: Tools, programs: Path) -> Iterator[Replay]:
+    cluster = engine_sandbox.data_plane
     world = KubernetesWorld(tools["kubectl"], cluster.kubeconfig, cluster.name)
     world.prepare()
-    linked = Path(plugin_set.env["PULUMI_HOME"]) / "plugins" / f"resource-kubernetes-v{VERSIONS['kubernetes']}"
-    programs = plugin_set.path[0] if plugin_set.path else linked
     try:
-        with Replay(programs, "kubernetes", world, plugin_set.env) as running:
+        with Replay(programs, "kubernetes", world) as running:
             yield running
     finally:
         world.clear()
@@ -30,8 +34,12 @@ def replay(cluster: Cluster, tools: Tools, plugin_set: PluginSet) -> Iterator[Re
 
 @pytest.mark.xdist_group("recorded")
 @pytest.mark.parametrize("name", NAMES["kubernetes"])
-def test_answers_are_those_of_the_official_plug_in(name: str, replay: Replay, plugin_set: PluginSet) -> None:
+def test_objects_get_the_answers_of_the_later_plug_in(name: str, replay: Replay) -> None:
     played = {facts.ABILITIES: replay.abilities()}
     played |= {case.name: replay.play(case) for case in cases.load(name)}
-    listed = [] if plugin_set.kind == "official" else facts.intended(name)
-    facts.require_same(name, facts.read(name), played, meant=listed)
+    facts.require_same(name, facts.read(name), played, meant=facts.intended(name))
+
+
+def test_settings_of_the_provider_do_the_same(programs: Path) -> None:
+    played = of_provider(programs)
+    facts.require_same(cases.PROVIDER, facts.read(cases.PROVIDER), played, meant=facts.intended(cases.PROVIDER))

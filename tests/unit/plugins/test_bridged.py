@@ -92,6 +92,12 @@ def test_an_unknown_type_is_refused_by_name(provider: BridgedProvider) -> None:
         provider.invoke(provider_pb2.InvokeRequest(tok="tls:index/getCertificate:getCertificate"))
 
 
+def test_the_type_in_a_urn_is_that_of_the_child(provider: BridgedProvider) -> None:
+    parent = _urn("hosted-mesh:index:A$random:index/randomPet:RandomPet") + ":ns/name::odd"
+    with pytest.raises(NotImplementedHere, match="the resource type random:index/randomPet:RandomPet;"):
+        provider.check(provider_pb2.CheckRequest(urn=parent))
+
+
 def test_inputs_are_saved_without_defaults(provider: BridgedProvider) -> None:
     urn = _urn("random:index/randomPassword:RandomPassword")
     request = provider_pb2.CheckRequest(urn=urn)

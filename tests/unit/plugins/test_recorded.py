@@ -11,7 +11,7 @@ import pytest
 import sandbox.plugins
 from tests.recorded import cases, facts
 from tests.recorded.bridged_world import BridgedWorld
-from tests.recorded.replay import NAMES, Replay, of_provider
+from tests.recorded.replay import NAMES, Replay
 
 BIN = Path(sandbox.plugins.__file__).parent / "bin"
 PACKAGES = [name for name in NAMES if name != "kubernetes"]
@@ -20,7 +20,7 @@ FILES = [name for names in NAMES.values() for name in names]
 
 @pytest.fixture(scope="module", params=PACKAGES)
 def replay(request: pytest.FixtureRequest) -> Iterator[tuple[str, Replay]]:
-    with Replay(BIN, request.param, BridgedWorld(), {}) as running:
+    with Replay(BIN, request.param, BridgedWorld()) as running:
         yield request.param, running
 
 
@@ -29,11 +29,6 @@ def test_answers_are_those_of_the_official_plug_in(replay: tuple[str, Replay]) -
     recorded = facts.read(package)
     played = {facts.ABILITIES: plugin.abilities(), **{case.name: plugin.play(case) for case in cases.load(package)}}
     facts.require_same(package, recorded, played, meant=facts.intended(package))
-
-
-def test_settings_of_the_kubernetes_provider_do_the_same() -> None:
-    played = of_provider(BIN, {})
-    facts.require_same(cases.PROVIDER, facts.read(cases.PROVIDER), played, meant=facts.intended(cases.PROVIDER))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -51,12 +46,22 @@ def test_what_differs_is_told_with_both_values() -> None:
 
 
 def test_a_difference_that_is_meant_has_to_be_there() -> None:
-    meant = [facts.Intended("one/diff", "b", "because")]
+    meant: list[facts.Difference] = [facts.Intended("one/diff", "b", "because")]
     facts.require_same("random", {"one": {"diff": "a"}}, {"one": {"diff": "b"}}, meant=meant)
     with pytest.raises(AssertionError, match="one/diff: recorded 'a', now 'c'"):
         facts.require_same("random", {"one": {"diff": "a"}}, {"one": {"diff": "c"}}, meant=meant)
     with pytest.raises(AssertionError, match=r"no longer.*one/diff"):
         facts.require_same("random", {"one": {"diff": "a"}}, {"one": {"diff": "a"}}, meant=meant)
+
+
+def test_of_a_text_in_other_words_all_else_has_to_be_the_same() -> None:
+    meant: list[facts.Difference] = [facts.Reworded({"it is taken": "Taken", "no": "No"}, "because")]
+    recorded = {"one": {"error": "no: it is taken by a"}}
+    facts.require_same("random", recorded, {"one": {"error": "No: Taken by a"}}, meant=meant)
+    with pytest.raises(AssertionError, match="now 'No: Taken by b'"):
+        facts.require_same("random", recorded, {"one": {"error": "No: Taken by b"}}, meant=meant)
+    with pytest.raises(AssertionError, match=r"no longer.*it is taken"):
+        facts.require_same("random", recorded, recorded, meant=meant)
 
 
 def test_no_case_is_left_out() -> None:

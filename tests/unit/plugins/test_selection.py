@@ -11,6 +11,7 @@ from sandbox.plugins import VERSIONS, official, select
 from sandbox.toolchain import Tools
 
 NAMES = tuple(VERSIONS)
+STANDINS = Path(official.__file__).parent / "bin"
 
 
 @pytest.fixture
@@ -27,7 +28,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Tools:
-    programs = {"pulumi": tmp_path / "pulumi", "helm": tmp_path / "helm"}
+    """With Pulumi's own kubernetes plug-in, as the sandbox builds it."""
+    built = tmp_path / "built" / official.executable("kubernetes")
+    built.parent.mkdir()
+    built.write_bytes(b"\x7fELF")
+    built.chmod(0o755)
+    programs = {"pulumi": tmp_path / "pulumi", built.name: built}
     return Tools(tmp_path, tmp_path, tmp_path, programs, {})
 
 
@@ -56,16 +62,27 @@ def _linked(home: Path, name: str) -> Path:
     return (home / "plugins" / f"resource-{name}-v{VERSIONS[name]}" / official.executable(name)).resolve()
 
 
-def test_stand_ins_where_nothing_can_be_had(home: Path, tools: Tools, refusals: list[str]) -> None:
+def _are_standins(home: Path, tools: Tools) -> bool:
+    """Whether the engine finds the built plug-in for kubernetes and stand-ins for the others."""
+    built = tools[official.executable("kubernetes")]
+    return _linked(home, "kubernetes") == built and {_linked(home, name).parent for name in NAMES[1:]} == {STANDINS}
+
+
+def test_what_the_sandbox_has_where_no_release_can_be_had(home: Path, tools: Tools, refusals: list[str]) -> None:
     chosen = select(tools, home)
     assert chosen.kind == "standin"
-    assert chosen.summary.endswith("stand-ins (Pulumi's own are not here and cannot be downloaded)")
+    assert "Pulumi's own for kubernetes, stand-ins for tls and random" in chosen.summary
+    assert chosen.summary.endswith("(Pulumi's releases are not here and cannot be downloaded)")
     assert chosen.path == ()
-    for name in NAMES:
-        assert _linked(home, name).parent.name == "bin"
+    assert _are_standins(home, tools)
     assert select(tools, home).kind == "standin"
+    assert _are_standins(home, tools)
     assert refusals == ["asked"], "the second run must not try again"
     assert chosen.env["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "true"
+
+
+def _in_front(path: tuple[Path, ...], tools: Tools) -> bool:
+    return set(path) == {STANDINS, tools[official.executable("kubernetes")].parent}
 
 
 def test_official_ones_where_they_are(home: Path, tools: Tools, refusals: list[str]) -> None:
@@ -99,19 +116,19 @@ def test_what_an_earlier_run_was_told_is_forgotten(
     monkeypatch.delenv("PULUMI_HOME")
     chosen = select(tools, home)
     assert (chosen.kind, chosen.path) == ("standin", ())
-    assert {_linked(home, name).parent.name for name in NAMES} == {"bin"}
+    assert _are_standins(home, tools)
     assert not newer.is_symlink()
 
 
 @pytest.mark.parametrize("missing", NAMES)
-def test_never_a_mixture(home: Path, tools: Tools, refusals: list[str], missing: str) -> None:
+def test_never_only_some_of_the_releases(home: Path, tools: Tools, refusals: list[str], missing: str) -> None:
     for name, version in VERSIONS.items():
         if name != missing:
             _install(Path.home() / ".pulumi", name, version)
     assert select(tools, home).kind == "standin"
 
 
-def test_stand_ins_when_asked_for(
+def test_no_releases_when_asked_for(
     home: Path, tools: Tools, refusals: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOSTED_MESH_PLUGINS", "standin")
@@ -119,7 +136,7 @@ def test_stand_ins_when_asked_for(
         _install(home, name, version)
     chosen = select(tools, home)
     assert chosen.kind == "standin"
-    assert [path.name for path in chosen.path] == ["bin"], "official ones in the same folder would win over a link"
+    assert _in_front(chosen.path, tools), "releases in the same folder would win over a link"
     assert refusals == []
 
 
@@ -140,7 +157,7 @@ def test_nothing_is_put_into_the_home_of_the_person(tools: Tools, home: Path, re
     theirs = Path.home() / ".pulumi"
     (theirs / "logs").mkdir(parents=True)
     chosen = select(tools, theirs)
-    assert [path.name for path in chosen.path] == ["bin"]
+    assert _in_front(chosen.path, tools)
     assert not (theirs / "plugins").exists()
     assert (theirs / "logs").is_dir()
 

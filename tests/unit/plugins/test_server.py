@@ -14,14 +14,13 @@ import pytest
 
 import sandbox.plugins
 from sandbox.plugins.official import VERSIONS, executable
-from sandbox.plugins.protocol.errors import InitializationFailed
-from sandbox.plugins.protocol.server import _details
-from sandbox.plugins.protocol.stubs import empty_pb2, grpc, plugin_pb2, provider_pb2, status_pb2
+from sandbox.plugins.protocol.server import snake_case
+from sandbox.plugins.protocol.stubs import empty_pb2, grpc, plugin_pb2, provider_pb2
 
 BIN = Path(sandbox.plugins.__file__).parent / "bin"
 
 
-@pytest.fixture(params=list(VERSIONS))
+@pytest.fixture(params=["tls", "random"])
 def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A plug-in started as the engine does it, by a link from elsewhere; its name and its process."""
     link = tmp_path / executable(request.param)
@@ -59,10 +58,6 @@ def test_a_plug_in_says_its_port_answers_and_goes(plugin: tuple[str, subprocess.
     assert process.stdout.read() == "", "nothing but the port may be on standard output"
 
 
-def test_a_failed_wait_says_what_is_there() -> None:
-    failure = InitializationFailed("not ready", id="ns/name", state={"a": 1}, reasons=("why",))
-    status = status_pb2.Status.FromString(_details(failure))
-    detail = provider_pb2.ErrorResourceInitFailed()
-    assert status.details[0].Unpack(detail)
-    assert (detail.id, list(detail.reasons)) == ("ns/name", ["not ready", "why"])
-    assert detail.properties.fields["a"].number_value == 1
+@pytest.mark.parametrize(("name", "expected"), [("GetPluginInfo", "get_plugin_info"), ("Diff", "diff")])
+def test_method_names(name: str, expected: str) -> None:
+    assert snake_case(name) == expected

@@ -13,7 +13,6 @@ from sandbox.plugins.protocol.errors import NotImplementedHere
 from sandbox.plugins.protocol.stubs import struct_pb2
 from sandbox.plugins.protocol.values import (
     UNKNOWN,
-    ResourceReference,
     Secret,
     contains_secret,
     plain,
@@ -63,22 +62,17 @@ def test_the_empty_object_is_sent() -> None:
     assert message.HasField("struct_value")
 
 
-def test_what_components_get_is_read() -> None:
-    signature = "4dabf18193072939515e22adb298388d"
-    output = {signature: "d0e6a833031e9bbcd3f4e8bde6ca49a4", "value": 1, "secret": True, "dependencies": ["urn"]}
-    unknown = {signature: "d0e6a833031e9bbcd3f4e8bde6ca49a4"}
-    assert _there_and_back({"output": output, "unknown": unknown}) == {"output": Secret(1), "unknown": UNKNOWN}
-
-
-@pytest.mark.parametrize("kind", ["c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7"])
-def test_assets_and_archives_are_refused(kind: str) -> None:
-    with pytest.raises(NotImplementedHere, match="assets and archives"):
-        _there_and_back({"values": {"4dabf18193072939515e22adb298388d": kind, "path": "/values.yaml"}})
-
-
-def test_a_reference_is_written() -> None:
-    reference = ResourceReference("urn:x", "id", "1.2.3")
-    assert _there_and_back({"a": [reference]}) == {"a": [reference]}
+@pytest.mark.parametrize(
+    ("signature", "word"),
+    [
+        ("c44067f5952c0a294b673a41bacd8c17", "assets"),
+        ("0def7320c3a5731c473e5ecbe6d01bc7", "archives"),
+        ("5cf8f73096256a8f31e491e813e4eb8e", "resources"),
+    ],
+)
+def test_what_no_input_here_takes_is_refused(signature: str, word: str) -> None:
+    with pytest.raises(NotImplementedHere, match=word):
+        _there_and_back({"keepers": {"a": {"4dabf18193072939515e22adb298388d": signature}}})
 
 
 def test_an_unknown_signature_is_refused_by_name() -> None:

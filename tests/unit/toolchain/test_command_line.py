@@ -155,7 +155,7 @@ def test_the_shell_has_the_sandbox_s_passphrase_and_nobody_else_s(
     tools = Tools(tmp_path, tmp_path, tmp_path, {"pulumi": tmp_path / "pulumi"}, {})
     monkeypatch.setattr(shell.clusters, "load", lambda _: SimpleNamespace(kubeconfig=tmp_path / "kubeconfig"))
     monkeypatch.setattr(shell, "ensure", lambda *_, **__: tools)
-    monkeypatch.setattr(plugins, "select", lambda *_: PluginSet("standin", (), {"HOSTED_MESH_HELM": "helm"}, ""))
+    monkeypatch.setattr(plugins, "select", lambda *_: PluginSet("standin", (), {"HOSTED_MESH_CHECKOUT": "here"}, ""))
     given = []
     monkeypatch.setattr(os, "execve", lambda _, command, environment: given.append((command, environment)))
     for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN"):
@@ -165,7 +165,7 @@ def test_the_shell_has_the_sandbox_s_passphrase_and_nobody_else_s(
     assert command[1:] == ["-c", "true"]
     assert "somebody's" not in environment.values()
     assert environment["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(tmp_path / "pulumi" / "passphrase")
-    assert (environment["KUBECONFIG"], environment["HOSTED_MESH_HELM"]) == (str(tmp_path / "kubeconfig"), "helm")
+    assert (environment["KUBECONFIG"], environment["HOSTED_MESH_CHECKOUT"]) == (str(tmp_path / "kubeconfig"), "here")
 
 
 def test_path_starts_with_plug_ins_then_python_then_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ The real sets are built by the real compiler in `make tools`, which every engine
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
@@ -191,11 +192,16 @@ def test_the_committed_sets_pin_what_their_titles_say() -> None:
         ("kubernetes", "k8s.io/kubernetes", "v1.36.3"),
         ("kubernetes", "go.etcd.io/etcd/server/v3", "v3.6.16"),
         ("pulumi-language-python", "github.com/pulumi/pulumi/sdk/v3", "v3.68.0"),
-        ("helm", "helm.sh/helm/v4", "v4.2.4"),
+        ("pulumi-kubernetes", "helm.sh/helm/v3", "v3.18.6"),
         ("coredns", "github.com/coredns/coredns", "v1.14.7"),
         ("external-dns", "sigs.k8s.io/external-dns", "v0.21.0"),
     ]:
         assert version in sets[name].title
         assert f"{module} {version} " in (sets[name].directory / "go.mod").read_text()
+    # A pseudo-version, which names the commit that the title does.
+    plugin = sets["pulumi-kubernetes"]
+    (commit,) = re.findall(r"\+(\w{12}) ", plugin.title)
+    pin = rf"github.com/pulumi/pulumi-kubernetes/provider/v4 v4\.0\.0-\d{{14}}-{commit}$"
+    assert re.search(pin, (plugin.directory / "go.mod").read_text(), re.MULTILINE)
     assert parse_version(needed_version([s.directory / "go.mod" for s in sets.values()])) == (1, 26, 1)
     assert len(NAMES) == len(set(NAMES))

@@ -10,7 +10,7 @@ from sandbox import toolchain
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.toolchain import on_path
-from sandbox.toolchain.catalogue import FITS
+from sandbox.toolchain.catalogue import FITS, KUBERNETES_PLUGIN
 from sandbox.toolchain.on_path import Fit, Found
 
 
@@ -32,7 +32,9 @@ from sandbox.toolchain.on_path import Fit, Found
         ("etcd", "etcd Version: 3.6.16\nGit SHA: abc\n", "3.6.16"),
         ("etcd", "etcd Version: 3.5.9\n", None),
         ("helm", "v4.2.4", "4.2.4"),
-        ("helm", "v3.17.0", None),
+        ("helm", "v3.18.6", "3.18.6"),
+        ("helm", "v3.17.4", None),
+        ("helm", "v5.0.0", None),
         ("coredns", "CoreDNS-1.14.7\nlinux/amd64, go1.26.8,\n", "1.14.7"),
         ("external-dns", "v0.21.0\n", "0.21.0"),
         ("external-dns", "v0.23.0\n", None),
@@ -64,6 +66,13 @@ def test_a_fitting_program_is_found_but_not_among_our_own(tmp_path: Path, monkey
     ours, theirs = place(tmp_path / "ours" / "bin", "tool"), place(tmp_path / "theirs", "tool")
     monkeypatch.setenv("PATH", f"{ours.parent}:{theirs.parent}")
     assert on_path.find({"tool": ECHO, "absent": ECHO}, tmp_path / "ours") == {"tool": Found(theirs, "1.5.0")}
+
+
+def test_the_plug_in_is_not_put_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the engine would take it for a person's own, and say so in every preview."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    programs = {name: place(tmp_path / "made", name) for name in ("helm", KUBERNETES_PLUGIN)}
+    assert [program.name for program in toolchain._bin_dir(tmp_path / "tools", programs).iterdir()] == ["helm"]
 
 
 def test_a_script_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

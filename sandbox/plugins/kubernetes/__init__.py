@@ -1,1 +1,0 @@
-"""The stand-in for Pulumi's `kubernetes` plug-in."""

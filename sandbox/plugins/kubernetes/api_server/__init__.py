@@ -1,1 +1,0 @@
-"""The API server: where it is and as whom, which kinds it has, and requests to it."""
