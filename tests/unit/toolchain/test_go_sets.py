@@ -200,7 +200,7 @@ def test_the_committed_sets_pin_what_their_titles_say() -> None:
         assert f"{module} {version} " in (sets[name].directory / "go.mod").read_text()
     # A pseudo-version, which names the commit that the title does.
     plugin = sets["pulumi-kubernetes"]
-    (commit,) = re.findall(r"\+(\w{12}) ", plugin.title)
+    (commit,) = re.findall(r"\((\w{12})\)", plugin.title)
     pin = rf"github.com/pulumi/pulumi-kubernetes/provider/v4 v4\.0\.0-\d{{14}}-{commit}$"
     assert re.search(pin, (plugin.directory / "go.mod").read_text(), re.MULTILINE)
     assert parse_version(needed_version([s.directory / "go.mod" for s in sets.values()])) == (1, 26, 1)
