@@ -29,7 +29,7 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
     done = _run(live_sandbox, tools, leak, *how)
     told = done.stdout + done.stderr
     assert done.returncode != 0, told
-    assert ("no-credentials-on-data-plane" if leak == "control-plane" else "is a control-plane secret") in told
+    assert ("no-credentials-on-data-plane" if leak == "control-plane" else "is a control-plane secret") in told, told
     assert "PRIVATE KEY-----" not in told
     assert "unhandled exception" not in told
     keys = [key for key, _ in live_sandbox.data_plane.etcd_items()]
