@@ -13,6 +13,9 @@ from sandbox.engine import deployment
 from sandbox.program_environment import STACK
 from sandbox.toolchain import Tools
 
+_CUT_OFF = ("resource monitor shut down", "the client connection is closing")
+"""How the engine ends a run whose program still waits for charts: Pulumi prints it with a trace, and may lose what the
+program said last. A preview, where there is one, ends before."""
 LEAKY = Path(__file__).resolve().parents[2] / "corpus" / "leaky"
 
 
@@ -29,9 +32,13 @@ def test_a_leaky_program_is_stopped(how: tuple[str, ...], leak: str, live_sandbo
     done = _run(live_sandbox, tools, leak, *how)
     told = done.stdout + done.stderr
     assert done.returncode != 0, told
-    assert ("no-credentials-on-data-plane" if leak == "control-plane" else "is a control-plane secret") in told, told
+    cut_off = "--skip-preview" in how and any(words in told for words in _CUT_OFF)
+    if leak == "control-plane":
+        assert "no-credentials-on-data-plane" in told, told
+    else:
+        assert "is a control-plane secret" in told or cut_off, told
     assert "PRIVATE KEY-----" not in told
-    assert "unhandled exception" not in told
+    assert "unhandled exception" not in told or cut_off, told
     keys = [key for key, _ in live_sandbox.data_plane.etcd_items()]
     assert b"/registry/configmaps/default/leak" not in keys
 
