@@ -15,7 +15,6 @@ from sandbox.cache import cache_dir
 from sandbox.errors import SandboxError
 from sandbox.plugins import VERSIONS, official
 from sandbox.toolchain import Tools
-from sandbox.toolchain.catalogue import KUBERNETES_PLUGIN
 
 Kind = Literal["official", "standin"]
 _VARIABLE: Final = "HOSTED_MESH_PLUGINS"
@@ -66,7 +65,7 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             "with what can be had without.",
         )
     programs = {name: _STANDINS / official.executable(name) for name in VERSIONS if name != "kubernetes"}
-    programs["kubernetes"] = tools[KUBERNETES_PLUGIN]
+    programs["kubernetes"] = tools[official.executable("kubernetes")]
     # Not the refusal itself, which is long: $HOSTED_MESH_PLUGINS=official tries again and shows it.
     reason = "as asked for" if wanted else "Pulumi's releases are not here and cannot be downloaded"
     summary = f"provider plug-ins: Pulumi's own for kubernetes, stand-ins for tls and random ({reason})"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.clusters import Sandbox
+from sandbox.plugins.official import executable
 from sandbox.toolchain import Tools
-from sandbox.toolchain.catalogue import KUBERNETES_PLUGIN
 from tests.recorded import cases, facts
 from tests.recorded.kubernetes_world import KubernetesWorld
 from tests.recorded.replay import NAMES, Replay, of_provider
@@ -17,7 +17,7 @@ from tests.recorded.replay import NAMES, Replay, of_provider
 
 @pytest.fixture(scope="module")
 def programs(tools: Tools) -> Path:
-    return tools[KUBERNETES_PLUGIN].parent
+    return tools[executable("kubernetes")].parent
 
 
 @pytest.fixture(scope="module")
