@@ -20,10 +20,10 @@ from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from bench.policies.synthetic import Planned, planned
+from sandbox.plugins.protocol.server import UNLIMITED
 
 STACK: Final = "urn:pulumi:bench::hosted-mesh-bench::pulumi:pulumi:Stack::hosted-mesh-bench-bench"
 SERVERS: Final = {"cp": "https://control-plane.example.com:6443", "dp": "https://data-plane.example.com:6443"}
-_UNLIMITED: Final = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
 
 def send(pack: Path, log: Path, resources: int, secrets: int) -> int:
@@ -32,7 +32,7 @@ def send(pack: Path, log: Path, resources: int, secrets: int) -> int:
     with subprocess.Popen([sys.executable, str(pack)], stdout=subprocess.PIPE, env=environment) as process:
         try:
             assert process.stdout is not None
-            with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}", options=_UNLIMITED) as channel:
+            with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}", options=UNLIMITED) as channel:
                 return _send(channel, list(planned(resources, secrets)))
         finally:
             process.terminate()

@@ -14,11 +14,11 @@ from typing import Any, Final
 from pulumi.runtime.proto import engine_pb2_grpc, status_pb2
 
 from sandbox.bootstrap import CHECKOUT
+from sandbox.plugins.protocol.server import UNLIMITED
 from sandbox.plugins.protocol.stubs import empty_pb2, grpc, message_factory, plugin_pb2, provider_pb2
 from sandbox.plugins.protocol.values import plain, read_struct, write_struct
 
 _METHODS: Final = provider_pb2.DESCRIPTOR.services_by_name["ResourceProvider"].methods_by_name
-_UNLIMITED: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _LIMIT: Final = 120  # seconds for one call, after which the plug-in hangs
 SEED: Final = bytes(range(32))  # of generated names: the engine sends as many
 
@@ -118,7 +118,7 @@ def running(program: Path, package: str, settings: Mapping[str, str] | None) -> 
         assert process.stdout is not None
         line = process.stdout.readline().strip()
         assert line.isdigit(), f"{program.name} did not say its port: {line!r}"
-        with grpc.insecure_channel(f"127.0.0.1:{line}", options=_UNLIMITED) as channel:
+        with grpc.insecure_channel(f"127.0.0.1:{line}", options=UNLIMITED) as channel:
             plugin = Plugin(channel)
             if settings is not None:
                 plugin.configure(package, settings)

@@ -10,12 +10,13 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from sandbox.plugins.protocol.errors import ProviderError
 from sandbox.plugins.protocol.stubs import grpc, message_factory, provider_pb2
 
-_UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+UNLIMITED: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+"""Options of a channel or server: the engine sends messages of any length, and takes them."""
 _ORPHAN_POLL = 2.0  # seconds between two looks whether the engine still lives
 
 
@@ -28,7 +29,7 @@ def serve(provider: object) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    server = grpc.server(ThreadPoolExecutor(), options=_UNLIMITED)
+    server = grpc.server(ThreadPoolExecutor(), options=UNLIMITED)
     server.add_generic_rpc_handlers((_handlers(provider),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
