@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..detect.leaf import public_structure
 from ..plan.tree import Path
 from .capture import Capture, Registered, Spot
 
-UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+UUID: Final = public_structure.UUID.decode()
 _DATE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NUMBER: Final = r"\d{10,20}(?:\.\d+)?"
 _TOKENS: Final = re.compile(rf"({UUID}|{_DATE}|{_NUMBER})")

@@ -24,7 +24,7 @@ from ..leaf.document import as_document
 from ..leaf.level import LEAST_SECRET, Level, level_of
 from ..leaf.names import is_identifiers_name, names_credential
 from ..leaf.placeholders import after_reference, default_in, is_example, is_reference
-from ..leaf.public_structure import is_binary, is_public, unfolded, without_public
+from ..leaf.public_structure import UUID, is_binary, is_public, unfolded, without_public
 from ..leaf.randomness import is_random
 
 MOST_DEPTH: Final = 8
@@ -62,7 +62,7 @@ _SPACED = re.compile(rb"(?<=[ \t])([A-Za-z_][\w.-]{0,127})=(\S{4,256})")
 _LOGIN = re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w.-]+\.[\w.-]+[:/])")
 _CODED_JSON = re.compile(rb"(?:(?<=[a-z\d]_)|(?<=[a-z\d]-))eyJ[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/.])")
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]{0,127})(?:\s[^<>]{0,512})?>([^<>]{8,4096})</\1>")
-_UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_UUID = re.compile(UUID)
 _HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1|(?i:bearer|basic|apikey|token)[ \t]+(?=\S+$))")
 """The same in every such token."""
 _TEXT_HEAD = re.compile(rb"[\x20-\x7e]{32,}")
