@@ -33,6 +33,11 @@ _LINES: Final = re.compile(
     rf"^[ \t]*(?:- +)?(?:export +|set +|--?)?[\"']?{_NAME}[\"']?[ \t]*(?::=|=>|[:=])[ \t]*([^\s\[{{|>&*][^\n]*)$",
     re.MULTILINE,
 )
+_BLOCK: Final = re.compile(
+    rf"^([ \t]*(?:- +)*)[\"']?{_NAME}[\"']?[ \t]*:[ \t]*(?:[!&]\S*[ \t]+)*[|>][\d+-]{{0,2}}[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+"""How YAML begins a text on lines of its own: `password: |`, `- token: >2-  # of the shop`."""
 _IN_LINES: Final = (
     re.compile(rf"\"{_NAME}\"\s{{0,8}}:\s{{0,8}}\"((?:[^\"\\\n]|\\.){{1,512}})\""),
     re.compile(rf"[?&;]{_NAME}=([^&;\s\"']{{1,512}})"),
@@ -40,7 +45,8 @@ _IN_LINES: Final = (
                r"[\"']?value[\"']?\s{0,8}[:=]\s{0,8}[\"']?([^\s\"',}]{1,512})"),
 )  # fmt: skip
 _HEADERS: Final = re.compile(
-    r"(?i:(?:authorization|cookie)[\"']?\s{0,8}[:=]\s{0,8}[\"']?(?:(?:bearer|basic|token)\s{1,8}|[\w.-]{1,64}=))"
+    r"(?i:(?:authorization|cookie)[\"']?\s{0,8}[:=]\s{0,8}(?:[|>][\d+-]{0,2}\s{1,64})?[\"']?"
+    r"(?:(?:bearer|basic|token)\s{1,8}|[\w.-]{1,64}=))"
     r"([^\s;\"',]{1,512})"
 )
 _COMMENT: Final = re.compile(r"\s#.*$")
@@ -59,14 +65,37 @@ def named_values(tree: Tree) -> Iterator[Path]:
 
 
 def holds_named_value(text: str) -> bool:
-    """Whether a text has such a name and value in it: in a line, as JSON, in an address, in a header."""
+    """Whether a text has such a name and value in it: in a line, in a block of YAML, as JSON, in an address,
+    in a header."""
     if len(text) > LONGEST_TEXT:
         return False
     pairs = [(found[1], _COMMENT.sub("", found[2]).strip(" \t\"',;")) for found in _LINES.finditer(text)]
     pairs += [(found[1], found[2]) for form in _IN_LINES for found in form.finditer(text)]
     if any(names_credential(name) and _is_value(value, name) for name, value in pairs):
         return True
+    if any(_is_value(line, name) for name, line in _block_lines(text)):
+        return True
     return any(_is_value(found[1], "") for found in _HEADERS.finditer(text))
+
+
+def _block_lines(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of blocks of YAML that have the name of a credential, each with that name; blocks in blocks too."""
+    for found in _BLOCK.finditer(text):
+        if names_credential(found[2]):
+            for line in _indented(text, found.end() + 1, len(found[1])):
+                yield found[2], line
+
+
+def _indented(text: str, start: int, column: int) -> Iterator[str]:
+    """The lines from `start` on that are not blank, to the first that does not begin right of the column."""
+    while 0 < start < len(text):
+        end = text.find("\n", start)
+        line = text[start : end if end >= 0 else len(text)]
+        if inner := line.strip():
+            if len(line) - len(line.lstrip(" \t")) <= column:
+                return
+            yield inner
+        start = end + 1
 
 
 def _is_value(text: str, name: str) -> bool:

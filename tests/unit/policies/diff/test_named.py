@@ -58,6 +58,50 @@ def test_a_text_with_a_name_and_its_credential_is_hidden(text: str, value: str) 
     assert hidden({"data": {"app": text.replace("{}", value)}}) == [("data", "app")]
 
 
+@pytest.mark.parametrize("value", ["sunshine", ID, WORDS])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: |\n  {}\n",
+        "password: |\n  {}",
+        "password: >\n  {}\n  and more\n",
+        "db:\n  host: db\n  password: |-\n    {}\n  name: shop\n",
+        "db:\n  password: >+\n\n    \n    {}\n",
+        "db:\n  password: |2\n      {}\n",
+        "password: |1-\n {}\n",
+        "password: >-2 # of the shop\n    {}\n",
+        "password: |\r\n  {}\r\nhost: db\r\n",
+        "'password': !!str &shop |\n  {}\n",
+        "- password: |\n    {}\n  host: db\n",
+        "- - host: db\n  - password: |\n      {}\n",
+        "password: |\n  ${DB_PASSWORD}\n  {}\n",
+        "data:\n  app.yaml: |\n    db:\n      password: |\n        {}\n",
+        "headers:\n  Authorization: >-\n    Bearer {}\n",
+        "headers:\n  Cookie: >-\n    session={}\n",
+    ],
+)
+def test_a_text_with_a_credential_in_a_block_of_yaml_is_hidden(text: str, value: str) -> None:
+    assert hidden({"data": {"app": text.replace("{}", value)}}) == [("data", "app")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: |\n  ${DB_PASSWORD}\n  \n",
+        "password: |\n  ${DB_PASSWORD}\nhost: sunshine\n",
+        "db:\n  password: |\n\n  host: sunshine\n",
+        "- password: |\n  host: sunshine\n",
+        "password: |",
+        "password: |\n",
+        "script: |\n  sunshine on the hills\n",
+        "app.yaml: |\n  passwordFile: |\n    /run/password\n  host: db\n",
+        "secretName: |\n  db-login\nimagePullSecret: >-\n  registry\n",
+    ],
+)
+def test_a_block_of_yaml_that_leads_to_a_credential_or_ends_before_is_shown(text: str) -> None:
+    assert hidden({"data": {"app": text}}) == []
+
+
 @pytest.mark.parametrize(
     "tree",
     [
