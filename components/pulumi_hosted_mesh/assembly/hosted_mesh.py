@@ -10,8 +10,10 @@ import pulumi
 
 from pulumi_hosted_mesh.assembly.given_clusters import GivenClusters
 from pulumi_hosted_mesh.assembly.members import members_of, places, with_servers
+from pulumi_hosted_mesh.assembly.part_names import parts_of_mesh
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import SOURCE, mesh_of
+from pulumi_hosted_mesh.boundary.claimed_names import claim
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import refuse_providers
 from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
@@ -37,7 +39,8 @@ class HostedMeshArgs(MeshArgs):
 class HostedMesh(pulumi.ComponentResource):
     """One mesh: an istiod per revision in the control plane's cluster; webhooks and few rights for it on data planes.
 
-    Raises: InvalidInputError if the arguments, a kubeconfig or the charts cannot be used.
+    Raises: InvalidInputError if the arguments, a kubeconfig or the charts cannot be used, or another component of the
+    program has a part of the same name.
     """
 
     namespace: pulumi.Output[str]
@@ -63,6 +66,7 @@ class HostedMesh(pulumi.ComponentResource):
         given = [dict(one) for one in args.get("memberships") or []]
         clusters = GivenClusters.of(name, args.get("control_plane"), places(name, given), SOURCE, parent=self)
         mesh = mesh_of({**_document(args), "memberships": with_servers(given, clusters.data_planes)})
+        claim(self, TYPE_HOSTED_MESH, name, parts_of_mesh(name, mesh), opts)
         members = members_of(name, mesh, given, clusters.data_planes)
         check_charts(mesh)
         child = pulumi.ResourceOptions(parent=self)

@@ -12,8 +12,10 @@ from pulumi_kubernetes import core
 from pulumi_hosted_mesh.assembly.deployment_plan import SOURCE, Planned, planned
 from pulumi_hosted_mesh.assembly.given_clusters import GivenClusters, Place
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh, HostedMeshArgs
+from pulumi_hosted_mesh.assembly.part_names import parts_of_deployment
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
+from pulumi_hosted_mesh.boundary.claimed_names import claim
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
@@ -30,7 +32,8 @@ class MeshDeploymentArgs(DeploymentArgs):
 class MeshDeployment(pulumi.ComponentResource):
     """One mesh per chosen cluster, from one template: names, networks, trust domains and roots are each mesh's own.
 
-    Raises: InvalidInputError if the arguments, a kubeconfig or the charts cannot be used, before anything is made.
+    Raises: InvalidInputError if the arguments, a kubeconfig or the charts cannot be used, or another component of the
+    program has a part of the same name, before anything is made.
     """
 
     meshes: pulumi.Output[dict[str, str]]
@@ -60,6 +63,7 @@ class MeshDeployment(pulumi.ComponentResource):
             check_charts(one.mesh)
         places = _places(name, args)
         chosen = [places[one.cluster.name] for one in plans]
+        claim(self, TYPE_MESH_DEPLOYMENT, name, parts_of_deployment(chosen), opts)
         clusters = GivenClusters.of(name, args.get("control_plane"), chosen, SOURCE, parent=self)
 
         meshes: dict[str, HostedMesh] = {}

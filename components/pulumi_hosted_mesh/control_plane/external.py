@@ -10,6 +10,7 @@ import pulumi
 from pulumi_kubernetes import core, networking
 
 from pulumi_hosted_mesh.boundary.arguments import checked, mesh_of
+from pulumi_hosted_mesh.boundary.claimed_names import claim, istiods
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
@@ -43,8 +44,8 @@ class ExternalControlPlaneArgs(TypedDict):
 class ExternalControlPlane(pulumi.ComponentResource):
     """A namespace of the mesh's own in the control plane's cluster, with an istiod per revision and its Services.
 
-    Raises: InvalidInputError if the cluster is not a control plane, a kubeconfig or `cacerts` is missing, or the charts
-    cannot be used.
+    Raises: InvalidInputError if the cluster is not a control plane, a kubeconfig or `cacerts` is missing, the charts
+    cannot be used, or another component of the program has a revision of the same name.
     """
 
     endpoints: pulumi.Output[dict[str, Any]]
@@ -68,6 +69,7 @@ class ExternalControlPlane(pulumi.ComponentResource):
         kubeconfigs = given.kubeconfigs(mesh, args["kubeconfigs"])
         cacerts = given.authority(mesh, args.get("cacerts"))
         root_certificate = checked(args["root_certificate"], pem_certificate, "root_certificate", SOURCE)
+        claim(self, TYPE_EXTERNAL_CONTROL_PLANE, name, istiods(name, mesh), opts)
         super().__init__(TYPE_EXTERNAL_CONTROL_PLANE, name, {}, opts)
 
         cluster = ControlPlaneCluster.of(args["cluster"], name=name, parent=self)

@@ -27,6 +27,7 @@ class Registered:
     provider: str = ""
     parent: str = ""
     protect: bool = False
+    urn: str = ""
 
 
 class Monitor(mocks.MockMonitor):
@@ -34,6 +35,12 @@ class Monitor(mocks.MockMonitor):
         self.resources = {}
         self.outputs = outputs
         self.found = found
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """As the engine makes it (New in Pulumi's urn.go): with the types of all that the resource is in."""
+        above = parent.split("::")[2] if parent else ""
+        within = f"{above}$" if above not in ("", "pulumi:pulumi:Stack") else ""
+        return f"urn:pulumi:stack::project::{within}{type_}::{name}"
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         urn = self.make_urn(request.parent, request.type, request.name)
@@ -43,7 +50,8 @@ class Monitor(mocks.MockMonitor):
             plain = {name: _plain(value) for name, value in raw.items()}
             provider = request.provider.rpartition("::")[0].rpartition("::")[2]
             parent = request.parent.rpartition("::")[2]
-            self.found.append(Registered(request.type, request.name, plain, marked, provider, parent, request.protect))
+            of_engine = (provider, parent, request.protect, urn)
+            self.found.append(Registered(request.type, request.name, plain, marked, *of_engine))
         state = {**raw, **self.outputs.get(request.name, {})}
         response = resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id" if request.custom else "")
         json_format.ParseDict(state, response.object)
