@@ -51,7 +51,8 @@ def remember(args: pulumi.ResourceTransformationArgs) -> None:
 def keep_secrets_out(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
     """A transformation for the data plane's objects: each Output among their properties is looked at before it is sent.
 
-    The registration fails with BoundaryError, which names the property and the secret's source, never a value.
+    The registration fails with BoundaryError, which names the property and the secret's source, never a value. It is
+    printed at once, so usually twice: Pulumi prints at its end what a program ends with.
     """
     is_secret = args.type_.removesuffix("Patch") == SECRET_TYPE
     props = {
@@ -142,7 +143,11 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
         # A value may come from a key and from its certificate; it is the key that people have to look at.
         origin = min(guilty, key=lambda urn: (is_certificate(urn), urn)).rpartition("::")[2]
         problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {origin}", FIX)
-        raise BoundaryError([problem], "what the data plane is sent")
+        refusal = BoundaryError([problem], "what the data plane is sent")
+        # Pulumi prints it only after it has closed the program to the charts that still ask for their transforms; they
+        # then fail, and the engine may have ended before it hears why.
+        pulumi.log.error(str(refusal))
+        raise refusal
     return True
 
 
