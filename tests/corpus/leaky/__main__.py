@@ -1,12 +1,15 @@
 """The project's own program with one object more on the user's side: a ConfigMap with istiod's CA key in it.
 
-LEAK chooses the way: `provider` goes around the library, by the cluster's bare provider; `options` goes through it;
-`none` leaves the program as it is.
+LEAK chooses the way: `control-plane` goes around the library, by the cluster's bare provider; `options` goes through
+it; `none` leaves the program as it is. SLOW is what a busy machine is slow with: `charts`, each of whose objects takes
+a second, or `end`, what Pulumi prints of the program's end.
 """
 
+import asyncio
 import os
 import runpy
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import pulumi  # noqa: E402
 from pulumi_hosted_mesh.assembly import document, hosted_mesh  # noqa: E402
+from pulumi_hosted_mesh.charts import chart  # noqa: E402
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster  # noqa: E402
 from pulumi_hosted_mesh.spec.stack import StackSettings  # noqa: E402
 from pulumi_hosted_mesh.trust.authorities import MeshTrust  # noqa: E402
@@ -53,6 +57,26 @@ async def build_and_leak(settings: StackSettings) -> dict[str, Any]:
     return outputs
 
 
+def _slow_object(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    time.sleep(1)
+    return marked(*args, **kwargs)
+
+
+def _slow_end(*args: Any, **kwargs: Any) -> None:
+    """The language host calls it after the event loop. The engine interrupts a program that it is done with."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        time.sleep(20)
+    error(*args, **kwargs)
+
+
+marked, error = chart.marked, pulumi.log.error
+match os.environ.get("SLOW"):
+    case "charts":
+        chart.marked = _slow_object
+    case "end":
+        pulumi.log.error = _slow_end
 hosted_mesh.MeshTrust = _kept("trust", MeshTrust)
 document.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
 all_in_one.build = build_and_leak
