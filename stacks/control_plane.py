@@ -8,6 +8,7 @@ import pulumi
 from pulumi_hosted_mesh import ExternalControlPlane
 from pulumi_hosted_mesh.assembly.document import CONTROL_PLANE_FIELD, control_plane_cluster
 from pulumi_hosted_mesh.assembly.preflight import check_charts
+from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
@@ -56,7 +57,7 @@ def _signed_elsewhere(mesh: Mesh, settings: StackSettings) -> Authority:
         certificate, root_certificate = settings.certificate, settings.root_certificate
     else:
         root = references.stack(settings.references.root, "references.root", StackKind.ROOT)
-        certificate = root.output("certificates", dict).apply(lambda found: _signed(found, mesh.name))
+        certificate = when_known(root.output("certificates", dict), lambda found: _signed(found, mesh.name))
         root_certificate = root.output("certificate")
     key = references.stack(settings.references.trust, "references.trust", StackKind.TRUST).output("private_key")
     return Authority(cacerts(certificate, key, root_certificate), root_certificate)

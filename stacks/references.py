@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
+from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.load import whole
 from pulumi_hosted_mesh.spec.stack import StackKind
@@ -24,8 +25,9 @@ class Reference:
 
     def output(self, output: str, of: type = str) -> pulumi.Output[Any]:
         """An output. of: its type. Without one the run ends with InvalidInputError, once the stack has been read."""
-        found: pulumi.Output[Any] = self.outputs.get_output(output)
-        return found.apply(lambda value: self._there(value, of, f"output {output!r}"))
+        given = self.outputs.get_output(output)
+        found: pulumi.Output[Any] = when_known(given, lambda value: self._there(value, of, f"output {output!r}"))
+        return found
 
     async def plain_output(self, output: str, of: type) -> Any:
         """An output's value at once, not as an Output: for what the names of resources depend on. It must be public.

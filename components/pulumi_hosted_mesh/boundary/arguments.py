@@ -12,6 +12,7 @@ from typing import Any
 import pulumi
 from pydantic.alias_generators import to_camel
 
+from pulumi_hosted_mesh.boundary.refusals import printed_at_once
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.data_plane import Access
 from pulumi_hosted_mesh.spec.fields import api_server, pem_certificate
@@ -114,8 +115,11 @@ def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> 
 
 
 def when_known(value: Any, judged: Callable[[Any], Any]) -> Any:
-    """What is made of a value: at once if it is plain; of an Output or an awaitable an Output."""
-    return pulumi.Output.from_input(value).apply(judged) if is_later(value) else judged(value)
+    """What is made of a value: at once if it is plain; of an Output or an awaitable an Output.
+
+    judged: may raise InvalidInputError, which is printed at once if it was raised later.
+    """
+    return pulumi.Output.from_input(value).apply(printed_at_once()(judged)) if is_later(value) else judged(value)
 
 
 def is_later(value: object) -> bool:

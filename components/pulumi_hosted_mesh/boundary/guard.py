@@ -27,6 +27,7 @@ from pulumi_hosted_mesh.boundary.ownership import (
     is_control_planes,
     is_made_by_control_plane,
 )
+from pulumi_hosted_mesh.boundary.refusals import printed_at_once
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 FIX: Final = (
@@ -143,11 +144,8 @@ async def _check(value: pulumi.Output[Any], path: str, resource: str, always_mar
         # A value may come from a key and from its certificate; it is the key that people have to look at.
         origin = min(guilty, key=lambda urn: (is_certificate(urn), urn)).rpartition("::")[2]
         problem = Problem(f"{resource}.{path}", f"is a control-plane secret, from {origin}", FIX)
-        refusal = BoundaryError([problem], "what the data plane is sent")
-        # Pulumi prints it only after it has closed the program to the charts that still ask for their transforms; they
-        # then fail, and the engine may have ended before it hears why.
-        pulumi.log.error(str(refusal))
-        raise refusal
+        with printed_at_once():
+            raise BoundaryError([problem], "what the data plane is sent")
     return True
 
 

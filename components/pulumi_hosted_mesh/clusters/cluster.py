@@ -87,12 +87,12 @@ class Cluster(_Fields):
             self.config = from_content(kubeconfig, asked)
         elif kubeconfig is not None:
             content: pulumi.Output[Any] = pulumi.Output.secret(cast(Any, kubeconfig))
-            self._config = content.apply(lambda found: from_content(found, asked))
+            self._config = when_known(content, lambda found: from_content(found, asked))
         self.server = self._server(when_known(server, given.https) if is_later(server) else server)
         self.certificate_authority = self._certificate_authority()
         if provider is None and server is not None and not isinstance(server, str):
             pair = pulumi.Output.all(self._whole(), server)
-            self._checks.append(pair.apply(lambda it: require_server(it[0].server, replace(asked, server=it[1]))))
+            self._checks.append(when_known(pair, lambda it: require_server(it[0].server, replace(asked, server=it[1]))))
 
     @classmethod
     def from_config(
@@ -275,7 +275,8 @@ def _compare(one: Cluster, other: Cluster, called: tuple[str, str], source: str)
     if isinstance(its, Facts) and isinstance(others, Facts):
         refuse_same_cluster(its, others, called, source)
         return
-    check = pulumi.Output.all(its, others).apply(lambda pair: refuse_same_cluster(pair[0], pair[1], called, source))
+    pair = pulumi.Output.all(its, others)
+    check = when_known(pair, lambda facts: refuse_same_cluster(facts[0], facts[1], called, source))
     # A cluster that is known does not wait for one that is not: what belongs to it can be previewed.
     open_ones = [cluster for cluster in (one, other) if not cluster._is_in_use()]
     for cluster in [found for found in open_ones if not found.known] or open_ones:

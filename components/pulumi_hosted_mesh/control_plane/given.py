@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pulumi
 
+from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.kubeconfig import Asked
@@ -69,7 +70,9 @@ def authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:
         raise InvalidInputError([Problem("cacerts", rule, fix)], SOURCE)
     if cacerts is None:
         return None
-    return pulumi.Output.secret(cacerts).apply(lambda files: dict(whole_cacerts(files, SOURCE)))
+    given: pulumi.Output[Any] = pulumi.Output.secret(cacerts)
+    files: pulumi.Output[Any] = when_known(given, lambda found: dict(whole_cacerts(found, SOURCE)))
+    return files
 
 
 def secrets(

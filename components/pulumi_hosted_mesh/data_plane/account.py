@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes import core, meta, rbac
 
+from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -107,10 +108,7 @@ class Account:
         Raises: InvalidInputError without an authority; if that is an Output, when it is known and before anything is
         written.
         """
-        if isinstance(authority, pulumi.Output):
-            verified_by: pulumi.Input[str] = authority.apply(self._present)
-        else:
-            verified_by = self._present(authority)  # type: ignore[arg-type] # an awaitable is never given
+        verified_by: pulumi.Input[str] = when_known(authority, self._present)
         return pulumi.Output.secret(
             pulumi.Output.all(token, server, verified_by).apply(
                 lambda found: kubeconfig.for_account(cluster_name, found[1], found[2], found[0])

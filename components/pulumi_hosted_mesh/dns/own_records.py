@@ -9,6 +9,7 @@ from functools import partial
 import pulumi
 from pulumi_kubernetes import apiextensions, core, rbac
 
+from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.data_plane.account import policy_rule
 from pulumi_hosted_mesh.dns import crd, manifests
 from pulumi_hosted_mesh.dns.namespace import BridgeNamespace
@@ -49,7 +50,7 @@ def make(
             api_version=f"{DNS_GROUP}/v1alpha1",
             kind="DNSEndpoint",
             metadata=namespace.metadata(host),
-            spec={"endpoints": pulumi.Output.from_input(targets).apply(partial(endpoints, host))},
+            spec={"endpoints": when_known(pulumi.Output.from_input(targets), partial(endpoints, host))},
             opts=namespace.within(*kind),
         )
     return OwnRecords(told, first)
