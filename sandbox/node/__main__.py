@@ -24,9 +24,9 @@ def main() -> int:
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
         run_isolated()
-        from sandbox.node.agent import Agent  # noqa: PLC0415 (the process that only waits need not load all of it)
+        from sandbox.node import node  # noqa: PLC0415 (the process that only waits need not load all of it)
 
-        asyncio.run(Agent(settings).run())
+        asyncio.run(node.run(settings))
     except (OSError, RuntimeError) as error:
         print(f"node {settings.node_name}: {error}", file=sys.stderr)
         return 1

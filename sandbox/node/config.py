@@ -12,14 +12,13 @@ class NodeConfig(BaseModel, extra="forbid", frozen=True):
     labels: dict[str, str] = Field(default={}, description="of the Node besides its own: zone and region")
     kubeconfig: Path = Field(description="identity system:node:<node_name>, group system:nodes")
     policies_kubeconfig: Path = Field(description="may watch NetworkPolicies, Namespaces and every Pod")
-    state: Path = Field(description="directory of this node alone: volumes and logs")
+    state: Path = Field(description="directory of this node alone: kubelet's files and logs")
     bin_dir: Path = Field(description="directory with the tools by name")
     node_ip: IPvAnyAddress
     bridge: str = Field(description="existing bridge in this network namespace")
     gateway: IPvAnyAddress = Field(description="the bridge's address: the Pods' default route")
     pod_cidr: IPvAnyNetwork
     cluster_dns: IPvAnyAddress
-    api_server: IPvAnyAddress = Field(description="the Service `kubernetes`")
     cluster_domain: str = "cluster.local"
     serving_cert: Path
     serving_key: Path

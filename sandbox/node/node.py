@@ -1,31 +1,68 @@
-"""What all Pods of this node share."""
+"""A node's life: its directories, the daemon for its Pods' networks, and kubelet, until SIGTERM or kubelet's end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import asyncio
+import json
+import os
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
 
-from lightkube import AsyncClient
+from lightkube import AsyncClient, KubeConfig
 
-from sandbox.node.addresses import AddressPool
+from sandbox import kernel
+from sandbox.node import kubelet
 from sandbox.node.config import NodeConfig
+from sandbox.node.network import pod_network
+from sandbox.node.network.addresses import AddressPool
+from sandbox.node.network.daemon import Daemon
 from sandbox.node.network_policies.enforcer import Enforcer
-from sandbox.node.pod.events import Events
-from sandbox.node.pod.names import ClusterDns
-from sandbox.node.pod.networking import Uplink
-from sandbox.node.runtime.security import IdMap
-from sandbox.node.watching import NamedObjects
+
+# Kubelet writes links into /var/log/containers, which is no setting. The node's directory is seen there too, in this
+# mount namespace alone: the paths of kubelet's sockets would be too long for the kernel (107 bytes) below many another.
+_LOG, _STATE = Path("/var/log"), Path("/var/log/node")
+_OF_BEFORE = ("kubelet", "logs", "rootfs")
 
 
-@dataclass(frozen=True)
-class Node:
-    """client: for single calls; watches have another one, so that neither waits for the other's connections."""
+async def run(config: NodeConfig) -> None:
+    """Returns after SIGTERM or SIGINT, when kubelet has ended. Raises OSError, RuntimeError where it cannot go on."""
+    _make_directories(config.state)
+    kubelet.configuration_file(_STATE).write_text(json.dumps(kubelet.configuration(config, _STATE), indent=1))
+    uplink = pod_network.Uplink(config.bridge, str(config.gateway))
+    await pod_network.check(uplink)
+    client = AsyncClient(config=KubeConfig.from_file(config.policies_kubeconfig).get(), trust_env=False)
+    policies = Enforcer(config.node_name, client, config.bin_dir / "nft")
+    addresses = AddressPool(str(config.pod_cidr), reserved=[str(config.gateway), str(config.node_ip)])
+    enforcing = asyncio.create_task(policies.run())
+    await Daemon(uplink, addresses, policies, config.bin_dir).serve(kubelet.network_socket(_STATE))
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    program = await asyncio.create_subprocess_exec(
+        *kubelet.command(config, _STATE), env=kubelet.environment(config, _STATE, os.environ)
+    )
+    stopped, ended = asyncio.create_task(stop.wait()), asyncio.create_task(program.wait())
+    await asyncio.wait({stopped, ended, enforcing}, return_when=asyncio.FIRST_COMPLETED)
+    if not ended.done():
+        with suppress(ProcessLookupError):
+            program.terminate()
+    await ended
+    if not stopped.done():  # one of the others has failed: end, and be started again
+        cause = enforcing.exception() if enforcing.done() else None
+        raise RuntimeError(f"kubelet ended with {program.returncode}") from cause
+    enforcing.cancel()
 
-    config: NodeConfig
-    client: AsyncClient
-    objects: NamedObjects
-    events: Events
-    addresses: AddressPool
-    uplink: Uplink
-    policies: Enforcer
-    dns: ClusterDns
-    ids: IdMap
-    allocatable: Mapping[str, str]
+
+def _make_directories(state: Path) -> None:
+    """What a node of before has left is removed: its processes and mounts ended with it (see isolation.py)."""
+    for name in _OF_BEFORE:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(state / name)
+    for path in state.glob("*.sock"):
+        path.unlink()
+    _LOG.mkdir(parents=True, exist_ok=True)
+    kernel.mount("tmpfs", str(_LOG), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755")
+    _STATE.mkdir()
+    kernel.mount(str(state), str(_STATE), flags=kernel.MS_BIND | kernel.MS_REC)
+    for name in _OF_BEFORE:
+        (_STATE / name).mkdir(mode=0o700)

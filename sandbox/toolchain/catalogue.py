@@ -63,6 +63,13 @@ SOURCES: tuple[Source, ...] = (
         renames=(("server", "etcd"),),
     ),
     GoSet(
+        name="kubelet",
+        folder="kubelet",
+        title="Kubernetes v1.36.3's kubelet with a runtime for the sandbox",
+        provides=("kubelet",),
+        builds=(Build((".",), variables=_kubernetes_version("v1.36.3")),),
+    ),
+    GoSet(
         # The newest of its versions that the module proxy has. Helm is the one whose library it renders charts by.
         name="pulumi-kubernetes",
         folder="pulumi-kubernetes",

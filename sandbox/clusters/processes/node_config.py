@@ -1,4 +1,4 @@
-"""The configuration files of node agents. Their form is agreed with the node room, which reads it strictly."""
+"""The configuration files of nodes. Their form is agreed with the node room, which reads it strictly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def config_path(layout: Layout, cluster: ClusterAddresses, node: NodeAddresses) 
 
 
 def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path) -> None:
-    """Writes a cluster's files and makes each agent's own directory."""
+    """Writes a cluster's files and makes each node's own directory."""
     credentials = Credentials(layout, cluster)
     for node in cluster.nodes:
         own = credentials.directory / node.name
@@ -32,7 +32,6 @@ def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path) -> N
             "gateway": cluster.gateway,
             "pod_cidr": node.pods,
             "cluster_dns": cluster.dns_address,
-            "api_server": cluster.first_service_address,
             "cluster_domain": CLUSTER_DOMAIN,
             "serving_cert": str(credentials.certificate(node.name)),
             "serving_key": str(credentials.key(node.name)),

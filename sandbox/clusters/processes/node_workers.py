@@ -112,7 +112,7 @@ def load_balancers(state: Path, cluster: ClusterAddresses) -> Process:
 
 
 def agent(cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Process:
-    """A node's agent. Whether its node is ready, the API server says."""
+    """A node. Whether it is ready, the API server says."""
     return Process(
         name=node.name,
         argv=[sys.executable, "-m", "sandbox.node", str(config)],

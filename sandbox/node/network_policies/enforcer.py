@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from lightkube import AsyncClient
@@ -12,10 +12,10 @@ from lightkube.resources.networking_v1 import NetworkPolicy
 
 from sandbox.node.network_policies.rules import Isolated, table
 from sandbox.node.network_policies.selection import Direction, Endpoint, World, allowed
-from sandbox.node.watching import Mirror
+from sandbox.node.network_policies.watching import Mirror
 
 _DIRECTIONS: tuple[Direction, ...] = ("Ingress", "Egress")
-_RETRY = 1.0
+_RETRY, _PATIENCE = 1.0, 20.0  # seconds
 _log = logging.getLogger(__name__)
 
 
@@ -30,10 +30,11 @@ class Enforcer:
         self._table, self._nft = f"policies-{node_name}", nft
         self._changed = asyncio.Event()
         self._applying = asyncio.Lock()
-        self._local: dict[str, Endpoint] = {}
+        self._seen = asyncio.Event()
+        self._local: dict[str, tuple[str, Endpoint]] = {}  # by address: the Pod's uid, and what was last known of it
         self._applied = ""
         self._policies = Mirror(client, NetworkPolicy, lambda *_: self._changed.set())
-        self._pods = Mirror(client, Pod, lambda *_: self._changed.set())
+        self._pods = Mirror(client, Pod, lambda *_: self._on_pod())
         self._namespaces = Mirror(client, Namespace, lambda *_: self._changed.set(), namespace=None)
 
     async def run(self) -> None:
@@ -53,18 +54,36 @@ class Enforcer:
                     self._changed.set()
                     await asyncio.sleep(_RETRY)
 
-    async def admit(self, pod: Pod, address: str) -> None:
-        """Returns when the policies hold for a Pod of this node. Raises OSError when the kernel refuses them."""
-        await self._synced()
+    async def admit(self, uid: str, address: str) -> None:
+        """Returns when the policies hold for the Pod of this node with that uid and address.
+
+        Raises OSError when the kernel refuses them, TimeoutError when the API server does not show them or the Pod.
+        """
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._synced()
+                while (pod := self._current().get(uid)) is None:
+                    self._seen.clear()
+                    await self._seen.wait()
+        except TimeoutError:
+            raise TimeoutError(f"the API server did not show the Pod with uid {uid} within {_PATIENCE:g} s") from None
         found = Endpoint.of(pod, address)
         if found is not None:
-            self._local[str(pod.metadata.uid if pod.metadata else "")] = found
+            self._local[address] = (uid, found)
             await self._apply()
 
-    def dismiss(self, pod: Pod) -> None:
+    def dismiss(self, address: str) -> None:
         """A Pod of this node has given its address back."""
-        self._local.pop(str(pod.metadata.uid if pod.metadata else ""), None)
+        self._local.pop(address, None)
         self._changed.set()
+
+    def _on_pod(self) -> None:
+        self._seen.set()
+        self._changed.set()
+
+    def _current(self) -> Mapping[str, Pod]:
+        """All Pods by uid."""
+        return {str(pod.metadata.uid): pod for pod in self._pods.objects.values() if pod.metadata}
 
     async def _synced(self) -> None:
         for mirror in (self._policies, self._pods, self._namespaces):
@@ -85,11 +104,12 @@ class Enforcer:
 
     def _isolated(self) -> list[Isolated]:
         """Each isolated direction of each Pod of this node."""
-        current = {str(pod.metadata.uid): pod for pod in self._pods.objects.values() if pod.metadata}
-        local = {uid: _newest(endpoint, current.get(uid)) for uid, endpoint in self._local.items()}
+        current = self._current()
+        local = [_newest(endpoint, current.get(uid)) for uid, endpoint in self._local.values()]
+        here = {uid for uid, _ in self._local.values()}
         world = World(
             policies=list(self._policies.objects.values()),
-            endpoints=[*local.values(), *_elsewhere(current, self._local)],
+            endpoints=[*local, *_elsewhere(current, here, self._local)],
             namespaces={
                 str(one.metadata.name): one.metadata.labels or {}
                 for one in self._namespaces.objects.values()
@@ -97,7 +117,7 @@ class Enforcer:
             },
         )
         found = []
-        for endpoint in local.values():
+        for endpoint in local:
             for direction in _DIRECTIONS:
                 through = allowed(endpoint, direction, world)
                 if through is not None:
@@ -110,8 +130,10 @@ def _newest(endpoint: Endpoint, pod: Pod | None) -> Endpoint:
     return (Endpoint.of(pod, endpoint.address) if pod else None) or endpoint
 
 
-def _elsewhere(current: Mapping[str, Pod], local: Mapping[str, Endpoint]) -> list[Endpoint]:
-    """Pods of other nodes. One that this node has dismissed may still have its address in its status."""
-    taken = {endpoint.address for endpoint in local.values()}
-    found = [Endpoint.of(pod) for uid, pod in current.items() if uid not in local]
+def _elsewhere(current: Mapping[str, Pod], here: Container[str], taken: Container[str]) -> list[Endpoint]:
+    """Pods of other nodes. One that this node has dismissed may still have its address in its status.
+
+    here: uids of this node's Pods. taken: their addresses.
+    """
+    found = [Endpoint.of(pod) for uid, pod in current.items() if uid not in here]
     return [one for one in found if one is not None and one.address not in taken]

@@ -1,74 +1,80 @@
-"""Puts together how a container starts: the Pod's words, the image's program, the node's directories."""
+"""How a container starts: what the runtime (CRI) says of it, the image's program, the node's directories.
 
+document: ``container`` (the CRI's ContainerConfig), ``sandbox`` (PodSandboxConfig), ``bin_dir``, ``state``, and for a
+further process in a container that runs ``argv``, ``join_pid`` and ``tty``. The CRI's messages are as Go writes them:
+names as in its api.proto, what is empty left out. Kubelet has expanded $(NAME) and made all of the volumes.
+"""
+
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from lightkube.models.core_v1 import Container
-from lightkube.resources.core_v1 import Pod
-
-from sandbox.node.config import NodeConfig
-from sandbox.node.container import environment
 from sandbox.node.runtime import images, one_user, rootfs, security
 from sandbox.node.runtime.images import Image
-from sandbox.node.runtime.rootfs import NameService
 from sandbox.node.runtime.spec import Mount, RuntimeSpec
-from sandbox.node.volumes.payload import NotMountableError
+
+Message = Mapping[str, Any]
 
 
-def argv_of(container: Container, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """command replaces the image's entrypoint, args follow; $(NAME) is expanded in both."""
-    given = [environment.expand(word, variables) for word in container.command or []]
-    arguments = [environment.expand(word, variables) for word in container.args or []]
+def argv_of(container: Message, image: Image) -> tuple[str, ...]:
+    """command replaces the image's entrypoint, args follow."""
+    given, arguments = container.get("command", ()), container.get("args", ())
     if given:
         return (*given, *arguments)
     interpreter = (str(Path(sys.executable).resolve()), "-I") if image.python else ()
     return (*interpreter, image.entrypoint, *arguments)
 
 
-def volume_mounts(container: Container, volume: Callable[[str], Path]) -> list[Mount]:
-    for mount in container.volumeMounts or []:
-        if mount.subPath or mount.subPathExpr:
-            raise NotMountableError(f'volume "{mount.name}": this node mounts whole volumes and no subPath of one')
-    return [
-        Mount("bind", mount.mountPath, str(volume(mount.name)), read_only=bool(mount.readOnly))
-        for mount in container.volumeMounts or []
-    ]
+def volume_mounts(container: Message) -> Iterator[Mount]:
+    for mount in container.get("mounts", ()):
+        if not mount.get("host_path"):
+            raise security.RefusedError(f"nothing to mount at {mount['container_path']}: no image is a volume here")
+        read_only = mount.get("readonly", False)
+        yield Mount("bind", mount["container_path"], mount["host_path"], read_only=read_only)
 
 
-def spec_of(
-    pod: Pod,
-    container: Container,
-    variables: Mapping[str, str],
-    *,
-    names: NameService,
-    volume: Callable[[str], Path],
-    network_fd: int | None,
-    config: NodeConfig,
-    ids: security.IdMap,
-) -> RuntimeSpec:
-    """variables: the container's resolved environment. volume: directory of a volume by name.
+def resolv_conf(sandbox: Message) -> str:
+    dns = sandbox.get("dns_config", {})
+    lines = [f"nameserver {server}" for server in dns.get("servers", ())]
+    for word, name in (("search", "searches"), ("options", "options")):
+        if dns.get(name):
+            lines.append(f"{word} {' '.join(dns[name])}")
+    return "\n".join(lines) + "\n"
 
-    Raises UnknownImageError, RefusedError, NotMountableError.
+
+def variables(container: Message) -> dict[str, str]:
+    return {one["key"]: one.get("value", "") for one in container.get("envs", ())}
+
+
+def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
+    """Reads of this machine only which tools and directories there are.
+
+    Raises UnknownImageError, RefusedError, FileNotFoundError (a tool), ValueError (a file of another form).
     """
-    spec = pod.spec
-    assert spec is not None
-    image = images.find(container.image or "")
-    identity = security.identity(spec, container, image, ids)
-    own = container.securityContext
-    files = images.files(image, config.bin_dir)
+    container, sandbox, state = document["container"], document["sandbox"], Path(document["state"])
+    named = container["image"]
+    image = images.find(named.get("user_specified_image") or named["image"])  # the other is the image's id
+    context = container.get("linux", {}).get("security_context", {})
+    identity = security.identity(context, image, ids)
+    files = images.files(image, Path(document["bin_dir"]))
+    texts: Mapping[str, str] = {}
     if one_user.applies(ids, files):
-        files, identity = one_user.marking(files, identity, config.state)
+        files, texts, identity = one_user.marking(files, identity)
+    hostname = sandbox.get("hostname") or os.uname().nodename  # on the node's network it is the node's
+    names = {"/etc/hostname": f"{hostname}\n", "/etc/resolv.conf": resolv_conf(sandbox)}
     bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
     home = "/root" if identity.uid in (0, None) else "/"
     return RuntimeSpec(
-        argv=argv_of(container, image, variables),
-        environment={**image.environment, "HOSTNAME": names.hostname, "HOME": home, **variables},
-        working_directory=container.workingDir or "/",
+        argv=tuple(document.get("argv") or argv_of(container, image)),
+        environment={**image.environment, "HOSTNAME": hostname, "HOME": home, **variables(container)},
+        working_directory=container.get("working_dir") or "/",
         identity=identity,
-        hostname=names.hostname,
-        staging=str(config.state / "rootfs"),
-        mounts=rootfs.layout(bound, files.linked, names, volume_mounts(container, volume)),
-        read_only_root=bool(own and own.readOnlyRootFilesystem),
-        network_fd=network_fd,
+        hostname=hostname,
+        staging=str(state / "rootfs"),
+        mounts=rootfs.layout(bound, files.linked, {**names, **texts}, volume_mounts(container)),
+        read_only_root=context.get("readonly_rootfs", False),
+        join_pid=document.get("join_pid"),
+        terminal=document.get("tty", False),
     )

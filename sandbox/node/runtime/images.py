@@ -1,7 +1,6 @@
 """Which program an image stands for: the whole table. Everything else about a container comes from its Pod."""
 
 import functools
-import hashlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -128,5 +127,7 @@ def _interpreter() -> str:
 
 @functools.cache
 def _digest(path: str, modified: int) -> str:  # noqa: ARG001 (part of the cache key: a rebuilt tool is another one)
+    import hashlib  # noqa: PLC0415 (the launcher, which starts for each container and exec probe, needs none)
+
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,6 @@
-"""Makes the agent process 1 of a PID namespace of its own, with mounts of its own.
+"""Makes the node process 1 of a PID namespace of its own, with mounts of its own.
 
-So the kernel itself sees to it that no Pod's process, network or mounted Secret outlives the agent, however it ends.
+So the kernel itself sees to it that no Pod's process, network or mounted Secret outlives the node, however it ends.
 """
 
 import os

@@ -1,9 +1,12 @@
 """Becomes a container: new namespaces, a root directory of its own, lowered rights, then the program itself.
 
-Run as ``python -S -m sandbox.node.runtime.launcher FD`` with a ``RuntimeSpec`` as JSON in that descriptor; standard
-library only, because it starts for every container and every exec probe. The program is process 1 of its PID
-namespace, as in a container, so the kernel ends all its children with it. Reports on ``report_fd``: a line with the
-process id, then nothing (the program runs: the descriptor closes on exec) or one line that says what failed.
+Run as ``python -S -m sandbox.node.runtime.launcher DOCUMENT_FD REPORT_FD [NETWORK_FD]``. DOCUMENT_FD: what the
+container runtime says of the container, as JSON (see build_spec). REPORT_FD: reports a line with the process id, then
+nothing (the program runs: the descriptor closes on exec) or one line that says what failed; only that line where there
+is no process. NETWORK_FD: the Pod's network namespace; left out, the container is in the node's.
+
+Standard library only, because it starts for every container and every exec probe. The program is process 1 of its PID
+namespace, as in a container, so the kernel ends all its children with it.
 """
 
 import errno
@@ -16,7 +19,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox import kernel
-from sandbox.node.runtime.spec import Identity, Mount, RuntimeSpec, from_json
+from sandbox.node.runtime import build_spec, one_user
+from sandbox.node.runtime.security import IdMap
+from sandbox.node.runtime.spec import Identity, Mount, RuntimeSpec
 
 # As container runtimes do: the node's kernel settings are not a container's to change, its memory not to read.
 _ALL_NAMESPACES = (
@@ -97,51 +102,72 @@ def _take_identity(identity: Identity) -> None:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1, "no new privileges")
 
 
+def _take_terminal() -> None:
+    import fcntl  # noqa: PLC0415 (hardly any process has one)
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def _report(fd: int, text: str) -> None:
-    if fd >= 0:
-        os.write(fd, f"{text}\n".encode())
+    os.write(fd, f"{text}\n".encode())
 
 
-def _become(runtime_spec: RuntimeSpec) -> NoReturn:
+def _become(runtime_spec: RuntimeSpec, report: int) -> NoReturn:
     """Runs in the new process: never returns; a failure is reported and ends it with 127 (or 126)."""
     try:
         os.setsid()
+        if runtime_spec.terminal:
+            _take_terminal()
+        os.umask(0o022)
         if runtime_spec.join_pid is None:
             socket.sethostname(runtime_spec.hostname)
             _build_root(runtime_spec)
-        os.umask(0o022)
         _take_identity(runtime_spec.identity)
         os.chdir(runtime_spec.working_directory)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these two; a program expects the default
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(runtime_spec.argv[0], runtime_spec.argv, runtime_spec.environment)  # noqa: S606 (that is the task)
     except OSError as error:
-        what = f"{error.strerror}" + (f": {error.filename}" if error.filename else "")
-        _report(runtime_spec.report_fd, what)
-        if runtime_spec.report_fd < 0:
-            os.write(2, f"{what}\n".encode())
+        what = f"{error.strerror}" + (f": {os.fsdecode(error.filename)}" if error.filename else "")
+        _report(report, what)
+        if runtime_spec.join_pid is not None:  # who has asked for it (kubectl exec) sees what it writes
+            _report(2, what)
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
 
 
-def main() -> int:
-    with open(int(sys.argv[1]), "rb") as document:  # noqa: PTH123 (a descriptor, not a path)
-        runtime_spec = from_json(json.load(document))
-    for fd in (runtime_spec.report_fd, runtime_spec.network_fd):
-        if fd is not None and fd >= 0:
-            os.set_inheritable(fd, False)
+def _enter(runtime_spec: RuntimeSpec, network: int | None, nft: Path, ids: IdMap) -> None:
+    """Moves this process into the namespaces, and of a new PID namespace its next child."""
     if runtime_spec.join_pid is not None:
         kernel.setns(os.pidfd_open(runtime_spec.join_pid), _ALL_NAMESPACES, "the container's")
-    else:
-        if runtime_spec.network_fd is not None:
-            kernel.setns(runtime_spec.network_fd, kernel.CLONE_NEWNET, "the Pod's network")
-        kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
-    child = os.fork()
+        return
+    if network is not None:
+        kernel.setns(network, kernel.CLONE_NEWNET, "the Pod's network")
+        if not ids.has(one_user.PROXY_USER):
+            one_user.let_marked_pass(nft)
+    kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
+
+
+def main() -> int:
+    told, report, *networks = map(int, sys.argv[1:])
+    for fd in (report, *networks):
+        os.set_inheritable(fd, False)
+    try:
+        with open(told, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
+            document = json.load(file)
+        ids = IdMap.of_this_process()
+        runtime_spec = build_spec.spec_of(document, ids)
+        _enter(runtime_spec, networks[0] if networks else None, Path(document["bin_dir"], "nft"), ids)
+        child = os.fork()
+    except Exception as error:  # whatever it is: the runtime, and so the Pod's status, has to say it
+        _report(report, " ".join(f"{error or type(error).__name__}".split("\n")))
+        return 126
     if child == 0:
-        _become(runtime_spec)
-    _report(runtime_spec.report_fd, str(child))
+        _become(runtime_spec, report)
+    _report(report, str(child))
     if runtime_spec.join_pid is None:
-        return 0  # the agent, process 1 of the node's PID namespace, inherits the container and reaps it
-    os.close(runtime_spec.report_fd)
+        return 0  # kubelet, which inherits orphans, gets the container and reaps it
+    os.close(report)
     return kernel.exit_code(os.waitpid(child, 0)[1])
 
 

@@ -6,12 +6,10 @@ that to istiod pass. Less real: the proxy holds NET_ADMIN for that, and an appli
 are not captured. All else (redirection both ways, mutual TLS, policies) is as with users.
 """
 
-import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox import kernel
-from sandbox.node.pod import networking
 from sandbox.node.runtime.images import Files
 from sandbox.node.runtime.security import GRANTABLE, IdMap
 from sandbox.node.runtime.spec import Identity
@@ -51,21 +49,21 @@ def marked(template: str) -> str:
     return always.replace(_MANAGER + "\n", f"{_MANAGER}\n    {_BIND},\n")
 
 
-def marking(files: Files, identity: Identity, state: Path) -> tuple[Files, Identity]:
-    """The image's files with the changed template, which is written below ``state``, and the right to set a mark."""
-    changed = state / "envoy_bootstrap_marked.json"
-    changed.write_text(marked(Path(files.bound[_BOOTSTRAP]).read_text()))
+def marking(files: Files, identity: Identity) -> tuple[Files, Mapping[str, str], Identity]:
+    """The image's files without the template, its changed text by its path, and the right to set a mark besides."""
+    bound = dict(files.bound)
+    template = Path(bound.pop(_BOOTSTRAP)).read_text()
     capabilities = tuple(sorted({*identity.capabilities, GRANTABLE["NET_ADMIN"]}))
-    return replace(files, bound={**files.bound, _BOOTSTRAP: str(changed)}), replace(identity, capabilities=capabilities)
+    return replace(files, bound=bound), {_BOOTSTRAP: marked(template)}, replace(identity, capabilities=capabilities)
 
 
-async def let_marked_pass(network_fd: int, nft: Path) -> None:
-    """Adds the rules in a Pod's network, if Istio's init container has made its own there."""
+def let_marked_pass(nft: Path) -> None:
+    """Adds the rules in the network that this process is in, if Istio's init container has made its own there.
 
-    def inside() -> None:
-        kernel.setns(network_fd, kernel.CLONE_NEWNET, "the Pod's network")
-        table = subprocess.run([nft, "list", "table", "inet", "istio-proxy-nat"], capture_output=True, check=False)
-        if table.returncode == 0 and f"meta mark {PROXY_USER:#010x}".encode() not in table.stdout:
-            subprocess.run([nft, "-f", "-"], input=_RULES.encode(), capture_output=True, check=True)
+    Raises subprocess.CalledProcessError when the kernel refuses them.
+    """
+    import subprocess  # noqa: PLC0415 (takes its time, and on other nodes nothing needs it)
 
-    await networking.in_own_thread(inside)
+    table = subprocess.run([nft, "list", "table", "inet", "istio-proxy-nat"], capture_output=True, check=False)
+    if table.returncode == 0 and f"meta mark {PROXY_USER:#010x}".encode() not in table.stdout:
+        subprocess.run([nft, "-f", "-"], input=_RULES.encode(), capture_output=True, check=True)

@@ -6,7 +6,6 @@ machine's home directories, state, users or devices.
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.node.runtime.spec import Mount
@@ -30,15 +29,8 @@ nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin
 istio-proxy:x:1337:1337:istio-proxy:/home/istio-proxy:/sbin/nologin
 """
 GROUPS = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\nistio-proxy:x:1337:\n"
-
-
-@dataclass(frozen=True)
-class NameService:
-    """Contents of the files that the node makes for each Pod."""
-
-    hosts: str
-    resolv_conf: str
-    hostname: str
+# The primary group of each, by number.
+GROUP_OF = {int(row.split(":")[2]): int(row.split(":")[3]) for row in USERS.splitlines()}
 
 
 def _system() -> Iterator[Mount]:
@@ -64,13 +56,10 @@ def python_files() -> Mapping[str, str]:
     return {str(prefix): str(prefix)}
 
 
-def _fixed(names: NameService) -> list[Mount]:
+def _fixed() -> list[Mount]:
     etc = {
         "passwd": USERS,
         "group": GROUPS,
-        "hosts": names.hosts,
-        "resolv.conf": names.resolv_conf,
-        "hostname": f"{names.hostname}\n",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     }
     return [
@@ -93,15 +82,17 @@ def _fixed(names: NameService) -> list[Mount]:
 
 
 def layout(
-    files: Mapping[str, str], links: Mapping[str, str], names: NameService, volumes: Iterable[Mount]
+    files: Mapping[str, str], links: Mapping[str, str], texts: Mapping[str, str], volumes: Iterable[Mount]
 ) -> tuple[Mount, ...]:
-    """All steps in order. ``files``: path in the container -> path of the node's; ``links``: path -> where it leads.
+    """All steps in order.
 
+    By path in the container, files: path of the node's; links: where it leads; texts: content.
     Volumes come last and from the shortest path on, so that one may lie in another; they also hide what was there.
     """
     return (
         *_system(),
-        *_fixed(names),
+        *_fixed(),
+        *(Mount("file", path, text, mode=0o644) for path, text in sorted(texts.items())),
         *(Mount("bind", target, source, read_only=True) for target, source in sorted(files.items())),
         *(Mount("symlink", path, leads_to) for path, leads_to in sorted(links.items())),
         *sorted(volumes, key=lambda volume: len(Path(volume.target).parts)),

@@ -1,11 +1,15 @@
-"""Which user, groups and rights a container's process gets: securityContext of Pod and container over the image."""
+"""Which user, groups and rights a container's process gets: its security context over the image.
 
+The context is the CRI's LinuxContainerSecurityContext; what is of the whole Pod, kubelet has put into it.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from lightkube.models.core_v1 import Capabilities, Container, PodSecurityContext, PodSpec, SecurityContext
+from typing import Any
 
 from sandbox.node.runtime.images import Image
+from sandbox.node.runtime.rootfs import GROUP_OF
 from sandbox.node.runtime.spec import Identity
 
 # Numbers of linux/capability.h. What container runtimes give by default, but for MKNOD: no devices here.
@@ -37,10 +41,10 @@ class IdMap:
         return any(first <= number < first + length for first, length in self.ranges)
 
 
-def _capabilities(asked: Capabilities | None) -> tuple[int, ...]:
+def _capabilities(asked: Mapping[str, Any]) -> tuple[int, ...]:
     kept = dict(CAPABILITIES)
-    dropped = {name.upper().removeprefix("CAP_") for name in (asked.drop if asked else None) or []}
-    added = {name.upper().removeprefix("CAP_") for name in (asked.add if asked else None) or []}
+    dropped = {name.upper().removeprefix("CAP_") for name in asked.get("drop_capabilities", ())}
+    added = {name.upper().removeprefix("CAP_") for name in asked.get("add_capabilities", ())}
     if "ALL" in dropped:
         kept.clear()
     for name in dropped:
@@ -52,27 +56,27 @@ def _capabilities(asked: Capabilities | None) -> tuple[int, ...]:
     return tuple(sorted(kept.values()))
 
 
-def identity(spec: PodSpec, container: Container, image: Image, ids: IdMap) -> Identity:
+def identity(context: Mapping[str, Any], image: Image, ids: IdMap) -> Identity:
     """Raises RefusedError.
 
-    An id that is not mapped (rootless node with one id) is left out, and the process keeps the node's own.
+    A user without a group has that of the image's /etc/passwd, or 0, as container runtimes do. An id that is not mapped
+    (rootless node with one id) is left out, and the process keeps the node's own.
     """
-    pod = spec.securityContext or PodSecurityContext()
-    own = container.securityContext or SecurityContext()
-    if own.privileged:
+    if context.get("privileged"):
         raise RefusedError("privileged containers are not run on this node: they would be root on this machine")
-    uid = next((value for value in (own.runAsUser, pod.runAsUser) if value is not None), image.user)
-    # An image's group goes with its user only: with another user and no group, containers run with group 0.
-    image_gid = image.user if own.runAsUser is None and pod.runAsUser is None else 0
-    gid = next((value for value in (own.runAsGroup, pod.runAsGroup) if value is not None), image_gid)
-    non_root = own.runAsNonRoot if own.runAsNonRoot is not None else pod.runAsNonRoot
-    if non_root and uid == 0:
-        raise RefusedError("container has runAsNonRoot and image will run as root")
-    groups = {gid, *(pod.supplementalGroups or []), *([pod.fsGroup] if pod.fsGroup is not None else [])}
+    uid = _number(context, "run_as_user", image.user)
+    gid = _number(context, "run_as_group", GROUP_OF.get(uid, 0))
+    groups = {gid, *context.get("supplemental_groups", ())}
     return Identity(
         uid=uid if ids.has(uid) else None,
         gid=gid if ids.has(gid) else None,
         groups=tuple(sorted(group for group in groups if ids.has(group))),
-        capabilities=_capabilities(own.capabilities),
-        no_new_privileges=own.allowPrivilegeEscalation is False,
+        capabilities=_capabilities(context.get("capabilities", {})),
+        no_new_privileges=context.get("no_new_privs", False),
     )
+
+
+def _number(context: Mapping[str, Any], name: str, otherwise: int) -> int:
+    """An Int64Value: a message of its own, so that 0 is told from nothing; what is 0 in it is left out."""
+    given = context.get(name)
+    return otherwise if given is None else int(given.get("value", 0))

@@ -1,10 +1,10 @@
-"""What the launcher is told: one JSON document. Standard library only.
+"""What the launcher carries out, computed as data first, so that what a container sees can be tested.
 
-The agent computes all of it; the launcher only carries it out, so that what a container sees can be tested as data.
+Standard library only.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 MountKind = Literal["directory", "file", "symlink", "bind", "tmpfs", "proc"]
 
@@ -42,7 +42,10 @@ class Identity:
 
 @dataclass(frozen=True)
 class RuntimeSpec:
-    """Starts a container (``join_pid`` None) or a further process in the one whose init has that process id."""
+    """Starts a container (``join_pid`` None) or a further process in the one whose init has that process id.
+
+    terminal: standard input is a terminal, which becomes the process's own.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -52,15 +55,5 @@ class RuntimeSpec:
     staging: str = ""
     mounts: tuple[Mount, ...] = ()
     read_only_root: bool = False
-    network_fd: int | None = None
-    report_fd: int = -1
     join_pid: int | None = None
-
-
-def from_json(document: dict[str, Any]) -> RuntimeSpec:
-    """The inverse of ``dataclasses.asdict``, but that tuples of plain values come back as lists."""
-    parts = {
-        "mounts": tuple(Mount(**mount) for mount in document["mounts"]),
-        "identity": Identity(**document["identity"]),
-    }
-    return RuntimeSpec(**{**document, **parts})
+    terminal: bool = False

@@ -83,25 +83,41 @@ def rules(tmp_path) -> Rules:
     return Rules(tmp_path)
 
 
-def test_a_pod_is_let_in_only_once_the_policies_are_known_and_hold(rules):
+def test_a_pod_is_let_in_only_once_it_and_the_policies_are_known_and_hold(rules):
     async def body() -> None:
-        admitted = asyncio.create_task(rules.enforcer.admit(pod(), "10.0.0.2"))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert not admitted.done()
+        admitted = asyncio.create_task(rules.enforcer.admit("1", "10.0.0.2"))
+        await passing()
         rules.policies._set(("shop", "deny"), deny("a"))
         rules.synced()
+        await passing()
+        rules.pods._set(("shop", "b"), pod("b", "2"))
+        await passing()
+        assert not admitted.done()
+        rules.pods._set(("shop", "a"), pod())
         await admitted
         assert "ip daddr vmap { 10.0.0.2 : jump ingress_10_0_0_2 }" in rules.given
 
     asyncio.run(body())
 
 
+async def passing() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_pod_that_the_api_server_does_not_show_is_not_waited_for_without_end(rules, monkeypatch):
+    monkeypatch.setattr("sandbox.node.network_policies.enforcer._PATIENCE", 0.05)
+    rules.synced()
+    with pytest.raises(TimeoutError, match="the Pod with uid 1"):
+        asyncio.run(rules.enforcer.admit("1", "10.0.0.2"))
+
+
 def test_a_pod_of_another_node_is_a_peer_and_gets_no_rules_here(rules):
     rules.synced()
     rules.policies._set(("shop", "deny"), deny("b"))
+    rules.pods._set(("shop", "a"), pod())
     rules.pods._set(("shop", "b"), pod("b", "2", "10.0.0.3"))
-    asyncio.run(rules.enforcer.admit(pod(), "10.0.0.2"))
+    asyncio.run(rules.enforcer.admit("1", "10.0.0.2"))
     assert "vmap" not in rules.given
 
 
@@ -109,10 +125,26 @@ def test_a_pod_that_is_gone_has_no_rules(rules):
     async def body() -> None:
         rules.synced()
         rules.policies._set(("shop", "deny"), deny("a"))
-        await rules.enforcer.admit(pod(), "10.0.0.2")
-        rules.enforcer.dismiss(pod())
-        await rules.enforcer.admit(pod("b", "2"), "10.0.0.2")
+        rules.pods._set(("shop", "a"), pod())
+        rules.pods._set(("shop", "b"), pod("b", "2"))
+        await rules.enforcer.admit("1", "10.0.0.2")
+        rules.enforcer.dismiss("10.0.0.2")
+        await rules.enforcer.admit("2", "10.0.0.2")
         assert "vmap" not in rules.given
+
+    asyncio.run(body())
+
+
+def test_the_network_of_a_pods_next_start_has_rules_when_that_of_the_one_before_is_gone(rules):
+    async def body() -> None:
+        rules.synced()
+        rules.policies._set(("shop", "deny"), deny("a"))
+        rules.pods._set(("shop", "a"), pod())
+        await rules.enforcer.admit("1", "10.0.0.2")
+        await rules.enforcer.admit("1", "10.0.0.3")
+        rules.enforcer.dismiss("10.0.0.2")
+        await rules.enforcer._apply()
+        assert "ip daddr vmap { 10.0.0.3 : jump ingress_10_0_0_3 }" in rules.given
 
     asyncio.run(body())
 
@@ -120,5 +152,6 @@ def test_a_pod_that_is_gone_has_no_rules(rules):
 def test_rules_that_the_kernel_refuses_keep_the_pod_out(rules, tmp_path):
     (tmp_path / "nft").write_text("#!/bin/sh\necho 'no such kernel' >&2\nexit 1\n")
     rules.synced()
+    rules.pods._set(("shop", "a"), pod())
     with pytest.raises(OSError, match="no such kernel"):
-        asyncio.run(rules.enforcer.admit(pod(), "10.0.0.2"))
+        asyncio.run(rules.enforcer.admit("1", "10.0.0.2"))

@@ -18,7 +18,7 @@ from typing import Any
 from pyroute2 import IPRoute  # type: ignore[import-untyped]
 
 from sandbox import kernel
-from sandbox.node.pod import networking
+from sandbox.node.network import pod_network
 
 GATEWAY, BRIDGE = "10.88.0.1", "br0"
 PORTS = (80, 81)
@@ -38,7 +38,7 @@ def make_node() -> None:
         Path(f"/proc/sys/net/ipv4/{name}").write_text(value)
 
 
-async def sockets(network: networking.PodNetwork, count: int, kind: int) -> list[socket.socket]:
+async def sockets(network: pod_network.PodNetwork, count: int, kind: int) -> list[socket.socket]:
     """New sockets of a Pod's network; they stay in it wherever they are used."""
     made: list[socket.socket] = []
 
@@ -47,11 +47,11 @@ async def sockets(network: networking.PodNetwork, count: int, kind: int) -> list
         kernel.setns(network.fd, kernel.CLONE_NEWNET, "the Pod's network")
         made.extend(socket.socket(socket.AF_INET, kind | socket.SOCK_NONBLOCK) for _ in range(count))
 
-    await networking.in_own_thread(inside)
+    await pod_network.in_own_thread(inside)
     return made
 
 
-async def listen(network: networking.PodNetwork) -> None:
+async def listen(network: pod_network.PodNetwork) -> None:
     """Answers on all ports: a connection is taken and closed, a datagram sent back."""
     loop = asyncio.get_running_loop()
     for protocol, kind in KINDS.items():
@@ -87,7 +87,7 @@ async def reaches(client: socket.socket, address: str, port: int) -> bool:
     return True
 
 
-async def open_pairs(networks: dict[str, networking.PodNetwork], port: int, protocol: str) -> list[str]:
+async def open_pairs(networks: dict[str, pod_network.PodNetwork], port: int, protocol: str) -> list[str]:
     attempts = {}
     for caller, network in networks.items():
         called = [name for name in networks if name != caller]
@@ -98,11 +98,11 @@ async def open_pairs(networks: dict[str, networking.PodNetwork], port: int, prot
 
 
 async def main(nft: str, order: dict[str, Any]) -> list[list[list[str]]]:
-    uplink = networking.Uplink(BRIDGE, GATEWAY)
-    await networking.check(uplink)
+    uplink = pod_network.Uplink(BRIDGE, GATEWAY)
+    await pod_network.check(uplink)
     networks = {}
     for number, (name, address) in enumerate(order["pods"].items()):
-        networks[name] = await networking.create(uplink, f"pod{number}", address, {})
+        networks[name] = await pod_network.create(uplink, f"pod{number}", address, {})
         await listen(networks[name])
     seen = []
     for step in order["steps"]:

@@ -1,1 +1,0 @@
-"""One container of a Pod: its process, probes, restarts, environment and output."""

@@ -1,0 +1,95 @@
+"""How kubelet is started: its configuration file, its command and its environment. Pure."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sandbox.bootstrap import CHECKOUT
+from sandbox.node.config import NodeConfig
+
+_LAUNCHER = (sys.executable, "-S", "-m", "sandbox.node.runtime.launcher")
+_NEVER_EVICT = ("memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree")
+
+
+def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
+    """A KubeletConfiguration. state: the node's directory as it sees it."""
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "address": str(config.node_ip),
+        "port": config.port,
+        "healthzPort": 0,
+        "readOnlyPort": 0,
+        "tlsCertFile": str(config.serving_cert),
+        "tlsPrivateKeyFile": str(config.serving_key),
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": False},
+            "x509": {"clientCAFile": str(config.client_ca)},
+        },
+        "authorization": {"mode": "Webhook"},
+        "clusterDNS": [str(config.cluster_dns)],
+        "clusterDomain": config.cluster_domain,
+        "containerRuntimeEndpoint": f"unix://{_cri(state)}",
+        "podLogsDir": str(state / "logs"),
+        "volumePluginDir": str(state / "volume-plugins"),
+        "maxPods": 110,
+        # There need be no cgroups, and the machine's disk, swap and iptables are not the sandbox's to manage.
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "makeIPTablesUtilChains": False,
+        "localStorageCapacityIsolation": False,
+        "evictionHard": dict.fromkeys(_NEVER_EVICT, "0%"),
+        "imageGCHighThresholdPercent": 100,
+        "imageGCLowThresholdPercent": 99,
+        "volumeStatsAggPeriod": "-1s",
+        # Sooner than by default, for whoever waits: a changed Secret in its volume, a container that has failed.
+        "configMapAndSecretChangeDetectionStrategy": "Watch",
+        "syncFrequency": "5s",
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
+        "featureGates": {"KubeletInUserNamespace": True, "EventedPLEG": True, "KubeletCrashLoopBackOffMax": True},
+    }
+
+
+def command(config: NodeConfig, state: Path) -> list[str]:
+    """Kubelet's program and flags; its configuration is expected in `configuration_file`."""
+    flags = {
+        "config": configuration_file(state),
+        "kubeconfig": config.kubeconfig,
+        "hostname-override": config.node_name,
+        "node-ip": config.node_ip,
+        "node-labels": ",".join(f"{key}={value}" for key, value in config.labels.items()),
+        "root-dir": state / "kubelet",
+        "cert-dir": state / "pki",
+    }
+    return [str(config.bin_dir / "kubelet"), *(f"--{name}={value}" for name, value in flags.items())]
+
+
+def environment(config: NodeConfig, state: Path, outside: Mapping[str, str]) -> dict[str, str]:
+    """What the container runtime in kubelet's program is told, besides what is there already (PATH)."""
+    return {
+        **outside,
+        "PYTHONPATH": str(CHECKOUT),
+        "SANDBOX_NODE_STATE": str(state),
+        "SANDBOX_NODE_BIN": str(config.bin_dir),
+        "SANDBOX_NODE_NETWORK": str(network_socket(state)),
+        "SANDBOX_NODE_CRI": str(_cri(state)),
+        "SANDBOX_NODE_LAUNCHER": json.dumps(_LAUNCHER),
+    }
+
+
+def configuration_file(state: Path) -> Path:
+    return state / "kubelet.json"
+
+
+def network_socket(state: Path) -> Path:
+    """Where the runtime asks for networks."""
+    return state / "network.sock"
+
+
+def _cri(state: Path) -> Path:
+    return state / "cri.sock"

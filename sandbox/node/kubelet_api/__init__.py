@@ -1,1 +1,0 @@
-"""The node's HTTPS endpoint: `kubectl logs` and `kubectl exec`."""

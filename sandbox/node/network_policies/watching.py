@@ -1,0 +1,86 @@
+"""Keeps copies of API objects up to date: list, then watch; list again after any error (410 Gone included)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+from lightkube import AsyncClient
+from lightkube.core.resource import NamespacedResourceG as NamespacedResource
+from lightkube.core.resource import Resource
+from lightkube.models.meta_v1 import ObjectMeta
+
+T = TypeVar("T", bound=Resource)
+Key = tuple[str, str]
+_log = logging.getLogger(__name__)
+_PAUSE = 1.0
+
+
+def key_of(thing: Resource) -> Key:
+    """Namespace and name."""
+    metadata = _metadata(thing)
+    return (metadata.namespace or "", metadata.name or "")
+
+
+def _metadata(thing: Resource) -> ObjectMeta:
+    found: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
+    return found
+
+
+class Mirror(Generic[T]):
+    """A copy of all objects of a kind.
+
+    namespace: None for a kind that is in none.
+    on_change: called with the key and the object, None once it is gone, also for what changed while nobody watched.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        kind: type[T],
+        on_change: Callable[[Key, T | None], None] = lambda *_: None,
+        *,
+        namespace: str | None = "*",
+    ) -> None:
+        self._client, self._kind, self._on_change = client, kind, on_change
+        self._namespace = namespace
+        self.objects: dict[Key, T] = {}
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            try:
+                await self._follow()
+            except Exception as error:  # whatever it is (a cut-off line, a bad answer): a copy must not silently age
+                _log.info("watch of %s starts again: %s", self._kind.__name__, error or type(error).__name__)
+            await asyncio.sleep(_PAUSE)
+
+    async def _follow(self) -> None:
+        of_all = cast(type[NamespacedResource], self._kind)  # the client has a signature for each sort of kind
+        listed = self._client.list(of_all, namespace=self._namespace)
+        present = {key_of(thing): cast(T, thing) async for thing in listed}
+        for key in [key for key in self.objects if key not in present]:
+            self._set(key, None)
+        for key, thing in present.items():
+            self._set(key, thing)
+        self.synced.set()
+        watched = self._client.watch(of_all, namespace=self._namespace, resource_version=listed.resourceVersion)
+        async for event, seen in watched:
+            if event in ("ADDED", "MODIFIED", "DELETED"):
+                self._set(key_of(seen), None if event == "DELETED" else cast(T, seen))
+
+    def _set(self, key: Key, thing: T | None) -> None:
+        if thing is None:
+            if self.objects.pop(key, None) is None:
+                return
+        else:
+            known = self.objects.get(key)
+            if known is not None and _version(known) == _version(thing):
+                return
+            self.objects[key] = thing
+        self._on_change(key, thing)
+
+
+def _version(thing: Resource) -> str:
+    return str(_metadata(thing).resourceVersion)
