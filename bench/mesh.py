@@ -21,7 +21,7 @@ from bench.own_sandbox import kubectl, run, until
 from bench.samples import Samples, seconds
 from bench.stack import Stack, mesh_without_crds
 from sandbox.clusters import Sandbox
-from sandbox.plugins import select
+from sandbox.plugins.selection import select
 from sandbox.program_environment import STACK, pulumi_home
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools

@@ -168,6 +168,17 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
+def processes_of(folder: Path) -> dict[int, str]:
+    """Processes of this machine, by id, whose command line names something in a folder."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            if f"{folder}/" in command:
+                found[int(entry.name)] = command
+    return found
+
+
 def short(argv: Sequence[str]) -> str:
     """The first words of a command, enough to recognise it."""
     words = " ".join([Path(argv[0]).name, *argv[1:]])

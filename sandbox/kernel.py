@@ -9,12 +9,12 @@ import struct
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x04000000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+ALL_NAMESPACES = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET  # but for that of users
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
-MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 24, 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 _SYS_PIVOT_ROOT, _SYS_MOUNT_SETATTR = {"x86_64": (155, 442), "aarch64": (41, 442)}[os.uname().machine]
-_MOUNT_ATTR_RDONLY, _AT_RECURSIVE, _AT_FDCWD = 1, 0x8000, -100
+_MNT_DETACH, _MOUNT_ATTR_RDONLY, _AT_RECURSIVE, _AT_FDCWD = 2, 1, 0x8000, -100
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -48,11 +48,6 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
     _check(_libc.mount(*arguments), f"mount {kind or source} at {target}")
 
 
-def unmount(target: str) -> None:
-    """Detaches the mount at once; what is still open in it goes when closed."""
-    _check(_libc.umount2(target.encode(), MNT_DETACH), f"unmount {target}")
-
-
 def make_read_only(target: str, *, recursive: bool) -> None:
     """Unlike a remount this keeps nosuid, nodev and the like, which a user namespace may not clear."""
     attributes = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, 0, 0)
@@ -65,7 +60,7 @@ def pivot_root(new_root: str) -> None:
     """Makes ``new_root`` (a mount) the root directory and drops the old one."""
     os.chdir(new_root)
     _check(_libc.syscall(_SYS_PIVOT_ROOT, b".", b"."), f"pivot_root {new_root}")
-    unmount(".")
+    _check(_libc.umount2(b".", _MNT_DETACH), "unmount the old root")
     os.chdir("/")
 
 

@@ -11,6 +11,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from sandbox.jobs import processes_of
+
 COMPLETE = "complete"  # a file in an environment, written last; its time says when the environment was last used
 _KEPT = 30 * 24 * 3600.0  # seconds without use
 
@@ -26,20 +28,10 @@ def remove_unused(folder: Path) -> None:
 
     To be called by who holds the lock under which environments are made: nobody makes one then.
     """
-    running = _command_lines()
     for environment in folder.iterdir():
         mark = environment / COMPLETE
         last_used = mark.stat().st_mtime if mark.exists() else 0.0
-        if time.time() - last_used < _KEPT or f"{environment}/" in running:
+        if time.time() - last_used < _KEPT or processes_of(environment):
             continue
         mark.unlink(missing_ok=True)  # first, so that a half-removed one is never taken for a whole one
         shutil.rmtree(environment, ignore_errors=True)
-
-
-def _command_lines() -> str:
-    """What runs on this machine: a program of an environment is started by its path there."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            found.append(path.read_bytes().decode(errors="replace"))
-    return "\n".join(found)

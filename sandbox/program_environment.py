@@ -63,7 +63,7 @@ def user_name() -> str:
 
 def pulumi_settings(state: Path) -> dict[str, str]:
     """What points Pulumi at this sandbox: a file backend and a passphrase of its own. What points it at its plug-ins
-    comes with these (`sandbox.plugins.select`)."""
+    comes with these (`sandbox.plugins.selection`)."""
     return {
         "PULUMI_BACKEND_URL": f"file://{backend(state)}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file(state)),

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TextIO
@@ -64,16 +64,9 @@ class Progress:
     Steps may be nested and may run in several threads at once. Use `silent()` where nobody looks.
     """
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        live: bool | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, stream: TextIO | None = None, *, live: bool | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._live = self._stream.isatty() if live is None else live
-        self._clock = clock
         self._lock = threading.RLock()
         self._active: list[Step] = []
         self._own = threading.local()
@@ -95,7 +88,7 @@ class Progress:
             mine = self._stack()
             # A worker thread's steps belong under what the thread that made this object is doing.
             depth = len(mine) if mine is self._owner else len(self._owner) + len(mine)
-            step = Step(title, depth, self._clock())
+            step = Step(title, depth, time.monotonic())
             self._active.append(step)
             mine.append(step)
             self._start_painter()
@@ -129,7 +122,7 @@ class Progress:
         return steps
 
     def _close(self, step: Step) -> None:
-        seconds = self._clock() - step.started
+        seconds = time.monotonic() - step.started
         self.finished.append(StepResult(step.title, step.outcome, seconds, step.summary, step.depth))
         self._erase()
         tail = f": {step.summary}" if step.summary else ""
@@ -161,7 +154,7 @@ class Progress:
 
     def _remind(self) -> None:
         """A log: the innermost running steps say where they are, first after 5 s, then every 20 s."""
-        now = self._clock()
+        now = time.monotonic()
         innermost = max((s.depth for s in self._active), default=0)
         for step in self._active:
             if step.depth == innermost and now >= step.next_word:
@@ -176,9 +169,9 @@ class Progress:
     def _draw(self) -> None:
         if not self._live:
             return
-        now = self._clock()
+        now = time.monotonic()
         frame = _FRAMES[int(now / _LIVE_PERIOD) % len(_FRAMES)]
-        width = _columns()
+        width = max(40, shutil.get_terminal_size().columns)
         for step in self._active:
             self._stream.write(self._running(step, now, frame)[: width - 1] + "\n")
         self._stream.flush()
@@ -201,7 +194,3 @@ def format_seconds(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
-
-
-def _columns() -> int:
-    return max(40, shutil.get_terminal_size().columns)

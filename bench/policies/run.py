@@ -10,9 +10,10 @@ from rich.console import Console
 
 from bench.own_sandbox import beside
 from bench.policies import growing, page, ratio, scaling, side_by_side
-from sandbox import clusters, plugins, toolchain
+from sandbox import clusters, toolchain
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
+from sandbox.plugins.selection import select
 from sandbox.program_environment import pulumi_home
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
@@ -58,7 +59,7 @@ def _measure(
             "minutes": f"{(time.monotonic() - began) / 60:.0f}",
             "load_before": f"{load:.1f}",
             "load_after": f"{os.getloadavg()[0]:.1f}",
-            "plugins": plugins.select(tools, pulumi_home()).kind,
+            "plugins": select(tools, pulumi_home()).kind,
         }
         page.PAGE.write_text(page.text(scores, grown, sizes, found, facts), encoding="utf-8")
         console.print(f"Written: {page.PAGE.relative_to(CHECKOUT)}")

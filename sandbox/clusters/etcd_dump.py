@@ -4,7 +4,7 @@ Run in the node's namespace, by its path: the package around it takes a third of
 [key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the standard library:
 first every live key page by page, then, by a watch from the first revision that is still kept, every earlier value.
 With `keys`: only the live keys, and no values. With `since`: what was written after a revision. With `revision`: the
-number of the latest write, and nothing else.
+number of the latest write alone, as the value of no key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import http.client
 import json
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _PAGE, _KEYS = 200, 10_000  # in one answer, with values and without
@@ -109,11 +109,10 @@ if __name__ == "__main__":
     context = ssl.create_default_context(cafile=authority)
     context.load_cert_chain(certificate, key)
     etcd = Etcd(int(port), context)
-    found: Iterator[Item]
+    found: Iterable[Item]
     match options:
         case ["revision"]:
-            print(etcd.revision())
-            raise SystemExit
+            found = [("", _text(str(etcd.revision()).encode()))]
         case ["keys"]:
             found = (item for item, _ in etcd.live(keys_only=True))
         case ["since", revision]:

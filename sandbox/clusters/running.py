@@ -135,18 +135,16 @@ class Cluster:
 
     def etcd_revision(self) -> int:
         """The number of the latest write. Raises OSError."""
-        done = subprocess.run(self._etcd_reader("revision"), capture_output=True, text=True, env=program_environment())
-        if done.returncode != 0:
-            raise OSError(f"etcd of {self.name} could not be read (exit code {done.returncode})")
-        return int(done.stdout)
+        ((_, number),) = self._etcd_dump("revision")
+        return int(number)
 
     def etcd_keys(self) -> set[str]:
         """The key of everything that is stored now: `/registry/configmaps/default/kube-root-ca.crt`. Raises OSError."""
         return {key.decode() for key, _ in self._etcd_dump("keys")}
 
-    def _etcd_reader(self, *options: str) -> list[str | Path]:
+    def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
         credentials = self._credentials
-        return [
+        command: list[str | Path] = [
             *self.sandbox.enter(self.name),
             # It needs the standard library alone.
             *(sys.executable, "-I", "-S", Path(__file__).with_name("etcd_dump.py"), str(ETCD_PORT)),
@@ -154,9 +152,7 @@ class Cluster:
             credentials.key("etcd-client"),
             *options,
         ]
-
-    def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
-        with subprocess.Popen(self._etcd_reader(*options), stdout=subprocess.PIPE, env=program_environment()) as dump:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=program_environment()) as dump:
             assert dump.stdout is not None
             ended = False
             for line in dump.stdout:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sandbox.clusters.credentials.certificates import Pair
 from sandbox.clusters.credentials.files import Credentials, kubeconfig
 from sandbox.clusters.environment import program_environment
 from sandbox.clusters.network import dns
@@ -31,11 +30,9 @@ def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> N
     listeners = listen(clusters, before.ports if before else {})
     ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
     write(layout.settings, Settings(topology=topology, ports=ports))
-    contexts: dict[str, tuple[str, bytes, Pair]] = {}
+    contexts = {}
     for name, cluster in clusters.items():
-        credentials = Credentials(layout, cluster)
-        credentials.write(server_url(ports[name]))
-        contexts[name] = credentials.context(server_url(ports[name]))
+        contexts[name] = Credentials(layout, cluster).write(server_url(ports[name]))
         if nodes:
             write_configs(layout, cluster, tools.bin_dir)
     write(layout.kubeconfig, kubeconfig(contexts))

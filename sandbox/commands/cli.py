@@ -118,13 +118,11 @@ def test(context: typer.Context) -> None:
     raise typer.Exit(run_tests(context.args))
 
 
-@app.command(context_settings=_PASS_ON)
-def lint(context: typer.Context) -> None:
+@app.command()
+def lint() -> None:
     """Check style (ruff check, ruff format) and types (mypy --strict) of everything."""
     from sandbox.commands.checks import run_lint
 
-    if context.args:
-        raise SandboxError(f"`lint` takes no arguments; it got {' '.join(context.args)}.")
     raise typer.Exit(run_lint())
 
 

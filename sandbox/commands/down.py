@@ -10,6 +10,7 @@ from pathlib import Path
 from sandbox import clusters
 from sandbox.engine import deployment
 from sandbox.errors import SandboxError
+from sandbox.jobs import processes_of
 from sandbox.progress import Progress
 
 
@@ -35,21 +36,12 @@ def remove(state: Path, progress: Progress) -> None:
                     why=f"not made by the sandbox, or still in use: {left}",
                     fix="look at it and remove it yourself.",
                 ) from error
-        if running := processes_of(state):
+        running = processes_of(state)
+        running.pop(os.getpid(), None)
+        if running:
             raise SandboxError(
                 "Processes of the sandbox still run.",
                 why="\n".join(f"{pid}: {command[:100]}" for pid, command in running.items()),
                 fix="end them with `kill` and report this as a mistake of the sandbox's.",
             )
         step.result("no process and no file of it is left; the tool cache stays")
-
-
-def processes_of(state: Path) -> dict[int, str]:
-    """Processes of this machine, by id, whose command line names something in the state directory."""
-    found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            if f"{state}/" in command and int(entry.name) != os.getpid():
-                found[int(entry.name)] = command
-    return found

@@ -12,7 +12,7 @@ from sandbox.clusters import Sandbox, Topology, status
 from sandbox.clusters import up as start
 from sandbox.engine import deployment
 from sandbox.engine.events import Changes
-from sandbox.plugins import select
+from sandbox.plugins.selection import select
 from sandbox.program_environment import pulumi_home, state_dir
 from sandbox.progress import Progress
 from sandbox.proof import Observation

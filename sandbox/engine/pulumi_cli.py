@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from sandbox import plugins
 from sandbox.bootstrap import CHECKOUT
 from sandbox.errors import SandboxError
+from sandbox.plugins import selection
 from sandbox.program_environment import pulumi_home, with_tools
 from sandbox.toolchain import Tools
 
@@ -34,7 +34,7 @@ class PulumiCli:
     @classmethod
     def of(cls, tools: Tools, settings: Mapping[str, str]) -> PulumiCli:
         """With the tools and the selected plug-ins on PATH. settings: backend, passphrase and the like."""
-        chosen = plugins.select(tools, pulumi_home())
+        chosen = selection.select(tools, pulumi_home())
         own = {key: value for key, value in with_tools(tools.bin_dir, chosen.path).items() if key not in _FOREIGN}
         logged = {"PULUMI_DEBUG_COMMANDS": "true"}  # adds the option --event-log, which the Automation API uses too
         return cls(tools["pulumi"], own | logged | dict(settings) | dict(chosen.env))

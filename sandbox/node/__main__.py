@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from sandbox.node import config
+from sandbox.node.config import NodeConfig
 from sandbox.node.runtime.isolation import run_isolated
 
 
@@ -16,7 +16,7 @@ def main() -> int:
         print("usage: python -m sandbox.node CONFIG.json", file=sys.stderr)
         return 2
     try:
-        settings = config.load(Path(sys.argv[1]))
+        settings = NodeConfig.model_validate_json(Path(sys.argv[1]).read_text())
     except (OSError, ValidationError) as error:
         print(f"{sys.argv[1]}: {error}", file=sys.stderr)
         return 2

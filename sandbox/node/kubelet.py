@@ -18,7 +18,7 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": str(config.node_ip),
+        "address": config.node_ip,
         "port": config.port,
         "healthzPort": 0,
         "readOnlyPort": 0,
@@ -30,7 +30,7 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
             "x509": {"clientCAFile": str(config.client_ca)},
         },
         "authorization": {"mode": "Webhook"},
-        "clusterDNS": [str(config.cluster_dns)],
+        "clusterDNS": [config.cluster_dns],
         "clusterDomain": config.cluster_domain,
         "containerRuntimeEndpoint": f"unix://{_cri(state)}",
         "podLogsDir": str(state / "logs"),

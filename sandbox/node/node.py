@@ -28,11 +28,11 @@ async def run(config: NodeConfig) -> None:
     """Returns after SIGTERM or SIGINT, when kubelet has ended. Raises OSError, RuntimeError where it cannot go on."""
     _make_directories(config.state)
     kubelet.configuration_file(_STATE).write_text(json.dumps(kubelet.configuration(config, _STATE), indent=1))
-    uplink = pod_network.Uplink(config.bridge, str(config.gateway))
+    uplink = pod_network.Uplink(config.bridge, config.gateway)
     await pod_network.check(uplink)
     client = AsyncClient(config=KubeConfig.from_file(config.policies_kubeconfig).get(), trust_env=False)
     policies = Enforcer(config.node_name, client, config.bin_dir / "nft")
-    addresses = AddressPool(str(config.pod_cidr), reserved=[str(config.gateway), str(config.node_ip)])
+    addresses = AddressPool(config.pod_cidr, reserved=[config.gateway, config.node_ip])
     enforcing = asyncio.create_task(policies.run())
     await Daemon(uplink, addresses, policies, config.bin_dir).serve(kubelet.network_socket(_STATE))
     stop = asyncio.Event()

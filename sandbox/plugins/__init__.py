@@ -1,4 +1,4 @@
-"""Provider plug-ins for the engine: `select` takes Pulumi's releases, or what can be had where there are none.
+"""Provider plug-ins for the engine: `selection` takes Pulumi's releases, or what can be had where there are none.
 
 That is Pulumi's own for kubernetes, which is a Go module, and the stand-ins of this folder for tls and random, which
 are none. The stand-ins speak Pulumi's provider protocol in Python. They belong to the sandbox and are never shipped.
@@ -7,21 +7,8 @@ What they do not implement they refuse by name.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from sandbox.plugins.selection import PluginSet, select
-
-__all__ = ["VERSIONS", "PluginSet", "select"]
+from typing import Final
 
 VERSIONS: Final[Mapping[str, str]] = {"kubernetes": "4.34.2", "tls": "5.6.2", "random": "4.21.4"}
 """Those that the Python packages of the project ask the engine for (requirements.txt)."""
-
-
-def __getattr__(name: str) -> object:
-    # Imported when asked for: every plug-in process imports this package too, and lives for a second.
-    if name in __all__:
-        return getattr(importlib.import_module("sandbox.plugins.selection"), name)
-    raise AttributeError(name)

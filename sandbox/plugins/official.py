@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import shutil
 import subprocess
 import urllib.error
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.plugins import VERSIONS
+from sandbox.toolchain.on_path import is_compiled, parse_version
 
 _SITE: Final = "https://get.pulumi.com/releases/plugins/"
 _PROBE_SECONDS: Final = 3.0  # to learn that there is no way to the site
 _INSTALL_SECONDS: Final = 120.0  # for each, once the site has answered
 _MARK: Final = "official-plugins-refused"
-_STANDINS: Final = Path(__file__).resolve().parent
 
 
 def executable(name: str) -> str:
@@ -54,24 +53,13 @@ def _candidates(name: str, wanted: str, pulumi_home: Path) -> Iterator[Path]:
 
 def fits(version: str, wanted: str) -> bool:
     """Whether the engine would take a plug-in of this version for the wanted one: same major, not older."""
-    have, want = _numbers(version), _numbers(wanted)
+    have, want = parse_version(version), parse_version(wanted)
     return bool(have) and have[0] == want[0] and have >= want
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version)
-    return tuple(int(part) for part in match.groups()) if match else ()
 
 
 def is_official(program: Path) -> bool:
     """Whether the program is a compiled one; the stand-ins are scripts."""
-    try:
-        if _STANDINS in program.resolve().parents:
-            return False
-        with program.open("rb") as file:
-            return os.access(program, os.X_OK) and file.read(2) != b"#!"
-    except OSError:
-        return False
+    return is_compiled(program) and os.access(program, os.X_OK)
 
 
 def _version_of(program: Path) -> str:

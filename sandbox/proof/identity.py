@@ -60,7 +60,8 @@ def seen_in(dump: dict[str, Any], spiffe: str, root_pem: str) -> int:
     """How many listeners istiod gave to the proxy whose configuration this is. Raises NotObserved without any, and
     unless its certificate is for this name and of this root."""
     check_chain(_chain(dump), root_pem, spiffe)
-    listeners = _names_of_dynamic_listeners(dump)
+    sections = _sections(dump, "ListenersConfigDump")
+    listeners = [entry for section in sections for entry in section.get("dynamic_listeners", [])]
     if not listeners:
         raise NotObserved(f"{spiffe}: the proxy has no listener from istiod")
     return len(listeners)
@@ -68,11 +69,6 @@ def seen_in(dump: dict[str, Any], spiffe: str, root_pem: str) -> int:
 
 def _sections(dump: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [section for section in dump["configs"] if section["@type"].endswith(kind)]
-
-
-def _names_of_dynamic_listeners(dump: dict[str, Any]) -> list[str]:
-    sections = _sections(dump, "ListenersConfigDump")
-    return [entry["name"] for section in sections for entry in section.get("dynamic_listeners", [])]
 
 
 def _chain(dump: dict[str, Any]) -> list[x509.Certificate]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from sandbox.cache import cache_dir, publish
 from sandbox.jobs import Job
 from sandbox.progress import Progress
+from sandbox.toolchain.on_path import parse_version
 from sandbox.toolchain.wheels import Wheel
 
 WHEEL = Wheel(name="go", provides=("go",), members=(("go/", "go"),))
-Version = tuple[int, ...]
 # Neither changes what is built. Together they took 38 to 28 CPU seconds of the same packages, in three rounds by turns.
 _NO_DEBUGGING = "-gcflags=all=-dwarf=false"  # what describes the program to a debugger; the linker leaves it out anyway
 # A compiler lives for seconds. It collects garbage when it has this much, which few packages need.
@@ -57,12 +57,6 @@ def needed_version(mod_files: Collection[Path]) -> str:
     """The highest version that a `go` line of these go.mod files asks for, like "1.26.0"."""
     lines = [re.search(r"^go (\S+)$", path.read_text(), re.MULTILINE) for path in mod_files]
     return max((line[1] for line in lines if line), key=parse_version, default="1.0")
-
-
-def parse_version(text: str) -> Version:
-    """The numbers of a Go version ("go1.26.6", "1.27rc1"); () for one without numbers, such as a development build."""
-    match = re.match(r"(?:go)?(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return tuple(int(number or 0) for number in match.groups()) if match else ()
 
 
 def find_go(needed: str, progress: Progress, job_log: Path) -> Go:

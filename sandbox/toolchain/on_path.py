@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class Fit:
         match = re.search(self.official, printed, re.MULTILINE)
         if not match:
             return None
-        version = tuple(int(number) for number in match[1].split("."))
+        version = parse_version(match[1])
         return match[1] if self.lowest <= version < self.below else None
 
 
@@ -47,11 +47,18 @@ class Found:
     version: str
 
 
+def parse_version(text: str) -> Version:
+    """The numbers of a version ("go1.26.6", "1.27rc1", "v4.34.2"); () for one without, such as a development build."""
+    match = re.match(r"(?:go|v)?(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return tuple(int(number or 0) for number in match.groups()) if match else ()
+
+
 def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
     """Those of the programs (by name) that PATH has at a fitting version; `ours` is a folder that does not count."""
-    search = [folder for folder in _folders() if not Path(folder).resolve().is_relative_to(ours.resolve())]
+    folders = [*filter(None, os.environ.get("PATH", os.defpath).split(os.pathsep)), *_SYSTEM_FOLDERS]
+    search = [folder for folder in folders if not Path(folder).resolve().is_relative_to(ours.resolve())]
     places = {name: shutil.which(name, path=os.pathsep.join(search)) for name in fits}
-    present = {name: Path(place).absolute() for name, place in places.items() if place and _is_program(Path(place))}
+    present = {name: Path(place).absolute() for name, place in places.items() if place and is_compiled(Path(place))}
     if not present:
         return {}
     with ThreadPoolExecutor(max_workers=4) as pool:
@@ -60,11 +67,7 @@ def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
     return {name: Found(present[name], version) for name, version in versions.items() if version}
 
 
-def _folders() -> Collection[str]:
-    return [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder] + [*_SYSTEM_FOLDERS]
-
-
-def _is_program(path: Path) -> bool:
+def is_compiled(path: Path) -> bool:
     """Scripts do not count: version managers' shims and Python's console scripts do not run in another root."""
     try:
         with path.open("rb") as file:

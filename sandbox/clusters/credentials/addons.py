@@ -24,43 +24,30 @@ from sandbox.clusters.network.addresses import ClusterAddresses, addresses_of
 from sandbox.clusters.network.namespaces import inside
 from sandbox.clusters.state import Layout, settings
 
-_READ = ["get", "list", "watch"]
 _RBAC = "rbac.authorization.k8s.io"
+_READ = ["get", "list", "watch"]
+# What each user may do: API groups, resources, verbs.
+_RIGHTS = {
+    "system:coredns": (([""], ["services", "namespaces"], _READ), (["discovery.k8s.io"], ["endpointslices"], _READ)),
+    "system:load-balancers": (([""], ["services"], _READ), ([""], ["services/status"], ["patch"])),
+    # A node's own identity may read its own Pods only.
+    "system:network-policies": (
+        ([""], ["pods", "namespaces"], _READ),
+        (["networking.k8s.io"], ["networkpolicies"], _READ),
+    ),
+}
 _NAMESPACE = "kube-system"
 _LABELS = {"k8s-app": "kube-dns", "kubernetes.io/name": "CoreDNS"}
 
 
 def objects(cluster: ClusterAddresses) -> list[GlobalResource | NamespacedResource]:
     """Everything to be applied, in order. Pure."""
-    return [
-        *_grant(
-            "system:coredns",
-            [
-                PolicyRule(apiGroups=[""], resources=["services", "namespaces"], verbs=_READ),
-                PolicyRule(apiGroups=["discovery.k8s.io"], resources=["endpointslices"], verbs=_READ),
-            ],
-        ),
-        *_grant(
-            "system:load-balancers",
-            [
-                PolicyRule(apiGroups=[""], resources=["services"], verbs=_READ),
-                PolicyRule(apiGroups=[""], resources=["services/status"], verbs=["patch"]),
-            ],
-        ),
-        *_grant(
-            "system:network-policies",  # a node's own identity may read its own Pods only
-            [
-                PolicyRule(apiGroups=[""], resources=["pods", "namespaces"], verbs=_READ),
-                PolicyRule(apiGroups=["networking.k8s.io"], resources=["networkpolicies"], verbs=_READ),
-            ],
-        ),
-        _bind("kube-apiserver-kubelet-client", "system:kubelet-api-admin"),  # for logs and exec; the role is built in
-        *_dns_service(cluster),
-    ]
-
-
-def _grant(user: str, rules: list[PolicyRule]) -> list[GlobalResource | NamespacedResource]:
-    return [ClusterRole(metadata=ObjectMeta(name=user), rules=rules), _bind(user, user)]
+    found: list[GlobalResource | NamespacedResource] = []
+    for user, rights in _RIGHTS.items():
+        rules = [PolicyRule(apiGroups=groups, resources=resources, verbs=verbs) for groups, resources, verbs in rights]
+        found += [ClusterRole(metadata=ObjectMeta(name=user), rules=rules), _bind(user, user)]
+    found.append(_bind("kube-apiserver-kubelet-client", "system:kubelet-api-admin"))  # for logs and exec; built in
+    return [*found, *_dns_service(cluster)]
 
 
 def _bind(user: str, role: str) -> ClusterRoleBinding:

@@ -16,6 +16,7 @@ from sandbox.clusters.credentials.certificates import Pair, issue, new_authority
 from sandbox.clusters.network.addresses import API_PORT, CLUSTER_DOMAIN, ClusterAddresses
 from sandbox.clusters.state import Layout, write
 
+Context = tuple[str, bytes, Pair]  # URL of a server, its CA's certificate as PEM, who calls it
 AUTHORITIES = ("cluster", "etcd", "front-proxy")
 # controller-manager: with --use-service-account-credentials=false all its loops act as this user, which the built-in
 # roles do not foresee, so it is an administrator.
@@ -70,8 +71,11 @@ class Credentials:
         """Every file that holds a private key, sorted."""
         return sorted([*self.directory.glob("*.key"), *self.directory.glob("*.kubeconfig")])
 
-    def write(self, host_server: str) -> None:
-        """Makes what is missing and issues all certificates. host_server: URL of the API server on the host."""
+    def write(self, host_server: str) -> Context:
+        """Makes what is missing, issues all certificates, and returns the administrator's entry for a kubeconfig.
+
+        host_server: URL of the API server on the host.
+        """
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.token_key.exists():
             write(self.token_key, token_key())
@@ -84,23 +88,19 @@ class Credentials:
         self._write_pair("etcd-server", issue(authorities["etcd"], "etcd", names=local))
         self._write_pair("etcd-client", issue(authorities["etcd"], "kube-apiserver-etcd-client"))
         served = {node.name: (node.name, node.address) for node in self.cluster.nodes}
+        contexts: dict[str, Context] = {}
         for client in clients(self.cluster):
             names = (*local, *served.get(client.name, ()))
             pair = issue(root, client.user, organizations=client.groups, names=names)
             self._write_pair(client.name, pair)
             server = host_server if client.name == "admin" else f"https://127.0.0.1:{API_PORT}"
-            write(self.kubeconfig(client.name), kubeconfig({self.cluster.name: (server, root.certificate, pair)}))
-
-    def context(self, host_server: str) -> tuple[str, bytes, Pair]:
-        """The administrator's entry for a kubeconfig of several clusters."""
-        pair = Pair(self.certificate("admin").read_bytes(), self.key("admin").read_bytes())
-        return host_server, self.certificate("cluster").read_bytes(), pair
+            contexts[client.name] = (server, root.certificate, pair)
+            write(self.kubeconfig(client.name), kubeconfig({self.cluster.name: contexts[client.name]}))
+        return contexts["admin"]
 
     def _authority(self, name: str) -> Pair:
         if not self.certificate(name).exists():  # written last
-            pair = new_authority(f"sandbox {self.cluster.name} {name}")
-            write(self.key(name), pair.key)
-            write(self.certificate(name), pair.certificate)
+            self._write_pair(name, new_authority(f"sandbox {self.cluster.name} {name}"))
         return Pair(self.certificate(name).read_bytes(), self.key(name).read_bytes())
 
     def _write_pair(self, name: str, pair: Pair) -> None:
@@ -124,11 +124,8 @@ def api_server_names(cluster: ClusterAddresses) -> list[str]:
     ]
 
 
-def kubeconfig(contexts: Mapping[str, tuple[str, bytes, Pair]]) -> str:
-    """A kubeconfig (JSON, which is YAML) with one cluster, user and context per entry; the first is current.
-
-    contexts: name to (server URL, CA certificate as PEM, client pair).
-    """
+def kubeconfig(contexts: Mapping[str, Context]) -> str:
+    """A kubeconfig (JSON, which is YAML) with a cluster, user and context of each name; the first is current."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -97,29 +97,32 @@ def api_server(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
 def controller_manager(tool: Path, cluster: ClusterAddresses, credentials: Credentials) -> Process:
     """kube-controller-manager. Nobody signs certificates by it, so it holds no CA key."""
     flags = {
-        "kubeconfig": credentials.kubeconfig("controller-manager"),
         "service-account-private-key-file": credentials.token_key,
         "root-ca-file": credentials.certificate("cluster"),
         # Every loop with a ServiceAccount of its own would make default ServiceAccounts 5 s later.
         "use-service-account-credentials": "false",
         "controllers": "*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
-        **_local_server(credentials, "controller-manager", _CONTROLLER_MANAGER_PORT),
     }
-    return _worker(cluster, "controller-manager", tool, flags, credentials, _CONTROLLER_MANAGER_PORT)
+    return _worker("controller-manager", tool, _CONTROLLER_MANAGER_PORT, cluster, credentials, flags)
 
 
 def scheduler(tool: Path, cluster: ClusterAddresses, credentials: Credentials) -> Process:
     """kube-scheduler."""
-    flags = {
-        "kubeconfig": credentials.kubeconfig("scheduler"),
-        **_local_server(credentials, "scheduler", _SCHEDULER_PORT),
-    }
-    return _worker(cluster, "scheduler", tool, flags, credentials, _SCHEDULER_PORT)
+    return _worker("scheduler", tool, _SCHEDULER_PORT, cluster, credentials, {})
 
 
-def _local_server(credentials: Credentials, name: str, port: int) -> dict[str, object]:
+def _worker(
+    name: str,
+    tool: Path,
+    port: int,
+    cluster: ClusterAddresses,
+    credentials: Credentials,
+    flags: Mapping[str, object],
+) -> Process:
+    """What the two have in common: a client of the API server, with a port of its own on loopback."""
     kubeconfig = credentials.kubeconfig(name)
-    return {
+    common = {
+        "kubeconfig": kubeconfig,
         "authentication-kubeconfig": kubeconfig,
         "authorization-kubeconfig": kubeconfig,
         "bind-address": "127.0.0.1",
@@ -129,19 +132,9 @@ def _local_server(credentials: Credentials, name: str, port: int) -> dict[str, o
         "leader-elect": "false",  # there is one of each
         "profiling": "false",
     }
-
-
-def _worker(
-    cluster: ClusterAddresses,
-    name: str,
-    tool: Path,
-    flags: Mapping[str, object],
-    credentials: Credentials,
-    port: int,
-) -> Process:
     return Process(
         name=f"{cluster.name}-{name}",
-        argv=command(tool, flags),
+        argv=command(tool, {**common, **flags}),
         network=cluster.name,
         after=[f"{cluster.name}-apiserver"],
         probe=Probe(port=port, path="/healthz", authority=credentials.certificate("cluster")),

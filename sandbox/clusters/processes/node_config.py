@@ -1,13 +1,13 @@
-"""The configuration files of nodes. Their form is agreed with the node room, which reads it strictly."""
+"""The configuration files of nodes."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sandbox.clusters.credentials.files import Credentials
 from sandbox.clusters.network.addresses import CLUSTER_DOMAIN, KUBELET_PORT, POD_BRIDGE, ClusterAddresses, NodeAddresses
 from sandbox.clusters.state import Layout, write
+from sandbox.node.config import NodeConfig
 
 
 def config_path(layout: Layout, cluster: ClusterAddresses, node: NodeAddresses) -> Path:
@@ -20,22 +20,22 @@ def write_configs(layout: Layout, cluster: ClusterAddresses, bin_dir: Path) -> N
     for node in cluster.nodes:
         own = credentials.directory / node.name
         own.mkdir(mode=0o700, exist_ok=True)
-        content = {
-            "node_name": node.name,
-            "labels": {"topology.kubernetes.io/zone": node.zone, "topology.kubernetes.io/region": node.region},
-            "kubeconfig": str(credentials.kubeconfig(node.name)),
-            "policies_kubeconfig": str(credentials.kubeconfig("network-policies")),
-            "state": str(own),
-            "bin_dir": str(bin_dir),
-            "node_ip": node.address,
-            "bridge": POD_BRIDGE,
-            "gateway": cluster.gateway,
-            "pod_cidr": node.pods,
-            "cluster_dns": cluster.dns_address,
-            "cluster_domain": CLUSTER_DOMAIN,
-            "serving_cert": str(credentials.certificate(node.name)),
-            "serving_key": str(credentials.key(node.name)),
-            "client_ca": str(credentials.certificate("cluster")),
-            "port": KUBELET_PORT,
-        }
-        write(config_path(layout, cluster, node), json.dumps(content, indent=1))
+        config = NodeConfig(
+            node_name=node.name,
+            labels={"topology.kubernetes.io/zone": node.zone, "topology.kubernetes.io/region": node.region},
+            kubeconfig=credentials.kubeconfig(node.name),
+            policies_kubeconfig=credentials.kubeconfig("network-policies"),
+            state=own,
+            bin_dir=bin_dir,
+            node_ip=node.address,
+            bridge=POD_BRIDGE,
+            gateway=cluster.gateway,
+            pod_cidr=node.pods,
+            cluster_dns=cluster.dns_address,
+            cluster_domain=CLUSTER_DOMAIN,
+            serving_cert=credentials.certificate(node.name),
+            serving_key=credentials.key(node.name),
+            client_ca=credentials.certificate("cluster"),
+            port=KUBELET_PORT,
+        )
+        write(config_path(layout, cluster, node), config)

@@ -38,13 +38,13 @@ def network(state: Path, nft: Path) -> Process:
     )
 
 
-def wan_dns(tool: Path, corefile: Path) -> Process:
-    """The wan's name server."""
+def name_server(tool: Path, directory: Path, network: str, *after: str) -> Process:
+    """The wan's name server, or a cluster's, which is behind its Service `kube-dns`. directory: of Corefiles."""
     return Process(
-        name="wan-dns",
-        argv=[str(tool), "-conf", str(corefile)],
-        network=WAN,
-        after=[NETWORK],
+        name=f"{network}-dns",
+        argv=[str(tool), "-conf", str(dns.corefile_path(directory, network))],
+        network=network,
+        after=[NETWORK, *after],
         probe=Probe(port=dns.READY_PORT, path="/ready"),
     )
 
@@ -57,17 +57,6 @@ def addons(state: Path, clusters: Iterable[ClusterAddresses]) -> Process:
         network=WAN,
         after=[f"{cluster.name}-apiserver" for cluster in clusters],
         kind="task",
-    )
-
-
-def cluster_dns(tool: Path, cluster: ClusterAddresses, corefile: Path) -> Process:
-    """The cluster's name server, behind the Service `kube-dns`."""
-    return Process(
-        name=f"{cluster.name}-dns",
-        argv=[str(tool), "-conf", str(corefile)],
-        network=cluster.name,
-        after=[NETWORK, ADDONS],
-        probe=Probe(port=dns.READY_PORT, path="/ready"),
     )
 
 

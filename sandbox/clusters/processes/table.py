@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from sandbox.clusters.credentials.files import Credentials
-from sandbox.clusters.network import dns
 from sandbox.clusters.network.addresses import WAN, WAN_DNS, ClusterAddresses
 from sandbox.clusters.processes import control_plane, node_workers
 from sandbox.clusters.processes.node_config import config_path
@@ -43,7 +42,7 @@ def plan(
     if nodes:
         found += [
             node_workers.network(layout.root, tools["nft"]),
-            node_workers.wan_dns(tools["coredns"], dns.corefile_path(layout.dns, WAN)),
+            node_workers.name_server(tools["coredns"], layout.dns, WAN),
             node_workers.addons(layout.root, clusters),
         ]
         for cluster in clusters:
@@ -66,7 +65,7 @@ def _node(layout: Layout, tools: Tools, cluster: ClusterAddresses) -> list[Proce
     return [
         control_plane.scheduler(tools["kube-scheduler"], cluster, credentials),
         node_workers.kube_proxy(tools["kube-proxy"], cluster, credentials),
-        node_workers.cluster_dns(tools["coredns"], cluster, dns.corefile_path(layout.dns, cluster.name)),
+        node_workers.name_server(tools["coredns"], layout.dns, cluster.name, node_workers.ADDONS),
         node_workers.load_balancers(layout.root, cluster),
         *agents,
     ]

@@ -20,27 +20,22 @@ class Identity(BaseModel, extra="forbid", frozen=True):
     @classmethod
     def of(cls, pid: int) -> Identity:
         """Raises OSError when there is no such process."""
-        return cls(pid=pid, start=_start_time(pid), boot=_boot_id())
+        return cls(pid=pid, start=_stat(pid)[1], boot=_boot_id())
 
     def alive(self) -> bool:
         """True while that very process runs; a zombie, or another process with its pid, is not it."""
         try:
-            return self.boot == _boot_id() and self.start == _start_time(self.pid) and _status(self.pid) != "Z"
+            state, start = _stat(self.pid)
+            return (self.boot, self.start) == (_boot_id(), start) and state != "Z"
         except OSError:
             return False
 
 
-def _stat_fields(pid: int) -> list[str]:
+def _stat(pid: int) -> tuple[str, int]:
+    """State and start of a process."""
     # The second field, the program's name, may hold spaces and brackets: count from its last bracket.
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def _status(pid: int) -> str:
-    return _stat_fields(pid)[0]
-
-
-def _start_time(pid: int) -> int:
-    return int(_stat_fields(pid)[19])
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return fields[0], int(fields[19])
 
 
 def _boot_id() -> str:

@@ -16,27 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from sandbox import kernel
 from sandbox.clusters.state import Layout, Mode, Supervisor, write
 from sandbox.clusters.supervisor import uid_maps
 from sandbox.clusters.supervisor.identity import Identity
-from sandbox.kernel import (
-    CLONE_NEWIPC,
-    CLONE_NEWNET,
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    CLONE_NEWUSER,
-    CLONE_NEWUTS,
-    MS_NODEV,
-    MS_NOEXEC,
-    MS_NOSUID,
-    MS_PRIVATE,
-    MS_REC,
-    mount,
-    unshare,
-)
 
 NOT_ALLOWED = 3  # exit code: every way was refused to this user; the reasons are on standard error
-_REST = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS
 
 
 @dataclass(frozen=True)
@@ -90,13 +75,13 @@ def _make(way: Way, launcher: socket.socket, layout: Layout) -> NoReturn:
     """In the forked maker: makes the namespaces, forks PID 1, tells its pid."""
     try:
         if way.mode == "rootless":
-            unshare(CLONE_NEWUSER, "user")
+            kernel.unshare(kernel.CLONE_NEWUSER, "user")
             launcher.sendall(b"map me")
             if launcher.recv(16) != b"mapped":
                 os._exit(1)  # the launcher knows why
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
-        unshare(_REST, "mount, network and process")
+        kernel.unshare(kernel.ALL_NAMESPACES, "mount, network and process")
         first = os.fork()
         if first == 0:
             _become_supervisor(launcher, layout)
@@ -116,9 +101,9 @@ def _become_supervisor(launcher: socket.socket, layout: Layout) -> NoReturn:
         log = os.open(layout.log("supervisor"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(log, sys.stdout.fileno())
         os.dup2(log, sys.stderr.fileno())
-        mount("none", "/", flags=MS_REC | MS_PRIVATE)
+        kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
         try:
-            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+            kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
         except OSError as error:
             # Containers that mask parts of /proc forbid a fresh one. The old one shows the same processes, by other
             # pids.

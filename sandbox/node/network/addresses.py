@@ -4,10 +4,6 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 
 
-class AddressesExhaustedError(RuntimeError):
-    """Every address of the node's range is in use."""
-
-
 class AddressPool:
     """Hands out the host addresses of ``cidr``, the ``reserved`` ones never."""
 
@@ -17,7 +13,7 @@ class AddressPool:
         self._next: Iterator[str] = iter(())
 
     def take(self) -> str:
-        """A free address. Raises AddressesExhaustedError.
+        """A free address. Raises RuntimeError when there is none.
 
         Goes round the range instead of giving back the lowest free one: an address that has just been released may
         still be in somebody's connection tables.
@@ -28,7 +24,7 @@ class AddressPool:
                     self._used.add(address)
                     return address
             self._next = (str(host) for host in self._network.hosts())
-        raise AddressesExhaustedError(f"every address of {self._network} is in use")
+        raise RuntimeError(f"every address of {self._network} is in use")
 
     def release(self, address: str) -> None:
         self._used.discard(address)

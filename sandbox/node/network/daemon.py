@@ -3,7 +3,7 @@
 On a unix socket: one JSON object in, one out, each on a line, then the end.
 
 - ``{"do": "add", "id": .., "uid": .., "sysctls": {..}}`` is answered once the NetworkPolicies hold for that Pod:
-  ``{"address": .., "namespace": path of the network namespace}``
+  ``{"address": .., "namespace": path of the network namespace}``. Of sysctls those of networks are set
 - ``{"do": "remove", "id": ..}``: ``{}``, also for one that is not there
 - ``{"do": "image", "reference": ..}``: ``{"id": .., "user": number}``
 
@@ -45,7 +45,9 @@ class Daemon:
         try:
             match asked["do"]:
                 case "add":
-                    return await self._add(asked["id"], asked["uid"], asked.get("sysctls") or {})
+                    sysctls = (asked.get("sysctls") or {}).items()
+                    of_network = {name: value for name, value in sysctls if name.startswith("net.")}
+                    return await self._add(asked["id"], asked["uid"], of_network)
                 case "remove":
                     return await self._remove(asked["id"])
                 case "image":

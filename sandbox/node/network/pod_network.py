@@ -31,18 +31,13 @@ class Uplink:
     gateway: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class PodNetwork:
-    """fd: descriptor of the network namespace; None once closed."""
+    """fd: descriptor of the network namespace, open until `remove`."""
 
     address: str
     interface: str
-    fd: int | None
-
-    def close(self) -> None:
-        if self.fd is not None:
-            os.close(self.fd)
-            self.fd = None
+    fd: int
 
 
 async def in_own_thread(work: Callable[[], None]) -> None:
@@ -105,7 +100,7 @@ def _write_sysctls(values: Mapping[str, str]) -> None:
 
 async def remove(network: PodNetwork) -> None:
     """Detaches at once, so that the address can be used again although a program may still hold the namespace."""
-    network.close()
+    os.close(network.fd)
 
     def detach() -> None:
         with IPRoute() as route, suppress(NetlinkError):

@@ -33,9 +33,9 @@ class Enforcer:
         self._seen = asyncio.Event()
         self._local: dict[str, tuple[str, Endpoint]] = {}  # by address: the Pod's uid, and what was last known of it
         self._applied = ""
-        self._policies = Mirror(client, NetworkPolicy, lambda *_: self._changed.set())
-        self._pods = Mirror(client, Pod, lambda *_: self._on_pod())
-        self._namespaces = Mirror(client, Namespace, lambda *_: self._changed.set(), namespace=None)
+        self._policies = Mirror(client, NetworkPolicy, self._changed.set)
+        self._pods = Mirror(client, Pod, self._on_pod)
+        self._namespaces = Mirror(client, Namespace, self._changed.set, namespace=None)
 
     async def run(self) -> None:
         """Runs until cancelled."""

@@ -24,7 +24,6 @@ class Endpoint:
     """A Pod as policies see it. named_ports: by protocol and name ("TCP", "http")."""
 
     namespace: str
-    name: str
     address: str
     labels: Labels
     named_ports: Mapping[tuple[str, str], int]
@@ -45,7 +44,7 @@ class Endpoint:
         containers = [*pod.spec.containers, *(one for one in pod.spec.initContainers or [] if one.restartPolicy)]
         ports = [port for container in containers for port in container.ports or []]
         named = {(port.protocol or "TCP", port.name): port.containerPort for port in ports if port.name}
-        return cls(str(pod.metadata.namespace), str(pod.metadata.name), own, pod.metadata.labels or {}, named)
+        return cls(str(pod.metadata.namespace), own, pod.metadata.labels or {}, named)
 
 
 @dataclass(frozen=True)

@@ -18,32 +18,17 @@ _PAUSE = 1.0
 
 def key_of(thing: Resource) -> Key:
     """Namespace and name."""
-    metadata = _metadata(thing)
+    metadata: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
     return (metadata.namespace or "", metadata.name or "")
 
 
-def _metadata(thing: Resource) -> ObjectMeta:
-    found: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
-    return found
-
-
 class Mirror(Generic[T]):
-    """A copy of all objects of a kind.
-
-    namespace: None for a kind that is in none.
-    on_change: called with the key and the object, None once it is gone, also for what changed while nobody watched.
-    """
+    """A copy of all objects of a kind. changed: called when it has changed. namespace: None for kinds in none."""
 
     def __init__(
-        self,
-        client: AsyncClient,
-        kind: type[T],
-        on_change: Callable[[Key, T | None], None] = lambda *_: None,
-        *,
-        namespace: str | None = "*",
+        self, client: AsyncClient, kind: type[T], changed: Callable[[], None], *, namespace: str | None = "*"
     ) -> None:
-        self._client, self._kind, self._on_change = client, kind, on_change
-        self._namespace = namespace
+        self._client, self._kind, self._changed, self._namespace = client, kind, changed, namespace
         self.objects: dict[Key, T] = {}
         self.synced = asyncio.Event()
 
@@ -59,28 +44,16 @@ class Mirror(Generic[T]):
     async def _follow(self) -> None:
         of_all = cast(type[NamespacedResource], self._kind)  # the client has a signature for each sort of kind
         listed = self._client.list(of_all, namespace=self._namespace)
-        present = {key_of(thing): cast(T, thing) async for thing in listed}
-        for key in [key for key in self.objects if key not in present]:
-            self._set(key, None)
-        for key, thing in present.items():
-            self._set(key, thing)
+        self.objects = {key_of(thing): cast(T, thing) async for thing in listed}
         self.synced.set()
+        self._changed()
         watched = self._client.watch(of_all, namespace=self._namespace, resource_version=listed.resourceVersion)
         async for event, seen in watched:
-            if event in ("ADDED", "MODIFIED", "DELETED"):
-                self._set(key_of(seen), None if event == "DELETED" else cast(T, seen))
+            self._set(key_of(seen), None if event == "DELETED" else cast(T, seen))
 
     def _set(self, key: Key, thing: T | None) -> None:
         if thing is None:
-            if self.objects.pop(key, None) is None:
-                return
+            self.objects.pop(key, None)
         else:
-            known = self.objects.get(key)
-            if known is not None and _version(known) == _version(thing):
-                return
             self.objects[key] = thing
-        self._on_change(key, thing)
-
-
-def _version(thing: Resource) -> str:
-    return str(_metadata(thing).resourceVersion)
+        self._changed()

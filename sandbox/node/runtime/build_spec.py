@@ -44,10 +44,6 @@ def resolv_conf(sandbox: Message) -> str:
     return "\n".join(lines) + "\n"
 
 
-def variables(container: Message) -> dict[str, str]:
-    return {one["key"]: one.get("value", "") for one in container.get("envs", ())}
-
-
 def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
     """Reads of this machine only which tools and directories there are.
 
@@ -65,10 +61,11 @@ def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
     hostname = sandbox.get("hostname") or os.uname().nodename  # on the node's network it is the node's
     names = {"/etc/hostname": f"{hostname}\n", "/etc/resolv.conf": resolv_conf(sandbox)}
     bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
+    variables = {one["key"]: one.get("value", "") for one in container.get("envs", ())}
     home = "/root" if identity.uid in (0, None) else "/"
     return RuntimeSpec(
         argv=tuple(document.get("argv") or argv_of(container, image)),
-        environment={**image.environment, "HOSTNAME": hostname, "HOME": home, **variables(container)},
+        environment={**image.environment, "HOSTNAME": hostname, "HOME": home, **variables},
         working_directory=container.get("working_dir") or "/",
         identity=identity,
         hostname=hostname,

@@ -32,11 +32,6 @@ class Image:
     interpreter: str = ""
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": _DEFAULT_PATH})
 
-    @property
-    def program(self) -> str:
-        """What is run, for people and for the image id."""
-        return Path(self.entrypoint).stem
-
 
 def _of_tool(path: str, *, user: int = 0) -> Image:
     """An image with one program, which is the tool of that name."""
@@ -115,10 +110,10 @@ def image_id(image: Image, bin_dir: Path) -> str:
     """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
     main = image.entrypoint
     if main == image.interpreter:
-        return f"sandbox-process:{image.program}@sha256:{_digest(_interpreter(), 0)}"
-    path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]
-    status = path.stat()
-    return f"sandbox-process:{image.program}@sha256:{_digest(str(path.resolve()), status.st_mtime_ns)}"
+        path = Path(_interpreter())
+    else:
+        path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]
+    return f"sandbox-process:{Path(main).stem}@sha256:{_digest(str(path.resolve()), path.stat().st_mtime_ns)}"
 
 
 def _interpreter() -> str:

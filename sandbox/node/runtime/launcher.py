@@ -24,9 +24,6 @@ from sandbox.node.runtime.security import IdMap
 from sandbox.node.runtime.spec import Identity, Mount, RuntimeSpec
 
 # As container runtimes do: the node's kernel settings are not a container's to change, its memory not to read.
-_ALL_NAMESPACES = (
-    kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC
-)
 PROC_READ_ONLY = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 PROC_HIDDEN = ("kcore", "keys", "timer_list", "sched_debug")
 
@@ -139,13 +136,13 @@ def _become(runtime_spec: RuntimeSpec, report: int) -> NoReturn:
 def _enter(runtime_spec: RuntimeSpec, network: int | None, nft: Path, ids: IdMap) -> None:
     """Moves this process into the namespaces, and of a new PID namespace its next child."""
     if runtime_spec.join_pid is not None:
-        kernel.setns(os.pidfd_open(runtime_spec.join_pid), _ALL_NAMESPACES, "the container's")
+        kernel.setns(os.pidfd_open(runtime_spec.join_pid), kernel.ALL_NAMESPACES, "the container's")
         return
     if network is not None:
         kernel.setns(network, kernel.CLONE_NEWNET, "the Pod's network")
         if not ids.has(one_user.PROXY_USER):
             one_user.let_marked_pass(nft)
-    kernel.unshare(_ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
+    kernel.unshare(kernel.ALL_NAMESPACES & ~kernel.CLONE_NEWNET, "container")
 
 
 def main() -> int:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from google.protobuf import json_format
+
 from sandbox.plugins.protocol.errors import NotImplementedHere
 
 # The engine's marks for the kinds of values that JSON has no word for.
@@ -57,71 +59,48 @@ class Secret:
 
 def read_struct(struct: Any) -> dict[str, Any]:
     """A google.protobuf.Struct as a dict."""
-    return {key: read(value) for key, value in struct.fields.items()}
+    return {name: _read(value) for name, value in json_format.MessageToDict(struct).items()}
 
 
-def read(value: Any) -> Any:
-    """A google.protobuf.Value as a Python value."""
-    kind = value.WhichOneof("kind")
-    if kind == "string_value":
-        text = value.string_value
-        return UNKNOWN if text in _UNKNOWNS else text
-    if kind == "struct_value":
-        fields = value.struct_value.fields
-        if _SIGNATURE in fields:
-            return _read_special(fields)
-        return {key: read(item) for key, item in fields.items()}
-    if kind == "list_value":
-        return [read(item) for item in value.list_value.values]
-    if kind == "number_value":
-        number = value.number_value
-        return int(number) if number.is_integer() else number
-    if kind == "bool_value":
-        return value.bool_value
-    return None
+def _read(value: Any) -> Any:
+    """A value of JSON, the engine's marks among its objects and texts, as one of ours."""
+    if isinstance(value, dict):
+        return _read_special(value) if _SIGNATURE in value else {name: _read(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_read(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return UNKNOWN if value in _UNKNOWNS else value
 
 
 def _read_special(fields: Mapping[str, Any]) -> Any:
-    signature = fields[_SIGNATURE].string_value
+    signature = fields[_SIGNATURE]
     if signature == _SECRET:
-        return Secret(read(fields["value"]))
+        return Secret(_read(fields.get("value")))
     if signature in _REFUSED:
         raise NotImplementedHere(f"{_REFUSED[signature]} among property values")
     raise ValueError(f"a property value has the signature {signature}, which this stand-in does not know")
 
 
 def write_struct(values: Mapping[str, Any], struct: Any) -> Any:
-    """Writes a dict into an empty google.protobuf.Struct and returns the Struct; an empty dict counts as set."""
+    """Writes a dict into an empty google.protobuf.Struct and returns the Struct; an empty dict counts as set.
+
+    Raises ValueError for a value that is no property value.
+    """
     struct.SetInParent()
-    fields = struct.fields
-    for key, item in values.items():
-        write(item, fields[key])
+    struct.update(_written(values))
     return struct
 
 
-def write(item: Any, value: Any) -> None:
-    """Writes a Python value into an empty google.protobuf.Value."""
-    if isinstance(item, str):
-        value.string_value = item
-    elif isinstance(item, bool):
-        value.bool_value = item
-    elif isinstance(item, int | float):
-        value.number_value = item
-    elif item is None:
-        value.null_value = 0
-    elif item is UNKNOWN:
-        value.string_value = _UNKNOWN_STRING
-    elif isinstance(item, Secret):
-        write({_SIGNATURE: _SECRET, "value": item.value}, value)
-    elif isinstance(item, Mapping):
-        write_struct(item, value.struct_value)
-    elif isinstance(item, list | tuple):
-        value.list_value.SetInParent()
-        values = value.list_value.values
-        for element in item:
-            write(element, values.add())
-    else:
-        raise TypeError(f"cannot send a {type(item).__name__} to the engine")
+def _written(item: Any) -> Any:
+    """The value as JSON has it, with the engine's marks."""
+    if item is UNKNOWN:
+        return _UNKNOWN_STRING
+    if isinstance(item, Secret):
+        return {_SIGNATURE: _SECRET, "value": _written(item.value)}
+    if isinstance(item, Mapping):
+        return {name: _written(value) for name, value in item.items()}
+    return [_written(value) for value in item] if isinstance(item, list | tuple) else item
 
 
 def plain(item: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from pulumi import automation
 from pulumi.automation._stack import StackInitMode
 
-from sandbox.plugins import PluginSet, select
+from sandbox.plugins.selection import PluginSet, select
 from sandbox.toolchain import Tools
 from tests.engine.plugins.stack import Engine, Stack
 from tests.support.environment import quickened

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import SandboxError
-from sandbox.plugins import VERSIONS, official, select
+from sandbox.plugins import VERSIONS, official
+from sandbox.plugins.selection import select
 from sandbox.toolchain import Tools
 
 NAMES = tuple(VERSIONS)

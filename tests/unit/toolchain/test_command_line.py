@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandbox import __main__ as start
-from sandbox import bootstrap, plugins
+from sandbox import bootstrap
 from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.clusters import Status
 from sandbox.commands import shell
@@ -20,7 +20,8 @@ from sandbox.commands.checks import FOLDERS, overall, split_by_folder
 from sandbox.commands.shell import command_line
 from sandbox.commands.status import describe
 from sandbox.errors import SandboxError
-from sandbox.plugins import PluginSet
+from sandbox.plugins import selection
+from sandbox.plugins.selection import PluginSet
 from sandbox.program_environment import pulumi_home, state_dir, with_tools
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
@@ -155,7 +156,7 @@ def test_the_shell_has_the_sandbox_s_passphrase_and_nobody_else_s(
     tools = Tools(tmp_path, tmp_path, tmp_path, {"pulumi": tmp_path / "pulumi"}, {})
     monkeypatch.setattr(shell.clusters, "load", lambda _: SimpleNamespace(kubeconfig=tmp_path / "kubeconfig"))
     monkeypatch.setattr(shell, "ensure", lambda *_, **__: tools)
-    monkeypatch.setattr(plugins, "select", lambda *_: PluginSet("standin", (), {"HOSTED_MESH_CHECKOUT": "here"}, ""))
+    monkeypatch.setattr(selection, "select", lambda *_: PluginSet("standin", (), {"HOSTED_MESH_CHECKOUT": "here"}, ""))
     given = []
     monkeypatch.setattr(os, "execve", lambda _, command, environment: given.append((command, environment)))
     for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN"):

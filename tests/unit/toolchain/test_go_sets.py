@@ -16,8 +16,9 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import Cancelled, Job
 from sandbox.progress import Progress
 from sandbox.toolchain.catalogue import NAMES, SOURCES
-from sandbox.toolchain.go_compiler import Go, needed_version, parse_version
+from sandbox.toolchain.go_compiler import Go, needed_version
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
+from sandbox.toolchain.on_path import parse_version
 
 COMPILER = """#!/bin/sh
 echo "$GOPROXY|$GOTOOLCHAIN|$CGO_ENABLED|$GOMODCACHE|$*" >> "{calls}"

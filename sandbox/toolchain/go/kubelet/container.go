@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -43,7 +43,7 @@ func (r *processRuntime) CreateContainer(
 		return nil, notFound("Pod", request.PodSandboxId)
 	}
 	made := &container{
-		id: newID(), image: image.ID, pod: owner, config: request.Config, created: time.Now().UnixNano(),
+		id: rand.Text(), image: image.ID, pod: owner, config: request.Config, created: time.Now().UnixNano(),
 		log:    &logFile{path: filepath.Join(owner.config.LogDirectory, request.Config.LogPath)},
 		exited: make(chan struct{}),
 	}
@@ -172,7 +172,6 @@ func (r *processRuntime) ListContainers(
 			Labels: one.config.Labels, Annotations: one.config.Annotations,
 		})
 	}
-	slices.SortFunc(response.Containers, func(a, b *cri.Container) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 	return response, nil
 }
 

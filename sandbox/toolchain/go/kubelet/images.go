@@ -37,10 +37,6 @@ func (r *processRuntime) ListImages(context.Context, *cri.ListImagesRequest) (*c
 	return &cri.ListImagesResponse{}, nil
 }
 
-func (r *processRuntime) RemoveImage(context.Context, *cri.RemoveImageRequest) (*cri.RemoveImageResponse, error) {
-	return &cri.RemoveImageResponse{}, nil
-}
-
 func (r *processRuntime) ImageFsInfo(context.Context, *cri.ImageFsInfoRequest) (*cri.ImageFsInfoResponse, error) {
 	own := []*cri.FilesystemUsage{{
 		Timestamp: time.Now().UnixNano(), FsId: &cri.FilesystemIdentifier{Mountpoint: r.bin},

@@ -36,9 +36,7 @@ func (l *logFile) open() error {
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.file != nil {
-		l.file.Close()
-	}
+	l.file.Close() // nothing happens where none is open
 	l.file = file
 	return nil
 }
@@ -46,18 +44,13 @@ func (l *logFile) open() error {
 func (l *logFile) close() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.file != nil {
-		l.file.Close()
-	}
-	l.file = nil
+	l.file.Close()
 }
 
 func (l *logFile) write(stream, tag string, text []byte) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.file != nil {
-		fmt.Fprintf(l.file, "%s %s %s %s\n", time.Now().UTC().Format(time.RFC3339Nano), stream, tag, text)
-	}
+	fmt.Fprintf(l.file, "%s %s %s %s\n", time.Now().UTC().Format(time.RFC3339Nano), stream, tag, text)
 }
 
 func (l *logFile) stream(name string) (*logStream, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,13 +14,7 @@ import (
 // line back.
 type node struct{ socket string }
 
-type question struct {
-	Do        string            `json:"do"`
-	ID        string            `json:"id,omitempty"`
-	UID       string            `json:"uid,omitempty"`
-	Sysctls   map[string]string `json:"sysctls,omitempty"`
-	Reference string            `json:"reference,omitempty"`
-}
+type question map[string]any
 
 type answer struct {
 	Error     string `json:"error"`
@@ -55,21 +48,16 @@ func (n node) ask(what question) (found answer, err error) {
 
 // connect gives a Pod its network and returns when the network policies hold there.
 func (n node) connect(id string, config *cri.PodSandboxConfig) (address, namespace string, err error) {
-	sysctls := map[string]string{}
-	for name, value := range config.GetLinux().GetSysctls() {
-		if strings.HasPrefix(name, "net.") {
-			sysctls[name] = value
-		}
-	}
-	found, err := n.ask(question{Do: "add", ID: id, UID: config.GetMetadata().GetUid(), Sysctls: sysctls})
+	uid, sysctls := config.GetMetadata().GetUid(), config.GetLinux().GetSysctls()
+	found, err := n.ask(question{"do": "add", "id": id, "uid": uid, "sysctls": sysctls})
 	return found.Address, found.Namespace, err
 }
 
 func (n node) disconnect(id string) error {
-	_, err := n.ask(question{Do: "remove", ID: id})
+	_, err := n.ask(question{"do": "remove", "id": id})
 	return err
 }
 
 func (n node) image(reference string) (answer, error) {
-	return n.ask(question{Do: "image", Reference: reference})
+	return n.ask(question{"do": "image", "reference": reference})
 }

@@ -11,7 +11,7 @@ import (
 // ofOneUser leaves owners and groups of volumes alone where there is one user id: in a sandbox of an ordinary user without
 // a range of ids, no other could be given, and all containers run as that one.
 func ofOneUser(plugins []volume.VolumePlugin) []volume.VolumePlugin {
-	if rows := strings.Fields(line("/proc/self/uid_map")); len(rows) != 3 || rows[2] != "1" {
+	if rows := strings.Fields(text("/proc/self/uid_map")); len(rows) != 3 || rows[2] != "1" {
 		return plugins
 	}
 	wrapped := make([]volume.VolumePlugin, 0, len(plugins))

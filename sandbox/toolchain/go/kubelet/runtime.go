@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -103,14 +100,8 @@ func (r *processRuntime) RuntimeConfig(context.Context, *cri.RuntimeConfigReques
 	return &cri.RuntimeConfigResponse{}, nil
 }
 
-func (r *processRuntime) UpdateRuntimeConfig(
-	context.Context, *cri.UpdateRuntimeConfigRequest,
-) (*cri.UpdateRuntimeConfigResponse, error) {
-	return &cri.UpdateRuntimeConfigResponse{}, nil
-}
-
 func (r *processRuntime) RunPodSandbox(_ context.Context, request *cri.RunPodSandboxRequest) (*cri.RunPodSandboxResponse, error) {
-	made := &pod{id: newID(), config: request.Config, created: time.Now().UnixNano()}
+	made := &pod{id: rand.Text(), config: request.Config, created: time.Now().UnixNano()}
 	if !onNodesNetwork(request.Config) {
 		var err error
 		if made.address, made.namespace, err = r.node.connect(made.id, request.Config); err != nil {
@@ -201,7 +192,6 @@ func (r *processRuntime) ListPodSandbox(
 			Labels: one.config.Labels, Annotations: one.config.Annotations,
 		})
 	}
-	slices.SortFunc(response.Items, func(a, b *cri.PodSandbox) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 	return response, nil
 }
 
@@ -223,7 +213,7 @@ func (r *processRuntime) podAndContainers(id string) (*pod, []*container) {
 	return r.pods[id], r.containersOf(id)
 }
 
-// containersOf is called with the mutex held. The newest comes first.
+// containersOf is called with the mutex held.
 func (r *processRuntime) containersOf(podID string) []*container {
 	var own []*container
 	for _, one := range r.containers {
@@ -231,7 +221,6 @@ func (r *processRuntime) containersOf(podID string) []*container {
 			own = append(own, one)
 		}
 	}
-	slices.SortFunc(own, func(a, b *container) int { return cmp.Compare(b.created, a.created) })
 	return own
 }
 
@@ -247,12 +236,6 @@ func selected(selector, labels map[string]string) bool {
 		}
 	}
 	return true
-}
-
-func newID() string {
-	var bytes [32]byte
-	rand.Read(bytes[:])
-	return hex.EncodeToString(bytes[:])
 }
 
 func notFound(kind, id string) error { return status.Errorf(codes.NotFound, "no %s %q", kind, id) }

@@ -43,7 +43,6 @@ async def sockets(network: pod_network.PodNetwork, count: int, kind: int) -> lis
     made: list[socket.socket] = []
 
     def inside() -> None:
-        assert network.fd is not None
         kernel.setns(network.fd, kernel.CLONE_NEWNET, "the Pod's network")
         made.extend(socket.socket(socket.AF_INET, kind | socket.SOCK_NONBLOCK) for _ in range(count))
 

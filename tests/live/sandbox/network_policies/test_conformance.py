@@ -32,8 +32,7 @@ def rules(step: dict[str, Any]) -> str:
     """The node's rules after one step of a case."""
     more = step.get("labels", {})
     endpoints = [
-        Endpoint(name[0], name[2], address, {"pod": name[2], **more.get(name, {})}, PORTS)
-        for name, address in PODS.items()
+        Endpoint(name[0], address, {"pod": name[2], **more.get(name, {})}, PORTS) for name, address in PODS.items()
     ]
     namespaces = {one: {"ns": one, "kubernetes.io/metadata.name": one, **more.get(one, {})} for one in "xyz"}
     world = World([policy(one) for one in step["policies"]], endpoints, namespaces)
