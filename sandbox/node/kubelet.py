@@ -51,7 +51,13 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
         "configMapAndSecretChangeDetectionStrategy": "Watch",
         "syncFrequency": "5s",
         "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
-        "featureGates": {"KubeletInUserNamespace": True, "EventedPLEG": True, "KubeletCrashLoopBackOffMax": True},
+        "featureGates": {
+            "KubeletInUserNamespace": True,
+            "EventedPLEG": True,
+            "KubeletCrashLoopBackOffMax": True,
+            # Each watch of files takes one of the 128 that the kernel gives a user.
+            "ReloadKubeletServerCertificateFile": False,
+        },
     }
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -84,6 +85,9 @@ def _build_root(runtime_spec: RuntimeSpec) -> None:
 
 
 def _take_identity(identity: Identity) -> None:
+    for fd in range(3):  # a program may open its own streams anew, as /dev/stdout: Envoy does so for access logs
+        if identity.uid is not None and stat.S_ISFIFO(os.fstat(fd).st_mode):
+            os.fchown(fd, identity.uid, -1)
     kept = frozenset(identity.capabilities)
     last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
     kernel.limit_capabilities(kept, last)

@@ -117,8 +117,9 @@ def test_the_node_says_what_it_is(kubectl: Kubectl) -> None:
 
 
 def test_the_pods_words_reach_the_process(kubectl: Kubectl) -> None:
+    said = "id -u; id -g; id -G; echo $GREETING > /dev/stdout"
     own = {
-        **shell("id -u; id -g; id -G; echo $GREETING; touch /no; echo $?; touch /data/yes && echo written; sleep 60"),
+        **shell(f"{said}; touch /no; echo $?; touch /data/yes && echo written; sleep 60"),
         "env": [
             {"name": "WHO", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "GREETING", "value": "hello $(WHO)"},

@@ -57,6 +57,7 @@ func run(ctx context.Context) error {
 	dependencies.ContainerManager = cm.NewStubContainerManager()
 	dependencies.CAdvisorInterface = &machine{}
 	dependencies.VolumePlugins = ofOneUser(dependencies.VolumePlugins)
+	dependencies.DynamicPluginProber = nil // it watches a folder, and the kernel lets each user watch 128 times
 	return app.Run(ctx, server, dependencies, utilfeature.DefaultFeatureGate)
 }
 
