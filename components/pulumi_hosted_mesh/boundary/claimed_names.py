@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from weakref import WeakKeyDictionary, ref
 
 import pulumi
 from pulumi.runtime.settings import get_root_resource
 
+from pulumi_hosted_mesh.boundary.program_memory import ProgramMemory
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import TYPE_ISTIOD, suffixed
@@ -38,7 +39,7 @@ class _Owner:
     field: str
 
 
-_of_programs: WeakKeyDictionary[Any, dict[tuple[object, ...], _Owner]] = WeakKeyDictionary()
+_owners: ProgramMemory[tuple[object, ...], _Owner] = ProgramMemory()
 _types: WeakKeyDictionary[pulumi.Resource, tuple[object, ...]] = WeakKeyDictionary()
 
 
@@ -55,13 +56,10 @@ def claim(
     nothing is outside of a Python program. The engine refuses those, one by one, when it has made others.
     Raises: InvalidInputError if another component makes one of the parts.
     """
-    program = get_root_resource()
-    if program is None:
-        return
-    within = (*_above(opts.parent if opts else None, program), type_)
+    within = (*_above(opts.parent if opts else None), type_)
     _types[component] = within
     called = f"{_class(type_)} {name}"
-    owners, claimed = _of_programs.setdefault(program, {}), {}
+    owners, claimed = _owners.noted(), {}
     for part in parts:
         key = (*within, *part.types, part.name)
         owner = owners.get(key)
@@ -80,9 +78,9 @@ def istiods(name: str, mesh: Mesh, *types: str) -> Iterator[Part]:
         yield Part((*types, TYPE_ISTIOD), part, f"revisions[{position}].name" if part != name else OWN_NAME)
 
 
-def _above(parent: pulumi.Resource | None, program: object) -> tuple[object, ...]:
+def _above(parent: pulumi.Resource | None) -> tuple[object, ...]:
     """What is the same for two components that are in one parent, or in parents of the same types."""
-    if parent is None or parent is program:
+    if parent is None or parent is get_root_resource():
         return ()
     return _types.get(parent) or (ref(parent),)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pulumi
+from pulumi.runtime.settings import get_root_resource
 
 from pulumi_hosted_mesh.problems import InvalidInputError
 
@@ -22,6 +23,6 @@ def printed_at_once() -> Iterator[None]:
     try:
         yield
     except InvalidInputError as refusal:
-        if pulumi.runtime.get_root_resource() is not None:
+        if get_root_resource() is not None:
             pulumi.log.error(str(refusal))
         raise

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
-from pulumi.runtime.settings import get_root_resource
-
+from pulumi_hosted_mesh.boundary.program_memory import ProgramMemory
 from pulumi_hosted_mesh.clusters import address
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
-_of_programs: WeakKeyDictionary[Any, dict[tuple[object, str], str]] = WeakKeyDictionary()
+_owners: ProgramMemory[tuple[object, str], str] = ProgramMemory()
 
 
 def claim(cluster: DataPlaneCluster, names: Iterable[str], mesh: str) -> None:
@@ -21,10 +19,7 @@ def claim(cluster: DataPlaneCluster, names: Iterable[str], mesh: str) -> None:
 
     Raises: InvalidInputError if another mesh's are asked about the same Pods, each of which would be injected twice.
     """
-    program = get_root_resource()
-    if program is None:
-        return
-    owners = _of_programs.setdefault(program, {})
+    owners = _owners.noted()
     for name, key in itertools.product(names, _known_by(cluster)):
         owner = owners.setdefault((key, name), mesh)
         if owner != mesh:
