@@ -5,7 +5,6 @@ it; `none` leaves the program as it is. SLOW is what a busy machine is slow with
 a second, or `end`, what Pulumi prints of the program's end.
 """
 
-import asyncio
 import os
 import runpy
 import sys
@@ -24,6 +23,7 @@ from pulumi_hosted_mesh.spec.stack import StackSettings  # noqa: E402
 from pulumi_hosted_mesh.trust.authorities import MeshTrust  # noqa: E402
 
 from stacks import all_in_one  # noqa: E402
+from tests.support import late_errors  # noqa: E402
 
 made: dict[str, Any] = {}
 build = all_in_one.build
@@ -62,21 +62,12 @@ def _slow_object(*args: Any, **kwargs: Any) -> dict[str, Any]:
     return marked(*args, **kwargs)
 
 
-def _slow_end(*args: Any, **kwargs: Any) -> None:
-    """The language host calls it after the event loop. The engine interrupts a program that it is done with."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        time.sleep(20)
-    error(*args, **kwargs)
-
-
-marked, error = chart.marked, pulumi.log.error
+marked = chart.marked
 match os.environ.get("SLOW"):
     case "charts":
         chart.marked = _slow_object
     case "end":
-        pulumi.log.error = _slow_end
+        late_errors.print_the_end_late()
 hosted_mesh.MeshTrust = _kept("trust", MeshTrust)
 document.DataPlaneCluster = _kept("cluster", DataPlaneCluster)
 all_in_one.build = build_and_leak

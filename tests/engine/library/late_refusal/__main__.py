@@ -6,9 +6,8 @@ machine.
 
 import asyncio
 import os
-import time
+import sys
 from pathlib import Path
-from typing import Any
 
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
@@ -17,17 +16,11 @@ from pulumi_hosted_mesh.spec.trust import Trust
 from pulumi_hosted_mesh.trust.management import Authority, authority
 from pulumi_kubernetes.helm import v4 as helm
 
-printed = pulumi.log.error
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+
+from tests.support import late_errors
+
 started = asyncio.Event()
-
-
-def late_at_the_end(*args: Any, **kwargs: Any) -> None:
-    """The language host calls it after the event loop. The engine interrupts a program that it is done with."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        time.sleep(20)
-    printed(*args, **kwargs)
 
 
 async def slow(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
@@ -46,7 +39,7 @@ def none() -> Authority:
     raise AssertionError("an authority is brought")
 
 
-pulumi.log.error = late_at_the_end
+late_errors.print_the_end_late()
 kubeconfig = Path(os.environ["KUBECONFIG"]).read_text()
 cluster = hosted_mesh.DataPlaneCluster(kubeconfig=kubeconfig, context="data-plane")
 options = cluster.options(pulumi.ComponentResource("test:index:Box", "box"))
