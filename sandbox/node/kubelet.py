@@ -34,7 +34,6 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
         "clusterDomain": config.cluster_domain,
         "containerRuntimeEndpoint": f"unix://{_cri(state)}",
         "podLogsDir": str(state / "logs"),
-        "volumePluginDir": str(state / "volume-plugins"),
         "maxPods": 110,
         # There need be no cgroups, and the machine's disk, swap and iptables are not the sandbox's to manage.
         "cgroupsPerQOS": False,

@@ -108,7 +108,7 @@ def agent(cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Proce
         network=cluster.name,
         after=[NETWORK, f"{cluster.name}-apiserver"],
         stop_stage=_AGENT_STAGE,
-        grace=15.0,  # it stops its Pods
+        grace=15.0,  # for kubelet to end; its Pods go with the node
     )
 
 

@@ -2,11 +2,11 @@
 
 document: ``container`` (the CRI's ContainerConfig), ``sandbox`` (PodSandboxConfig), ``bin_dir``, ``state``, and for a
 further process in a container that runs ``argv``, ``join_pid`` and ``tty``. The CRI's messages are as Go writes them:
-names as in its api.proto, what is empty left out. Kubelet has expanded $(NAME) and made all of the volumes.
+names as in its api.proto, what is empty left out, the image by its name and not its id. Kubelet has expanded $(NAME)
+and made all of the volumes.
 """
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def argv_of(container: Message, image: Image) -> tuple[str, ...]:
     given, arguments = container.get("command", ()), container.get("args", ())
     if given:
         return (*given, *arguments)
-    interpreter = (str(Path(sys.executable).resolve()), "-I") if image.python else ()
+    interpreter = (images.interpreter(), "-I") if image.python else ()
     return (*interpreter, image.entrypoint, *arguments)
 
 
@@ -50,8 +50,7 @@ def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
     Raises UnknownImageError, RefusedError, FileNotFoundError (a tool), ValueError (a file of another form).
     """
     container, sandbox, state = document["container"], document["sandbox"], Path(document["state"])
-    named = container["image"]
-    image = images.find(named.get("user_specified_image") or named["image"])  # the other is the image's id
+    image = images.find(container["image"]["image"])
     context = container.get("linux", {}).get("security_context", {})
     identity = security.identity(context, image, ids)
     files = images.files(image, Path(document["bin_dir"]))

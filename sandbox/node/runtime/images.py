@@ -94,7 +94,7 @@ def files(image: Image, bin_dir: Path) -> Files:
     beside its own directory, so its whole cache entry is bound where it is, and the tool is a link to it.
     """
     bound = {path: str(source) for path, source in image.sources.items()}
-    linked = {image.interpreter: _interpreter()} if image.interpreter else {}
+    linked = {image.interpreter: interpreter()} if image.interpreter else {}
     for path, name in image.tools.items():
         tool = (bin_dir / name).resolve(strict=True)
         entry = tool.parent.parent
@@ -110,13 +110,14 @@ def image_id(image: Image, bin_dir: Path) -> str:
     """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
     main = image.entrypoint
     if main == image.interpreter:
-        path = Path(_interpreter())
+        path = Path(interpreter())
     else:
         path = bin_dir / image.tools[main] if main in image.tools else image.sources[main]
     return f"sandbox-process:{Path(main).stem}@sha256:{_digest(str(path.resolve()), path.stat().st_mtime_ns)}"
 
 
-def _interpreter() -> str:
+def interpreter() -> str:
+    """This machine's, which runs images' scripts."""
     return str(Path(sys.executable).resolve())
 
 

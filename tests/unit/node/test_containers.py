@@ -72,7 +72,7 @@ def tools(tmp_path: Path) -> Path:
 
 def spec(tools: Path, ids: IdMap = ALL_IDS, *, image: str = "istio/pilot:1", **more: Any) -> RuntimeSpec:
     given = {
-        "image": {"image": "sandbox-process:p@sha256:0", "user_specified_image": image},
+        "image": {"image": image},
         **more.pop("container", {}),
     }
     sandbox = {"hostname": "web-0", **more.pop("sandbox", {})}

@@ -29,7 +29,7 @@ type container struct {
 func (r *processRuntime) CreateContainer(
 	_ context.Context, request *cri.CreateContainerRequest,
 ) (*cri.CreateContainerResponse, error) {
-	// By its id, as kubelet has it here, nothing could be found that is not stored.
+	// Kubelet gives the image's id, by which nothing could be found; who starts the container needs the name, too.
 	reference := cmp.Or(request.Config.GetImage().GetUserSpecifiedImage(), request.Config.GetImage().GetImage())
 	image, err := r.node.image(reference)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming"
 )
 
-// processRuntime is a container runtime without containers: a container is a program of this machine in namespaces of its own,
-// started by the launcher (sandbox/node/runtime). Networks and images are the node's (network.go). All that it knows is
-// in memory, since nothing that it has started outlives it.
+// processRuntime is a container runtime without containers: a container is a program of this machine in namespaces of
+// its own, started by the launcher (sandbox/node/runtime). Networks and images are the node's (node.go). All that it
+// knows is in memory, since nothing that it has started outlives it.
 type processRuntime struct {
 	cri.UnimplementedRuntimeServiceServer
 	cri.UnimplementedImageServiceServer
@@ -101,15 +101,15 @@ func (r *processRuntime) RuntimeConfig(context.Context, *cri.RuntimeConfigReques
 }
 
 func (r *processRuntime) RunPodSandbox(_ context.Context, request *cri.RunPodSandboxRequest) (*cri.RunPodSandboxResponse, error) {
+	if err := os.MkdirAll(request.Config.LogDirectory, 0o755); err != nil {
+		return nil, err
+	}
 	made := &pod{id: rand.Text(), config: request.Config, created: time.Now().UnixNano()}
 	if !onNodesNetwork(request.Config) {
 		var err error
 		if made.address, made.namespace, err = r.node.connect(made.id, request.Config); err != nil {
 			return nil, err
 		}
-	}
-	if err := os.MkdirAll(request.Config.LogDirectory, 0o755); err != nil {
-		return nil, err
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -119,7 +119,7 @@ func (r *processRuntime) RunPodSandbox(_ context.Context, request *cri.RunPodSan
 }
 
 func (r *processRuntime) StopPodSandbox(
-	ctx context.Context, request *cri.StopPodSandboxRequest,
+	_ context.Context, request *cri.StopPodSandboxRequest,
 ) (*cri.StopPodSandboxResponse, error) {
 	found, own := r.podAndContainers(request.PodSandboxId)
 	if found == nil {
