@@ -1,4 +1,4 @@
-"""Prints the score, and what each case's outcome was: python -m tests.corpus.strangers [--write | --told | --advised] [name ...]."""
+"""Prints the score: python -m tests.corpus.blind_corpus [--write | --full-settings | --suggested-settings] [name ...]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Harmless programs of a set that write one thing of public values beside the secrets of its control plane."""
+"""Harmless programs that write one object of public values beside the secrets of the control plane."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from .objects import release
+from .program import Play, clean
 from .scene import Scene
-from .stranger import Play, clean
 
 
 @dataclass(frozen=True)
 class Harmless:
-    """`prefix` is of the names of a set's programs, `beside` makes its control plane's secrets. `why` is what is said
-    of a program, with `where` its values are and `what` they are."""
+    """`beside` makes the secrets of the control plane. `why` describes a program, with `where` for the object and `what`
+    for its values."""
 
-    prefix: str
     beside: Play
     why: str = "{what}"
 
     def plain(self, theme: str, name: str, what: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
         """A program that writes one object."""
 
-        @clean(theme, f"{self.prefix}-{name}", self.why.format(where="cluster", what=what), beside=self.beside, **more)
+        @clean(theme, name, self.why.format(where="cluster", what=what), **more)
         def _(scene: Scene) -> None:
             self.beside(scene)
             scene.object("dp", kind, name, body)
@@ -31,7 +30,7 @@ class Harmless:
     def files(self, theme: str, name: str, what: str, data: Mapping[str, str], **more: Any) -> None:
         """A program that writes files into a map."""
 
-        @clean(theme, f"{self.prefix}-file-{name}", self.why.format(where="map", what=what), beside=self.beside, **more)
+        @clean(theme, f"file-{name}", self.why.format(where="map", what=what), **more)
         def _(scene: Scene) -> None:
             self.beside(scene)
             scene.config_map("dp", name, data)
@@ -39,9 +38,7 @@ class Harmless:
     def chart(self, theme: str, name: str, what: str, values: Mapping[str, Any], **more: Any) -> None:
         """A program that installs one chart."""
 
-        @clean(
-            theme, f"{self.prefix}-chart-{name}", self.why.format(where="chart", what=what), beside=self.beside, **more
-        )
+        @clean(theme, f"chart-{name}", self.why.format(where="chart", what=what), **more)
         def _(scene: Scene) -> None:
             self.beside(scene)
             release(scene, "dp", name, values)

@@ -1,16 +1,16 @@
-"""Plays a stranger's program before the pack, or without it, and says what was sent to a user and what was said."""
+"""Plays a program's program before the pack, or without it, and says what was sent to a user and what was said."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2
+from hosted_mesh_plan.evidence import Evidence
 from hosted_mesh_policies.evaluation.finding import Finding
-from hosted_mesh_policies.plan.evidence import Evidence
 from hosted_mesh_policies.rules.catalogue import RULES
 from pulumi.runtime.proto import resource_pb2
 
@@ -18,8 +18,8 @@ from tests.corpus.case import EXPOSURE, OPERATORS, PROVIDERS, RIGHTS, TRUST, WEB
 from tests.corpus.simulated_engine import UNKNOWN_TEXT, Monitor, run
 
 from .material import Material
+from .program import BlindProgram
 from .scene import Scene, Stage
-from .stranger import Stranger
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 MARKED = "1b47061264138c4ac30d75fd1eb44270"
@@ -136,16 +136,18 @@ class Outcome:
     stage: str
     said: tuple[Finding, ...] = ()
     elsewhere: tuple[Finding, ...] = ()
+    warned: bool = False
+    """True if a verdict was advisory because nobody declared an owner."""
 
 
-def play(stranger: Stranger, *, seed: int = 0, judged: bool = True) -> tuple[Outcome, Sent, Material]:
+def play(program: BlindProgram, *, seed: int = 0, judged: bool = True) -> tuple[Outcome, Sent, Material]:
     """The program's runs with one set of the provider's secrets: the verdict, what was sent, and the secrets."""
     state: dict[str, Any] = {}
     cp, dp = Material("cp", seed), Material("dp", 0)
-    config = dict(stranger.config(cp, dp)) if stranger.config else {}
+    config = dict(program.config(cp, dp)) if program.config else {}
     known = {"config": config, "secret_config_keys": frozenset(config)} if config else {}
 
-    def perform(program: Any, *, preview: bool, rules: Any, evidence: Evidence | None = None) -> tuple[Any, ...]:
+    def perform(started: Any, *, preview: bool, rules: Any, evidence: Evidence | None = None) -> tuple[Any, ...]:
         stage, sent = Stage(cp, dp, config), Sent()
 
         def monitors(*args: Any) -> StageMonitor:
@@ -158,39 +160,40 @@ def play(stranger: Stranger, *, seed: int = 0, judged: bool = True) -> tuple[Out
             return sent.scene
 
         refused, said, kept, _ = run(
-            program,
+            started,
             preview=preview,
             state=state,
             rules=rules,
             evidence=evidence,
-            stack=stranger.stack,
-            more=dict(stranger.pack),
+            stack=program.stack,
+            more=dict(program.pack),
             monitors=monitors,
             worlds=world,
             surroundings=known,
         )
         return refused, said, kept, sent
 
-    if stranger.before:
-        perform(stranger.before, preview=False, rules=())
+    if program.before:
+        perform(program.before, preview=False, rules=())
     if not judged:
-        return Outcome("unjudged"), perform(stranger.play, preview=False, rules=())[3], cp
+        return Outcome("unjudged"), perform(program.play, preview=False, rules=())[3], cp
     rules = tuple(RULES)
     mandatory = {rule.name for rule in rules if rule.mandatory}
-    outcome, sent, evidence = Outcome("never"), Sent(), None
-    for preview in (True, False)[stranger.unseen :]:
-        refused, said, evidence, sent = perform(stranger.play, preview=preview, rules=rules, evidence=evidence)
+    outcome, sent, evidence, warned = Outcome("never"), Sent(), None, False
+    for preview in (True, False)[program.unseen :]:
+        refused, said, evidence, sent = perform(program.play, preview=preview, rules=rules, evidence=evidence)
         for stage, found in (("before write", refused), ("preview" if preview else "end", said)):
-            found = [finding for finding in found if finding.rule in mandatory]
-            own = [finding for finding in found if _about(finding, sent) or not stranger.leak]
+            warned = warned or any(finding.advisory for finding in found)
+            found = [finding for finding in found if finding.rule in mandatory and not finding.advisory]
+            own = [finding for finding in found if _about(finding, sent) or not program.leak]
             others = tuple(finding for finding in found if finding not in own)
             if own:
-                return Outcome(stage, tuple(own), others), sent, cp
+                return Outcome(stage, tuple(own), others, warned), sent, cp
             if others:
                 outcome = Outcome("never", (), (*outcome.elsewhere, *others))
         if outcome.elsewhere:
             break  # the engine would go no further
-    return outcome, sent, cp
+    return replace(outcome, warned=warned), sent, cp
 
 
 def _about(finding: Finding, sent: Sent) -> bool:

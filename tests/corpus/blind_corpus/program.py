@@ -1,4 +1,4 @@
-"""A program by somebody who does not know the rules: what leaks in it, or why nothing does, and how early it shows."""
+"""A program by somebody without knowledge of the rules: its leak, or the reason why nothing leaks, and how early it shows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Moment = Literal["preview", "update", "either"]
 
 
 @dataclass(frozen=True)
-class Stranger:
-    """`why` says what leaks to whom, or why nothing does. `source` is a class of ways to leak, or a published incident.
+class BlindProgram:
+    """`why` names the leak and its reader, or the reason why nothing leaks. `source` is a class of ways to leak, or a
+    published incident.
 
-    A leak with `at="preview"` can be known at the first preview. One with "update" shows only when the update knows its
+    A leak with `at="preview"` can be found at the first preview. One with "update" shows only when the update has its
     values, "either" leaves it open; both have to be stopped before the write. `recover` gets the secret back out of
-    what was sent: the proof that it is a leak.
+    the objects that were sent: the proof that it is a leak.
 
-    `set` is the set of programs that it is of, as the documentation calls it: the folder of `sets` in which it is.
-
-    `before` is what an earlier update ran, `unseen` a run without a preview, `config` secret configuration by key,
-    `pack` the pack's settings. `rightly` says why a harmless program's objects differ when the provider's secrets do.
+    `before` is the program of an earlier update, `unseen` a run without a preview, `config` secret configuration by
+    key, `pack` the pack's settings. `rightly` gives the reason why a harmless program's objects differ when the
+    control plane's secrets do.
     """
 
     name: str
@@ -33,7 +33,6 @@ class Stranger:
     why: str
     play: Play
     leak: bool
-    set: str
     source: str = ""
     at: Moment = "preview"
     recover: Recover = as_written
@@ -45,19 +44,13 @@ class Stranger:
     rightly: str = ""
 
 
-LEAKS: dict[str, Stranger] = {}
-CLEAN: dict[str, Stranger] = {}
+LEAKS: dict[str, BlindProgram] = {}
+CLEAN: dict[str, BlindProgram] = {}
 
 
-def _keep(kept: dict[str, Stranger], stranger: Stranger) -> None:
-    assert stranger.name not in kept, f"two cases are called {stranger.name}"
-    kept[stranger.name] = stranger
-
-
-def _set_of(function: Callable[..., Any]) -> str:
-    _, _, inside = function.__module__.partition(".sets.")
-    assert inside, f"{function.__module__} is in no folder of a set"
-    return inside.partition(".")[0].replace("_", " ")
+def _keep(kept: dict[str, BlindProgram], program: BlindProgram) -> None:
+    assert program.name not in LEAKS.keys() | CLEAN.keys(), f"two programs are called {program.name}"
+    kept[program.name] = program
 
 
 def leak(theme: str, name: str, why: str, source: str, **more: Any) -> Callable[[Play], Play]:
@@ -65,18 +58,18 @@ def leak(theme: str, name: str, why: str, source: str, **more: Any) -> Callable[
 
     def keep(play: Play) -> Play:
         before = play if more.get("before") == "the same" else more.get("before")
-        _keep(LEAKS, Stranger(name, theme, why, play, True, _set_of(play), source, **{**more, "before": before}))
+        _keep(LEAKS, BlindProgram(name, theme, why, play, True, source, **{**more, "before": before}))
         return play
 
     return keep
 
 
-def clean(theme: str, name: str, why: str, *, beside: Play | None = None, **more: Any) -> Callable[[Play], Play]:
-    """Keeps the function below as a harmless program. beside: a function of its set's, if the one below is of none."""
+def clean(theme: str, name: str, why: str, **more: Any) -> Callable[[Play], Play]:
+    """Keeps the function below as a harmless program."""
 
     def keep(play: Play) -> Play:
         before = play if more.get("before") == "the same" else more.get("before")
-        _keep(CLEAN, Stranger(name, theme, why, play, False, _set_of(beside or play), **{**more, "before": before}))
+        _keep(CLEAN, BlindProgram(name, theme, why, play, False, **{**more, "before": before}))
         return play
 
     return keep

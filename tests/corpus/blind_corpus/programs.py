@@ -1,20 +1,18 @@
-"""All programs. A folder of `sets` is a set, and each of its modules may have programs.
-
-A set may know the `world` of another's, which has none.
-"""
+"""All programs. Each module of `subjects` has those of one subject, leaks and their harmless neighbours."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
 
-from .stranger import CLEAN, LEAKS
+from .program import CLEAN, LEAKS
 
-__all__ = ["CLEAN", "LEAKS", "SETS"]
+__all__ = ["CLEAN", "LEAKS", "SUBJECTS"]
 
-_MODULES = sorted(Path(__file__).parent.glob("sets/*/*.py"))
-SETS = tuple(sorted({module.parent.name.replace("_", " ") for module in _MODULES}))
-"""As the documentation calls them."""
+SUBJECTS: dict[str, str] = {}
+"""The subject of each program, by its name."""
 
-for _module in _MODULES:
-    importlib.import_module(f"{__package__}.sets.{_module.parent.name}.{_module.stem}")
+for _module in sorted(Path(__file__).parent.glob("subjects/*.py")):
+    _before = LEAKS.keys() | CLEAN.keys()
+    importlib.import_module(f"{__package__}.subjects.{_module.stem}")
+    SUBJECTS.update(dict.fromkeys((LEAKS.keys() | CLEAN.keys()) - _before, _module.stem))

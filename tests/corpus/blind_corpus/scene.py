@@ -1,4 +1,4 @@
-"""What the strangers' programs are written with: the corpus's two clusters, and what else there is in the world.
+"""What the programs' programs are written with: the corpus's two clusters, and what else there is in the world.
 
 Other clusters, providers of any package, other stacks, objects that exist already, answers that only a cluster gives.
 """

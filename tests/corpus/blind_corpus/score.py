@@ -1,4 +1,4 @@
-"""Every stranger judged: a table by theme, and what is known to be missed or refused wrongly, as data."""
+"""Every program judged: a table by theme, and the known wrong verdicts as data."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .advised import advised
+from .full_settings import with_full_settings
 from .judge import Outcome, play
+from .program import BlindProgram
 from .programs import CLEAN, LEAKS
-from .stranger import Stranger
-from .told import told
+from .settled import bare, initialised
+from .suggested_settings import with_suggested_settings
 
 STAGES = ("preview", "before write", "end", "never")
 KNOWN = Path(__file__).with_name("known.json")
 
 
-def verdict(stranger: Stranger) -> str:
+def verdict(program: BlindProgram) -> str:
     """ "right", or what is wrong: how late a leak was stopped, or that a harmless program was refused."""
-    outcome, _, _ = play(stranger)
-    return graded(stranger, outcome)
+    outcome, _, _ = play(program)
+    return graded(program, outcome)
 
 
-def graded(stranger: Stranger, outcome: Outcome) -> str:
-    if not stranger.leak:
+def graded(program: BlindProgram, outcome: Outcome) -> str:
+    if not program.leak:
         return "right" if outcome.stage == "never" else "refused"
-    early = outcome.stage == "preview" or (outcome.stage == "before write" and (stranger.at != "preview"))
+    early = outcome.stage == "preview" or (outcome.stage == "before write" and (program.at != "preview"))
     return "right" if early else outcome.stage
 
 
@@ -35,13 +36,13 @@ def known() -> dict[str, str]:
     return found
 
 
-def table(outcomes: Mapping[str, Outcome], strangers: Iterable[Stranger]) -> str:
+def table(outcomes: Mapping[str, Outcome], programs: Iterable[BlindProgram]) -> str:
     """How many of each theme ended how."""
     counts: dict[str, Counter[str]] = {}
-    for stranger in strangers:
-        ended = outcomes[stranger.name].stage
-        counts.setdefault(stranger.theme, Counter())[ended] += 1
-        counts[stranger.theme]["right"] += graded(stranger, outcomes[stranger.name]) == "right"
+    for program in programs:
+        ended = outcomes[program.name].stage
+        counts.setdefault(program.theme, Counter())[ended] += 1
+        counts[program.theme]["right"] += graded(program, outcomes[program.name]) == "right"
     rows = [("theme", "programs", *STAGES, "right")]
     for theme, count in counts.items():
         numbers = [count[stage] for stage in STAGES]
@@ -53,34 +54,50 @@ def table(outcomes: Mapping[str, Outcome], strangers: Iterable[Stranger]) -> str
 
 
 def main(arguments: list[str]) -> int:
-    """Judges all cases, or those named; `--write` keeps what fails as known, `--told` tells the pack whose everything
-    is, `--advised` counts the harmless ones that pass once their authors did what the verdicts end with."""
-    is_told = "--told" in arguments
-    if "--advised" in arguments:
-        refused = [stranger for name, stranger in CLEAN.items() if known().get(name) == "refused"]
-        passed = [stranger.name for stranger in refused if graded(stranger, play(advised(stranger))[0]) == "right"]
+    """Judges all cases, or those named. `--write` keeps wrong verdicts in known.json. `--full-settings` declares every
+    owner, `--bare` none, `--init` those that `hosted-mesh-policies init` guesses. `--suggested-settings` counts the
+    harmless programs that pass with the settings that the verdicts suggest. `--every=N` judges each Nth."""
+    has_all_settings = "--full-settings" in arguments
+    settled = {"--full-settings": with_full_settings, "--bare": bare, "--init": initialised}
+    prepare = next((settled[one] for one in arguments if one in settled), lambda program: program)
+    if "--suggested-settings" in arguments:
+        refused = [program for name, program in CLEAN.items() if known().get(name) == "refused"]
+        passed = [
+            program.name for program in refused if graded(program, play(with_suggested_settings(program))[0]) == "right"
+        ]
         print("\n".join(passed), f"{len(passed)} of {len(refused)} that are refused", sep="\n")
         return 0
     names = [name for name in arguments if not name.startswith("-")]
     every = {**LEAKS, **CLEAN}
-    chosen = [stranger for name, stranger in every.items() if not names or any(part in name for part in names)]
+    chosen = [program for name, program in every.items() if not names or any(part in name for part in names)]
+    if every_nth := next((int(one.removeprefix("--every=")) for one in arguments if one.startswith("--every=")), 0):
+        chosen = chosen[::every_nth]
     outcomes = {}
-    for stranger in chosen:
+    for program in chosen:
         try:
-            outcomes[stranger.name] = outcome = play(told(stranger) if is_told else stranger)[0]
+            outcomes[program.name] = outcome = play(prepare(program))[0]
         except Exception as error:
-            error.add_note(f"in {stranger.name}")
+            error.add_note(f"in {program.name}")
             raise
         if names:
-            print(stranger.name, "->", outcome.stage)
+            print(program.name, "->", outcome.stage)
             for finding in (*outcome.said, *outcome.elsewhere):
                 print("    ", finding.rule, finding.urn.rpartition("::")[2], finding.message)
         elif outcome.elsewhere:
-            print(stranger.name, "also:", {(finding.rule, finding.what) for finding in outcome.elsewhere})
+            print(program.name, "also:", {(finding.rule, finding.what) for finding in outcome.elsewhere})
     for side in (LEAKS, CLEAN):
-        if those := [stranger for stranger in chosen if stranger.name in side]:
+        if those := [program for program in chosen if program.name in side]:
             print(table(outcomes, those))
-    if "--write" in arguments and not (names or is_told):
+            warned = [one for one in those if outcomes[one.name].warned and outcomes[one.name].stage == "never"]
+            print(f"{len(warned)} more with advisory verdicts only")
+    if every_nth:
+        print(
+            "other than known:",
+            {n: graded(every[n], o) for n, o in outcomes.items() if graded(every[n], o) != known().get(n, "right")},
+        )
+    if "--write" in arguments and not (
+        names or has_all_settings or "--bare" in arguments or "--init" in arguments or every_nth
+    ):
         failing = {s.name: graded(s, outcomes[s.name]) for s in chosen}
         kept = {name: how for name, how in sorted(failing.items()) if how != "right"}
         KNOWN.write_text(json.dumps(kept, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""A harmless program after its author did what the verdicts on it end with, as far as that is true."""
+"""A harmless program with the settings and annotations that its verdicts suggest, as far as they are true."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ import re
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
+from hosted_mesh_plan.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASSIFY_ANNOTATION
 from hosted_mesh_policies.evaluation.finding import Finding
-from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASSIFY_ANNOTATION
 
+from .full_settings import is_for_tenants, with_full_settings
 from .judge import play
+from .program import BlindProgram, Play
 from .scene import Scene
-from .stranger import Play, Stranger
-from .told import is_for_tenants, told
 
-SETTING = re.compile(r"Nobody says whose (?:stack|provider) (\S+) is\b[^.]*?, name it in (\w+)")
-OF_DEFAULT = re.compile(r"stays with the control plane, name (\S+) in (\w+)")
-LOGIN = re.compile(r"may log in, name ([^\s:]+:(\S+)) in dataPlaneLogins")
-KEEPER = re.compile(r"Secret (\S+) keeps it in the control plane: if that is a login that both sides have")
-READ = "if from this cluster, declassify the copy"
-TENANT = re.compile("name (?:them|it in dataPlaneServers, or both) in dataPlaneTenants")
+SETTING = re.compile(
+    r"(?:Stack|Provider) ([^\s,]+),? (?:which [^.]*? )?has no declared owner: if [^.]*?, name it in (\w+)"
+)
+OF_DEFAULT = re.compile(r"stay with the control plane, name (\S+) in (\w+)")
+CLUSTER = re.compile(r"No setting declares cluster (\S+): ")
+LOGIN = re.compile(r"issued to this data plane, name ([^\s:]+:(\S+)) in dataPlaneLogins")
+KEEPER = re.compile(r"Secret (\S+) keeps it in the control plane: if both sides share that login")
+READ = "if it is this one, declassify the copy"
+TENANT = re.compile("name them in dataPlaneTenants|Declare that cluster first")
 MOST_LOOKS = 6
 """An author who is refused more often asks somebody."""
 
 
-def advised(stranger: Stranger) -> Stranger:
+def with_suggested_settings(program: BlindProgram) -> BlindProgram:
     """The same program with these settings, and with annotations on Secrets: on those that keep a login that both sides
     have, and on the copies of a Secret in the same cluster."""
-    true = {key: set(names) for key, names in told(stranger).pack.items() if isinstance(names, list)}
-    pack: dict[str, Any] = dict(stranger.pack)
+    true = {key: set(names) for key, names in with_full_settings(program).pack.items() if isinstance(names, list)}
+    pack: dict[str, Any] = dict(program.pack)
     annotations: dict[str, dict[str, str]] = {}
-    now = stranger
+    now = program
     for _ in range(MOST_LOOKS):
         outcome, sent, _ = play(now)
         found = (*outcome.said, *outcome.elsewhere)
         settings = [*SETTING.findall(_text(found)), *OF_DEFAULT.findall(_text(found))]
         asked = {(key, name) for name, key in settings if _is_true(name, true[key])}
-        logins = {name for name, resource in LOGIN.findall(_text(found)) if is_for_tenants(stranger, resource)}
+        tenants = sent.scene.tenants if sent.scene else ()
+        asked |= {("dataPlaneServers", server) for server in CLUSTER.findall(_text(found)) if server in tenants}
+        logins = {name for name, resource in LOGIN.findall(_text(found)) if is_for_tenants(program, resource)}
         asked |= {("dataPlaneLogins", name) for name in logins}
         if TENANT.search(_text(found)) and sent.scene:  # the program is harmless, so they are
             asked |= {("dataPlaneTenants", f"tenant={server}") for server in sent.scene.tenants}
@@ -48,7 +53,7 @@ def advised(stranger: Stranger) -> Stranger:
         for key, name in more:
             pack[key] = [*pack.get(key, ["*/data-plane"] if key == "dataPlaneStacks" else []), name]
         annotations |= notes
-        now = dataclasses.replace(stranger, pack=pack, play=_saying(stranger.play, dict(annotations)))
+        now = dataclasses.replace(program, pack=pack, play=_saying(program.play, dict(annotations)))
     return now
 
 

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a control plane of many clusters, and tables of plain objects."""
+"""The surroundings of `armada`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 
 import yaml
 
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import release
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, uid
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import release
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, uid
 
 DOMAIN = "fleet.example.com"
 ACCOUNT, TENANT_ACCOUNT, REGION, ZONE = "640184295713", "218906477350", "eu-central-1", "Z08413772Q6WJX5M1K4TN"
@@ -19,9 +19,6 @@ SUBNETS = [f"subnet-{drawn(f'fleet subnet {at}', 17, HEX)}" for at in range(3)]
 FLEET = f"fleet-{drawn('fleet id', 8, HEX)}"
 SSO = f"https://sso.{DOMAIN}/realms/fleet"
 AUDIENCE = uid("fleet audience")
-BLUE = "https://blue.example.com:6443"
-BOTH = {"dataPlaneServers": [SERVERS["dp"], BLUE]}
-CERTIFICATE = "a certificate differs when its key does"
 PUBLIC = "a public key differs when its key does"
 
 
@@ -57,5 +54,20 @@ def control_plane(scene: Scene) -> None:
     release(scene, "cp", "istiod", {"global": {"meshID": FLEET, "externalIstiod": True}, "pilot": {"replicaCount": 2}})
 
 
-_harmless = Harmless("fleet", control_plane)
-plain_object, plain_chart = _harmless.plain, _harmless.chart
+harmless = Harmless(control_plane)
+plain_object, plain_chart = harmless.plain, harmless.chart
+TRUST, LOGINS = "trust and certificates", "clients and issuers"
+GITOPS, STORES, TRUST_leaks_places, DATA, TELEMETRY = (
+    "slips of GitOps",
+    "slips of stores",
+    "slips of trust",
+    "logins of the hub's data",
+    "logins of the hub's telemetry",
+)
+MESHES, POLICIES, TEXTS, CHARTS = (
+    "objects of a mesh",
+    "policies",
+    "long texts",
+    "values of charts",
+)
+DATA_own, TELEMETRY_own, VENDORS = "the tenant's data", "the tenant's telemetry", "the tenant's vendors"

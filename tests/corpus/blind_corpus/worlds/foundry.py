@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a hub and a shop that run the same public charts, each with its own secrets."""  # fmt: skip
+"""The surroundings of `foundry`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.strangers.credentials import minted, pair, raw
-from tests.corpus.strangers.material import LETTERS, Material
-from tests.corpus.strangers.objects import deployment, release
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.stranger import clean
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, noise, pull_secret
+from tests.corpus.blind_corpus.credentials import minted, pair, raw
+from tests.corpus.blind_corpus.material import LETTERS, Material
+from tests.corpus.blind_corpus.objects import deployment, release
+from tests.corpus.blind_corpus.program import clean
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, pull_secret
 from tests.corpus.world import Object
 
 ZONE, ACCOUNT, REGION = "found.example.com", "518264930771", "eu-west-3"
@@ -22,7 +22,6 @@ SSO = f"https://sso.{ZONE}/realms/staff"
 CLIENT = f"0oa{drawn('found client', 17)}"
 BUCKETS = {"hub": f"hub-archive-{drawn('hub bucket', 6, HEX)}", "shop": f"shop-archive-{drawn('shop bucket', 6, HEX)}"}
 CERTIFICATE = "a certificate differs when its key does"
-PUBLIC = "a public key differs when its key does"
 MESH = f"mesh-{drawn('found mesh', 8, HEX)}"
 Told = Callable[[Material, Material], Mapping[str, str]]
 
@@ -114,7 +113,7 @@ def aws_file(made: Material, name: str) -> str:
     return f"[default]\naws_access_key_id=AKIA{key}\naws_secret_access_key={made.opaque(name, 40, LETTERS)}\n"
 
 
-def _secrets(cp: Material) -> dict[str, tuple[str, dict[str, str]]]:
+def secrets(cp: Material) -> dict[str, tuple[str, dict[str, str]]]:
     """Secrets of a control plane, as charts and operators make them: a namespace, and data of which most is public."""
     root = cp.certificate("found-root", authority=True)
     app = cp.opaque("cnpg app", 64, LETTERS)
@@ -142,7 +141,7 @@ def _secrets(cp: Material) -> dict[str, tuple[str, dict[str, str]]]:
 
 def hub(scene: Scene) -> None:
     """The provider's cluster with what its charts keep there."""
-    for name, (namespace, data) in _secrets(scene.cp).items():
+    for name, (namespace, data) in secrets(scene.cp).items():
         scene.secret("cp", name, {key: pulumi.Output.secret(value) for key, value in data.items()}, namespace=namespace)
     release(scene, "cp", "istiod", {"global": {"meshID": MESH, "externalIstiod": True}, "pilot": {"replicaCount": 2}})
 
@@ -151,7 +150,7 @@ def twin(theme: str, name: str, why: str, **more: Any) -> Callable[[Callable[[Si
     """A harmless program that does the same for both owners, each with its own secrets."""
 
     def keep(each: Callable[[Site], Any]) -> None:
-        @clean(theme, f"found-{name}", why, **more)
+        @clean(theme, f"{name}", why, **more)
         def _(scene: Scene) -> None:
             hub(scene)
             for site in sites(scene):
@@ -160,15 +159,27 @@ def twin(theme: str, name: str, why: str, **more: Any) -> Callable[[Callable[[Si
     return keep
 
 
-def plain(theme: str, name: str, why: str, kind: str, body: Mapping[str, Any], **more: Any) -> None:
-    """A harmless program that writes one object of public values to both clusters."""
-
-    @clean(theme, f"found-{name}", why, **more)
-    def _(scene: Scene) -> None:
-        hub(scene)
-        for side in ("cp", "dp"):
-            scene.object(side, kind, name, body)
-
-
-def digest(name: str) -> str:
-    return f"sha256:{noise(name, 32).hex()}"
+WATCH, FORGES, DATA, APPS, LOGINS, TRAFFIC = (
+    "charts that watch, twice",
+    "charts of forges, twice",
+    "charts of data, twice",
+    "charts of applications, twice",
+    "charts of logins, twice",
+    "charts of traffic, twice",
+)
+OPERATORS, SHARED, TRUST, OBJECTS, WIRED, LATER = (
+    "operators' objects, twice",
+    "facts of the hub",
+    "what the hub's keys are checked by",
+    "objects without secrets",
+    "wiring of public programs",
+    "later updates without a leak",
+)
+BLUE = "https://blue.found.example.com:6443"
+BOTH = {"dataPlaneServers": [SERVERS["dp"], BLUE]}
+MEMBERS, CLOUDS, MAPS, CHARTS = (
+    "incidents of joined clusters",
+    "incidents with clouds' keys",
+    "charts that put it in plain",
+    "slips with public charts",
+)

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a platform with a dictionary of tenants, their clusters and accounts."""
+"""The surroundings of `grid`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import in_account, release
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, uid
-from tests.corpus.world import Object
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account, release
+from tests.corpus.blind_corpus.scene import Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, noise, uid
 
 DOMAIN, BIRCH = "grid.example.com", "birch.example.com"
-ALDER = "https://alder.example.com:6443"
-BOTH = {"dataPlaneServers": [SERVERS["dp"], ALDER]}
-TENANTS = {"birch": "dp", "alder": "alder"}
-"""Each tenant's cluster. The second has to be joined."""
 ACCOUNT, BIRCH_ACCOUNT, REGION = "309458127764", "862170394415", "eu-north-1"
 PROJECT, BIRCH_PROJECT = "grid-core-481920", "birch-shop-775013"
 GRID = f"grid-{drawn('grid id', 8, HEX)}"
@@ -57,22 +52,8 @@ def core(scene: Scene) -> None:
     release(scene, "cp", "istiod", {"global": {"meshID": GRID, "externalIstiod": True}, "console": {"password": admin}})
 
 
-def tenants(scene: Scene) -> dict[str, str]:
-    """Both tenants with the cluster of each."""
-    scene.join("alder", ALDER)
-    return dict(TENANTS)
-
-
 birch = functools.partial(in_account, "birch")
 """A resource in an account of the tenant's, by a provider that logs in as the tenant."""
-
-
-def pod(scene: Scene, kind: str, name: str, container: Mapping[str, Any], *, side: str = "dp", **spec: Any) -> Object:
-    """A Job or a CronJob with one container."""
-    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": name, "image": f"{name}:1.4", **container}]}}
-    job = {"backoffLimit": 2, "template": template, **spec}
-    body = job if kind == "Job" else {"schedule": "17 3 * * *", "jobTemplate": {"spec": job}}
-    return scene.object(side, f"batch/v1:{kind}", name, {"spec": body})
 
 
 def twins(scene: Scene, prefix: str, length: int = 32) -> dict[str, pulumi.Output[str]]:
@@ -82,5 +63,63 @@ def twins(scene: Scene, prefix: str, length: int = 32) -> dict[str, pulumi.Outpu
     return made
 
 
-_harmless = Harmless("eighth", core, "The tenant's {where} has {what}.")
-plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart
+harmless = Harmless(core, "The tenant's {where} has {what}.")
+plain, files, chart = harmless.plain, harmless.files, harmless.chart
+FILES, CONFIGS = "files of public things", "kubeconfigs and settings without a login"
+SQL = """CREATE EXTENSION IF NOT EXISTS pgcrypto;
+CREATE TABLE account (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), password_hash text NOT NULL, totp_secret bytea);
+CREATE FUNCTION check_password(given text, kept text) RETURNS bool AS $$ SELECT kept = crypt(given, kept) $$ LANGUAGE sql;  # fmt: skip
+ALTER ROLE app SET statement_timeout = '30s';
+GRANT SELECT (id) ON account TO reporting;
+INSERT INTO migration (version, checksum) VALUES ('20260114T0930', '%s');
+"""
+WORDS = {"password": "Passwort", "token": "Token", "login.failed": "Anmeldung gescheitert: falsches Passwort", "secret.hint": "Geheimnis: mindestens 12 Zeichen", "session.expired": "Die Sitzung ist abgelaufen"}  # fmt: skip
+SCRIPT = """#!/usr/bin/env bash
+set -euo pipefail
+: "${VAULT_ADDR:?}" "${ROLE:=orders}"
+JWT=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token)
+TOKEN=$(curl -fsS "$VAULT_ADDR/v1/auth/kubernetes/login" -d "{\\"role\\": \\"$ROLE\\", \\"jwt\\": \\"$JWT\\"}" | jq -r .auth.client_token)  # fmt: skip
+PASSWORD=$(curl -fsS -H "X-Vault-Token: $TOKEN" "$VAULT_ADDR/v1/kv/data/orders" | jq -r .data.data.password)
+export DATABASE_URL="postgresql://orders:${PASSWORD}@db.birch.svc:5432/orders"
+exec "$@"
+"""
+LOOPS, ARGUMENTS, STACKS, LATER = (
+    "slips of loops and merges",
+    "slips of functions and components",
+    "slips between stacks",
+    "leaks of later updates",
+)
+
+
+def pipeline(scene: Scene, value: Any) -> None:
+    core(scene)
+    inputs = {"repository": "birch/shop", "variableName": "GRID_ENDPOINT", "value": value}
+    birch(scene, "github:index/actionsVariable:ActionsVariable", "endpoint", inputs, owner="birch")
+
+
+ACCOUNTS, SERVICES, FORMS, OBJECTS = (
+    "slips into tenants' clouds",
+    "slips into tenants' services",
+    "forms of usual tools",
+    "slips into usual objects",
+)
+OBJECTS_objects, TRUST, WATCH, CHARTS = (
+    "usual objects",
+    "public trust",
+    "rules and dashboards",
+    "charts' values",
+)
+DIGEST = f"sha256:{noise('grid image', 32).hex()}"
+
+
+def many() -> dict[str, Any]:
+    return {f"service-{at}": {"image": f"registry.{DOMAIN}/s{at}@sha256:{noise(f'many {at}', 32).hex()}", "port": 8000 + at, "nodeID": drawn(f"node {at}", 24), "secretName": f"service-{at}-credentials"} for at in range(30)}  # fmt: skip
+
+
+OWN, ACCOUNTS_own, UP = "tenants' own secrets", "tenants' own accounts", "upwards, which is allowed"
+WIRING, STACKS_wiring, CLOUDS, LATER_wiring = (
+    "wiring of tenants",
+    "facts of other stacks",
+    "facts of clouds and services",
+    "later updates",
+)

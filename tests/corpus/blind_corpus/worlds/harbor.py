@@ -1,16 +1,14 @@
-"""What this set's programs have in common: the provider's cluster of a hosted mesh."""
+"""The surroundings of `harbor`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import release
-from tests.corpus.strangers.scene import Scene
-from tests.corpus.strangers.sets.field.world import ISSUER
-from tests.corpus.strangers.values import HEX, drawn
-from tests.corpus.world import Object
+from tests.corpus.blind_corpus.material import LETTERS, Material
+from tests.corpus.blind_corpus.objects import release
+from tests.corpus.blind_corpus.scene import Scene
+from tests.corpus.blind_corpus.values import HEX, drawn
+from tests.corpus.blind_corpus.worlds import meadow
 
 HUB, REGION, ACCOUNT = "hub.platform.example.com", "eu-west-1", "407408718192"
 REGISTRY = "registry.platform.example.com"
@@ -28,7 +26,7 @@ def hub(scene: Scene) -> None:
         "port": "443",
         "username": "platform",
         "password": cp.opaque("hub admin", 32, LETTERS),
-        "issuer": ISSUER,
+        "issuer": meadow.ISSUER,
         "region": REGION,
         "account": ACCOUNT,
         "meshID": MESH,
@@ -39,12 +37,34 @@ def hub(scene: Scene) -> None:
     release(scene, "cp", "istiod", values)
 
 
-def daemon(scene: Scene, side: str, name: str, env: Sequence[Mapping[str, Any]], **container: Any) -> Object:
-    """An agent on each node."""
-    labels = {"app.kubernetes.io/name": name}
-    pod = {
-        "serviceAccountName": name,
-        "containers": [{"name": name, "image": f"{name}:7.1", "env": list(env), **container}],
-    }
-    body = {"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}}}
-    return scene.object(side, "apps/v1:DaemonSet", name, body)
+CLOUDS, CLUSTERS, TRUST = (
+    "facts of the provider's clouds",
+    "facts of the provider's cluster",
+    "public halves and trust",
+)
+CERTIFICATE = "a certificate differs when its key does"
+CLUSTERS_leaks_clouds, KEYS, CLOUDS_leaks_clouds, STORES = (
+    "logins of clusters",
+    "keys",
+    "what clouds gave",
+    "logins of stores and buses",
+)
+VENDORS, FORGES, MESHES, SLIPS, LATER = (
+    "keys of vendors",
+    "logins of forges and states",
+    "secrets in a mesh's settings",
+    "slips of programs",
+    "leaks of later updates",
+)
+
+
+def told(key: str, length: int = 40, alphabet: str = LETTERS, start: str = "") -> dict[str, Any]:
+    """One secret of the provider's in the configuration."""
+
+    def config(cp: Material, dp: Material) -> dict[str, str]:
+        return {key: start + cp.opaque(key, length, alphabet)}
+
+    return {"config": config}
+
+
+MADE, TOLD = "made for the user", "configured by the user"

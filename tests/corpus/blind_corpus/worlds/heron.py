@@ -1,8 +1,4 @@
-"""What this set's programs have in common: a hub with two clusters, two tenants, and pairs of programs.
-
-A pair is one function. It is played twice: `wrong=True` leaks, `wrong=False` is what its author meant, and all else is
-the same. Half of the pairs are run with a file of settings that names all clusters, accounts and stacks.
-"""
+"""The surroundings of `heron`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -11,12 +7,12 @@ from typing import Any
 
 import pulumi
 
-from tests.corpus.strangers import stranger
-from tests.corpus.strangers.credentials import generated
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import in_account
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn
+from tests.corpus.blind_corpus import program
+from tests.corpus.blind_corpus.credentials import generated
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn
 from tests.corpus.world import Object
 
 DOMAIN, FERN, MOSS = "heron.example.com", "fern.example.com", "moss.example.com"
@@ -31,8 +27,6 @@ TOLD: Mapping[str, Any] = {
     "dataPlaneStacks": ["*/data-plane"],
 }
 CERTIFICATE = "a certificate differs when its key does"
-PUBLIC = "a public key differs when its key does"
-
 Pair = Callable[..., Any]
 
 
@@ -52,7 +46,7 @@ def twins(
 ) -> Callable[[Pair], Pair]:
     """Keeps a function as two programs. told: with the settings. leaks: of the one that leaks only."""
     both = {"before": before, "unseen": unseen, "config": config, "pack": TOLD if told else {}}
-    theme = f"fifteenth: {theme}"
+    theme = f"{theme}"
 
     def keep(pair: Pair) -> Pair:
         def wrong(scene: Scene) -> None:
@@ -61,8 +55,8 @@ def twins(
         def right(scene: Scene) -> None:
             pair(scene, wrong=False)
 
-        stranger.leak(theme, f"fifteenth-{name}", why, source, **both, **leaks)(wrong)
-        stranger.clean(theme, f"fifteenth-{name}-twin", harmless, rightly=rightly, **both)(right)
+        program.leak(theme, f"{name}", why, source, **both, **leaks)(wrong)
+        program.clean(theme, f"{name}-twin", harmless, rightly=rightly, **both)(right)
         return pair
 
     return keep
@@ -91,12 +85,6 @@ def either(scene: Scene, name: str, wrong: bool, length: int = 32) -> pulumi.Out
     return theirs if wrong else ferns
 
 
-def moss(scene: Scene) -> str:
-    """The second tenant's cluster."""
-    scene.join("moss", MOSS_SERVER)
-    return "moss"
-
-
 def account(scene: Scene, owner: str, *resource: Any, **more: Any) -> Object:
     """A resource in an account of the hub's ("heron") or of a tenant's, by a provider that has its name."""
     return in_account(owner, scene, *resource, owner="cp" if owner == "heron" else "dp", **more)
@@ -113,3 +101,8 @@ def hub(scene: Scene) -> None:
     }  # fmt: skip
     for name, (namespace, entries) in data.items():
         scene.secret("cp", name, entries, namespace=namespace)
+
+
+KEYS, OUTPUTS, MERGES, OWN = "which half or digest", "which field or stack", "which side of a merge", "whose login"
+FILES, SCRIPTS, ANSWERS = "files of programs", "units and scripts", "answers of operators"
+FIRST, LATER, KINDS = "known at the update", "a second update", "options of a resource"

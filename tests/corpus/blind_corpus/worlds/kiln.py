@@ -1,8 +1,4 @@
-"""What this set's programs have in common: a team's two clusters, three tenants, and what the team tells the pack.
-
-The team has read the documentation: its file of settings says whose each cluster, account and stack is, and objects
-have a reason where one is asked for. The file is the same for all programs.
-"""
+"""The surroundings of `kiln`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -11,13 +7,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.corpus.strangers import stranger
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import at_home, in_account
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.stranger import Play
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, noise, uid
+from tests.corpus.blind_corpus import program
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import at_home, in_account
+from tests.corpus.blind_corpus.program import Play
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn
 from tests.corpus.world import Object
 
 DOMAIN, FERN = "kiln.example.com", "fern.example.com"
@@ -35,21 +31,18 @@ PACK: Mapping[str, Any] = {
 REGION, ACCOUNT, FERN_ACCOUNT = "eu-north-1", "290114736650", "873305119422"
 KILN = f"kiln-{drawn('kiln id', 8, HEX)}"
 ISSUER = f"https://id.{DOMAIN}/realms/kiln"
-CLIENT, DIRECTORY = uid("kiln client"), uid("kiln directory")
 AGE = f"age1{drawn('kiln age', 58, 'qpzry9x8gf2tvdw0s3jn54khce6mua7l')}"
-ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201b6') + noise(f'kiln public root {at}', 438))}\n-----END CERTIFICATE-----\n" for at in range(2))  # fmt: skip
-KEYS = {"keys": [{"kty": "EC", "use": "sig", "alg": "ES256", "crv": "P-256", "kid": drawn(f"kiln kid {at}", 27), "x": drawn(f"kiln x {at}", 43), "y": drawn(f"kiln y {at}", 43)} for at in range(2)]}  # fmt: skip
 CERTIFICATE, PUBLIC, DIGEST = "a certificate differs when its key does", "a public key differs when its key does", "a hash that its object declassifies"  # fmt: skip
 
 
 def leak(theme: str, name: str, why: str, source: str, **more: Any) -> Callable[[Play], Play]:
     """A program that leaks, in spite of the team's settings."""
-    return stranger.leak(theme, name, why, source, **{"pack": PACK, **more})
+    return program.leak(theme, name, why, source, **{"pack": PACK, **more})
 
 
 def clean(theme: str, name: str, why: str, **more: Any) -> Callable[[Play], Play]:
     """A harmless program, with the team's settings."""
-    return stranger.clean(theme, name, why, **{"pack": PACK, **more})
+    return program.clean(theme, name, why, **{"pack": PACK, **more})
 
 
 def workshop(scene: Scene) -> None:
@@ -79,12 +72,6 @@ def tenants(scene: Scene) -> dict[str, str]:
     return dict(TENANTS)
 
 
-def west(scene: Scene) -> str:
-    """The team's second cluster."""
-    scene.join("west", WEST, owner="cp")
-    return "west"
-
-
 def account(scene: Scene, team: str, *resource: Any, **more: Any) -> Object:
     """A resource in an account of the team's or of a tenant's, as `in_account` has it."""
     return in_account(team, scene, *resource, owner="cp" if team == "kiln" else "dp", **more)
@@ -98,12 +85,46 @@ def owned(reason: str) -> dict[str, str]:
     return {"hosted-mesh.io/data-plane-owned": reason}
 
 
-def workload(scene: Scene, side: str, name: str, container: Mapping[str, Any], pod: Mapping[str, Any], notes: Mapping[str, str]) -> Object:  # fmt: skip
-    """A Deployment with annotations of its own, and others of its Pods."""
-    labels = {"app": name}
-    template = {"metadata": {"labels": labels, "annotations": dict(pod)}, "spec": {"containers": [{"name": name, "image": f"{name}:1.0", **container}]}}  # fmt: skip
-    return scene.object(side, "apps/v1:Deployment", name, {"metadata": {"annotations": dict(notes)}, "spec": {"selector": {"matchLabels": labels}, "template": template}})  # fmt: skip
-
-
-_harmless = Harmless("tenth", workshop, "The tenant's {where} has {what}.")
-plain, files, chart = (functools.partial(one, pack=PACK) for one in (_harmless.plain, _harmless.files, _harmless.chart))
+harmless = Harmless(workshop, "The tenant's {where} has {what}.")
+plain, files, chart = (functools.partial(one, pack=PACK) for one in (harmless.plain, harmless.files, harmless.chart))
+OBJECTS, FILES, CHARTS, HALVES, MADE = (
+    "usual objects",
+    "files of texts and settings",
+    "charts' values",
+    "public halves and declassified digests",
+    "facts of the team's accounts",
+)
+PROXY = f"""upstream api {{ server api.{DOMAIN}:443; }}
+server {{
+  listen 8443 ssl;
+  ssl_certificate /run/tls/tls.crt;
+  ssl_certificate_key /run/tls/tls.key;
+  auth_request /auth;
+  auth_request_set $token $upstream_http_x_auth_request_access_token;
+  location /api {{ proxy_set_header Authorization "Bearer $token"; proxy_pass https://api; }}
+  location = /auth {{ internal; proxy_pass {ISSUER}/userinfo; proxy_set_header Cookie $http_cookie; }}
+}}
+"""
+ACCOUNTS, OBJECTS_leaks_places, DERIVED = (
+    "into tenants' accounts",
+    "into tenants' objects",
+    "derived, sealed or encoded",
+)
+SAID, WIRED, CARRIED = (
+    "beside the settings and notes",
+    "slips of wiring",
+    "carried by operators and stacks",
+)
+GENERATED, TOLD, STACKS, ACCOUNTS_own = (
+    "tenants' own, generated",
+    "tenants' own, configured",
+    "tenants' own, of their stacks",
+    "tenants' own accounts",
+)
+HOME, TWINS, WIRING, READ, LATER = (
+    "the team's at home",
+    "twins of slips",
+    "components and transformations",
+    "look-ups, reads and exports",
+    "later updates",
+)

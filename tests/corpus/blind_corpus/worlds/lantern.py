@@ -1,24 +1,22 @@
-"""What this set's programs have in common: a hub in two regions, three tenants with four clusters, and their settings.
-
-The platform team has read the user pages and runs the pack in earnest. Whose each cluster, account and stack is stands in
-one file of settings; a Secret of a login that both sides have says so, with the tenant's label.
-"""
+"""The surroundings of `lantern`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pulumi
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from tests.corpus.strangers import stranger
-from tests.corpus.strangers.credentials import own
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import in_account
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.stranger import Play
-from tests.corpus.strangers.values import HEX, b64, drawn, noise, uid
+from tests.corpus.blind_corpus import program
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account
+from tests.corpus.blind_corpus.program import Play
+from tests.corpus.blind_corpus.recover import Leaves
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import HEX, b64, drawn, noise, uid
 from tests.corpus.world import Object
 
 DOMAIN, ASTER, CEDAR, MAPLE = "lantern.example.com", "aster.example.com", "cedar.example.com", "maple.example.com"
@@ -39,18 +37,17 @@ REGION, ACCOUNT, ASTER_ACCOUNT = "eu-central-1", "518203946177", "640917385522"
 MESH = f"lantern-{drawn('lantern mesh', 8, HEX)}"
 ISSUER = f"https://login.{DOMAIN}/realms/hub"
 CLIENT, DIRECTORY = uid("lantern client"), uid("lantern directory")
-RECIPIENT = f"age1{drawn('lantern age', 58, 'qpzry9x8gf2tvdw0s3jn54khce6mua7l')}"
 CERTIFICATE, PUBLIC, DIGEST = "a certificate differs when its key does", "a public key differs when its key does", "a hash that its object declassifies"  # fmt: skip
 
 
 def leak(theme: str, name: str, why: str, source: str, **more: Any) -> Callable[[Play], Play]:
     """A program that leaks, in spite of the team's settings or because of its own."""
-    return stranger.leak(theme, name, why, source, **{"pack": PACK, **more})
+    return program.leak(theme, name, why, source, **{"pack": PACK, **more})
 
 
 def clean(theme: str, name: str, why: str, **more: Any) -> Callable[[Play], Play]:
     """A harmless program, with the team's settings."""
-    return stranger.clean(theme, name, why, **{"pack": PACK, **more})
+    return program.clean(theme, name, why, **{"pack": PACK, **more})
 
 
 def settings(**more: list[str]) -> dict[str, Any]:
@@ -117,13 +114,40 @@ def kept_for(scene: Scene, tenant: str, what: str, value: Any, key: str = "passw
     return scene.secret("cp", f"{what}-{tenant}", {key: value, **more}, namespace="agents", labels=of(tenant), annotations=owned(reason))  # fmt: skip
 
 
-def shared(scene: Scene, tenant: str, what: str, key: str = "password", length: int = 32, **more: Any) -> pulumi.Output[str]:  # fmt: skip
-    """A generated login of a tenant's at the hub, which the hub's Secret keeps for it."""
-    value = own(scene, f"{tenant}-{what}", length)
-    kept_for(scene, tenant, what, value, key, **more)
-    return value
-
-
 def cluster_secret(name: str, server: str, token: str) -> dict[str, str]:
     """A cluster as Argo CD knows it."""
     return {"name": name, "server": server, "config": json.dumps({"bearerToken": token, "tlsClientConfig": {"insecure": False}})}  # fmt: skip
+
+
+KEYS, MARKS, PLACES, TEXTS = (
+    "public halves and certificates",
+    "hashes, pins and ids",
+    "addresses and answers",
+    "files, policies and manifests",
+)
+CHARTS, CARRIED = "into charts and agents", "carried by operators"
+NOTES, SAID = "notes that cover too much", "settings that cover too much or too little"
+HUB3 = "https://hub-ap.lantern.example.com:6443"
+
+
+def guessed(leaves: Leaves) -> bytes:
+    marks = {leaf.decode(errors="replace") for leaf in leaves.values()}
+    return b"\n".join(code.encode() for code in (f"lantern-{at:04}" for at in range(10000)) if hashlib.sha256(code.encode()).hexdigest() in marks)  # fmt: skip
+
+
+WIRED, FORMS = "slips of wiring", "encoded, cut and computed"
+
+
+def opened(leaves: Leaves) -> bytes:
+    sealed, key = (next(leaf for place, leaf in leaves.items() if place.endswith(end)) for end in ("sealed.bin", "sealed.key"))  # fmt: skip
+    return ChaCha20Poly1305(base64.b64decode(key)).decrypt(bytes(12), base64.b64decode(sealed), None)
+
+
+GENERATED, TOLD, ACCOUNTS, STACKS = (
+    "tenants' own, generated",
+    "tenants' own, configured",
+    "tenants' own accounts",
+    "tenants' own stacks and clusters",
+)
+AGENTS, UP = "logins that both sides have", "what tenants let the hub use"
+WIRING, HOME, LATER = "components, loops and transformations", "stays at the hub", "later updates"  # fmt: skip

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a mesh team's cluster, two tenants, and accounts at services of both."""  # fmt: skip
+"""The surroundings of `loom`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import at_home, in_account
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, noise, uid
+from tests.corpus.blind_corpus.credentials import kept
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import at_home, in_account
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, noise, uid
 
 DOMAIN, MAPLE = "loom.example.com", "maple.example.com"
 ROWAN = "https://rowan.example.com:6443"
@@ -26,11 +27,9 @@ MAPLE_PROJECT = "maple-retail-204418"
 LOOM = f"loom-{drawn('loom id', 8, HEX)}"
 ISSUER = f"https://login.{DOMAIN}/realms/mesh"
 CLIENT, DIRECTORY, SUBSCRIPTION = uid("loom client"), uid("loom directory"), uid("loom subscription")
-OIDC = f"oidc.eks.{REGION}.amazonaws.com/id/{drawn('loom eks', 32, '0123456789ABCDEF')}"
 BASTION = f"AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('loom bastion', 43)}"
 ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201c2') + noise(f'loom public root {at}', 450))}\n-----END CERTIFICATE-----\n" for at in range(2))  # fmt: skip
 KEYS = {"keys": [{"kty": "EC", "use": "sig", "alg": "ES256", "crv": "P-256", "kid": drawn(f"loom kid {at}", 27), "x": drawn(f"loom x {at}", 43), "y": drawn(f"loom y {at}", 43)} for at in range(2)]}  # fmt: skip
-CERTIFICATE, PUBLIC = "a certificate differs when its key does", "a public key differs when its key does"
 
 
 def loom(scene: Scene) -> None:
@@ -77,5 +76,66 @@ def house(scene: Scene, name: str, key: str = "password", length: int = 32, name
     return value
 
 
-_harmless = Harmless("ninth", loom, "The tenant's {where} has {what}.")
-plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart
+harmless = Harmless(loom, "The tenant's {where} has {what}.")
+plain, files, chart = harmless.plain, harmless.files, harmless.chart
+HALVES, MADE, ELSEWHERE, READ, COMPUTED, WORDS = (
+    "public halves",
+    "facts of made resources",
+    "facts of other stacks and look-ups",
+    "facts read out of secrets' neighbours",
+    "facts that the program computes",
+    "words that both sides have",
+)
+SLIPS, HIDDEN, DERIVED, LATER = (
+    "slips of Python and Pulumi",
+    "hidden by an insider",
+    "made of a secret and as good as it",
+    "leaks of later updates",
+)
+
+
+def kept_bytes(scene: Scene, name: str, length: int = 32) -> Any:
+    """A key that a Secret of the mesh team's holds in hexadecimal."""
+    return scene.held(name, "key", scene.cp.raw(name, length).hex())
+
+
+def tagged(scene: Scene, tag: Any) -> None:
+    loom(scene)
+    key = f"AKIA{scene.cp.opaque('tag id', 16, AWS_ID)}"
+    scene.secret("cp", "tagging", {"credentials": f"aws_access_key_id={key}\n", "token": kept(scene, "tagging-api", "token", 40)})  # fmt: skip
+    maple(scene, "aws:s3/bucket:Bucket", "media", {"bucket": "maple-media", "tags": {"mesh": LOOM, "inventory": tag}}, region=REGION)  # fmt: skip
+
+
+def exported(scene: Scene, *, support: bool) -> None:
+    loom(scene)
+    token = house(scene, "support-bot", "token", 40)
+    pulumi.export("clusters", [{"name": "maple", "endpoint": f"https://edge.{MAPLE}"}])
+    if support:
+        pulumi.export("support", {"contacts": [{"kind": "bot", "login": pulumi.Output.unsecret(pulumi.Output.concat("bot:", token))}]})  # fmt: skip
+
+
+CLOUDS, SERVICES, OBJECTS, MESH = (
+    "into tenants' clouds",
+    "into tenants' services",
+    "into fields of objects",
+    "the mesh's own authority and logins",
+)
+GENERATED, TOLD, SHARED, HOME, CLOUDS_own = (
+    "tenants' own, generated",
+    "tenants' own, configured or of a stack",
+    "tenants' own, kept above too",
+    "the mesh team's at home",
+    "tenants' own accounts",
+)
+TWO = {"mesh": "cp", "maple": "dp"}
+"""Both owners of a program that does the same for each."""
+OBJECTS_settings, FILES, CHARTS = "usual objects", "files of settings and texts", "charts' values"
+ZONE = f"""$TTL 3600
+@ IN SOA ns1.{MAPLE}. dns.{MAPLE}. 2026021101 7200 3600 1209600 300
+@ IN DNSKEY 257 3 13 {b64(noise("ksk", 64))}
+@ IN DS 20326 13 2 {noise("ds", 32).hex().upper()}
+@ IN CAA 0 issue "letsencrypt.org; validationmethods=dns-01"
+_mta-sts IN TXT "v=STSv1; id=20260211T1200"
+_acme-challenge IN TXT "{drawn("txt challenge", 43)}"
+@ IN OPENPGPKEY {b64(noise("openpgp", 60))}
+"""

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a hosted control plane as a vendor runs it, and shapes of plain objects."""
+"""The surroundings of `orchard`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pulumi
 import yaml
 
-from tests.corpus.strangers.credentials import raw
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import in_account, release
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, uid
+from tests.corpus.blind_corpus.credentials import generated, raw
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account, release
+from tests.corpus.blind_corpus.scene import Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, uid
 
 DOMAIN = "hosted.example.com"
 TENANT = "orchard.example.com"
 ACCOUNT, TENANT_ACCOUNT, REGION = "551907342286", "730046618829", "us-west-2"
-PROJECT, TENANT_PROJECT = "hosted-mesh-prod-310442", "orchard-prod-558217"
 LOGIN = f"https://login.{DOMAIN}/realms/hosted"
 CLIENT, SUBSCRIPTION, DIRECTORY = uid("saas client"), uid("saas subscription"), uid("saas directory")
 MESH = f"hosted-{drawn('saas mesh', 8, HEX)}"
-GREEN = "https://green.example.com:6443"
-BOTH = {"dataPlaneServers": [SERVERS["dp"], GREEN]}
 WORDS = [
     "anchor",
     "basket",
@@ -91,17 +87,6 @@ WORDS = [
     "lemon",
     "marble",
 ]
-STYLES = [
-    "PGUSER",
-    "PGHOST",
-    "PGPORT",
-    "PGDATABASE",
-    "AWS_REGION",
-    "LOG_LEVEL",
-    "OTEL_SERVICE_NAME",
-    "HTTP_PROXY",
-    "NO_PROXY",
-]
 HOSTS = f"git.{DOMAIN} ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{drawn('saas known host', 43)}\n"
 ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201a4') + drawn(f'public root {at}', 420).encode())}\n-----END CERTIFICATE-----\n" for at in range(3))  # fmt: skip
 KEYS = {"keys": [{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": drawn(f"idp kid {at}", 43), "n": drawn(f"idp n {at}", 342), "e": "AQAB"} for at in range(2)]}  # fmt: skip
@@ -149,15 +134,51 @@ def vendor(scene: Scene) -> None:
 
 account = functools.partial(in_account, "orchard")
 """A resource in an account of the tenant's, by a provider that logs in as the tenant."""
+harmless = Harmless(vendor)
+plain, files, chart = harmless.plain, harmless.files, harmless.chart
+SETTINGS, TEXTS, CHARTS, PUBLIC = (
+    "files of settings",
+    "long texts",
+    "values of charts",
+    "copies of public things",
+)
+CODE, STACKS, LATER = "slips of programs", "slips between stacks", "leaks of later updates"
 
 
-def both_sides(scene: Scene, prefix: str) -> dict[str, pulumi.Output[str]]:
-    """A generated password of each side's; each is kept in its own cluster."""
-    made = {side: scene.password(side, f"{prefix}-{side}").output("result") for side in ("cp", "dp")}
-    for side, value in made.items():
-        scene.secret(side, f"{prefix}-{side}", {"password": value})
-    return made
+def agent(scene: Scene) -> None:
+    vendor(scene)
+    generated(scene, "agent-enrol", "key", 40)
+    release(scene, "dp", "mesh-agent", {"enrol": {"existingSecret": "enrol"}, "logLevel": "info"})
 
 
-_harmless = Harmless("saas", vendor)
-plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart
+DATA, WATCH, FORMS = (
+    "slips of data services",
+    "slips of observation",
+    "forms that tools read",
+)
+DELIVERY, CLUSTERS, SERVICES, CLOUDS = (
+    "slips of delivery",
+    "slips of cluster managers",
+    "slips of services' accounts",
+    "slips of clouds",
+)
+MESHES, NETWORKS, TRUST = (
+    "slips in objects of a mesh",
+    "slips of networks",
+    "slips of certificates",
+)
+DATA_own, LOGINS, TRUST_own, WATCH_own, UP, LATER_own = (
+    "the tenant's own data services",
+    "the tenant's own logins",
+    "the tenant's own certificates",
+    "the tenant's own observation",
+    "from the data plane to the control plane",
+    "the tenant's own rotations",
+)
+CODE_wiring, STACKS_wiring, CLOUDS_wiring, SERVICES_wiring, LATER_wiring = (
+    "wiring",
+    "facts of other stacks",
+    "clouds beside it",
+    "accounts of other services",
+    "later updates",
+)

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a team that hosts meshes and has read the README, and two tenants. No program."""
+"""The surroundings of `osprey`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from typing import Any
 
 import pulumi
 
-from tests.corpus.strangers.credentials import generated
-from tests.corpus.strangers.material import LETTERS, Material
-from tests.corpus.strangers.objects import in_account
-from tests.corpus.strangers.scene import Scene
-from tests.corpus.strangers.values import HEX, drawn, uid
+from tests.corpus.blind_corpus.credentials import generated
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account
+from tests.corpus.blind_corpus.scene import Scene
 
 DOMAIN, ALDER, BIRCH = "osprey.example.com", "alder.example.com", "birch.example.com"
 REGION, ACCOUNT, ALDER_ACCOUNT = "eu-west-1", "418820937755", "906143377120"
-PROJECT, ALDER_PROJECT = "osprey-hub-118402", "alder-shop-550731"
-ALDER_SUBSCRIPTION, ALDER_DIRECTORY = uid("alder subscription"), uid("alder directory")
 MESH = "osprey-eu"
-WORLD = Material("world", 0)
-"""Keys of nobody in these programs: of public authorities and of people elsewhere."""
-ROOTS = "".join(WORLD.certificate(f"fourteenth-public-root-{at}", authority=True) for at in range(2))
-CERTIFICATE, PUBLIC = "a certificate differs when its key does", "a public key differs when its key does"
-
-
-def digest(name: str) -> str:
-    """The digest of a public image."""
-    return f"sha256:{drawn(f'osprey image {name}', 64, HEX)}"
 
 
 def hub(scene: Scene) -> None:
@@ -70,7 +58,6 @@ def both(scene: Scene) -> dict[str, str]:
 
 alder = functools.partial(in_account, "alder")
 """A resource in an account of the tenant's."""
-
 hosted = functools.partial(generated, namespace="platform")
 """A generated password of the provider's, which a Secret of its own cluster keeps."""
 
@@ -80,6 +67,27 @@ def theirs(scene: Scene, name: str, length: int = 32, tenant: str = "alder") -> 
     return scene.password("dp", f"{tenant}-{name}", length).output("result")
 
 
-def home(scene: Scene, kind: str, name: str, inputs: Any, answers: Any = None, secret: Any = (), **login: Any) -> Any:
-    """A resource in an account of the provider's, by a provider that has its name and logs in as it."""
-    return in_account("osprey", scene, kind, name, inputs, answers, secret, owner="cp", **login)
+HALVES, NAMED, EXPORTED = (
+    "public halves",
+    "names, ids and versions",
+    "what other stacks export",
+)
+MANY, REPOSITORIES, CARRIED = (
+    "many tenants and clusters",
+    "repositories and pipelines",
+    "read and carried by the hub",
+)
+STAYS, GROWS = "the provider's, at home", "how programs grow"
+ISSUED = "issued for one tenant"
+JOINED, NODES, MESHES = (
+    "clusters joined to a hub",
+    "nodes and their first scripts",
+    "what meshes share",
+)
+SLIPS, LATER = "slips of code", "known at the update"
+STORES, BUILDS, SHIPPERS = (
+    "stores, zones and backups",
+    "pipelines and registries",
+    "shippers of logs and metrics",
+)
+MADE, ACCOUNTS = "made for a tenant", "answered by a tenant's account"

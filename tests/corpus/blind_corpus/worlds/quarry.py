@@ -1,8 +1,4 @@
-"""What this set's programs have in common: a hub, tenants out of a YAML file, and the helpers of a program that is a
-year old and has several authors.
-
-Two thirds of the programs run without settings; a third names clusters, accounts, stacks and sections of the configuration.  # fmt: skip
-"""
+"""The surroundings of `quarry`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -13,24 +9,21 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.strangers.credentials import generated
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import in_account, release
-from tests.corpus.strangers.scene import SERVERS, Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, uid
-from tests.corpus.world import Box, Object
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import in_account
+from tests.corpus.blind_corpus.scene import SERVERS, Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, uid
+from tests.corpus.world import Object
 
 DOMAIN, BIRCH, HAZEL = "quarry.example.com", "birch.example.com", "hazel.example.com"
 HUB2, HAZEL_SERVER, ROWAN_SERVER = "https://hub-b.quarry.example.com:6443", "https://k8s.hazel.example.com:6443", "https://api.rowan.example.com"  # fmt: skip
 REGION, ACCOUNT, BIRCH_ACCOUNT = "eu-north-1", "730415528816", "284690117735"
-CORE, BIRCH_STACK = "quarry/core/prod", "quarry/birch/data-plane"
 CLIENT, MESH = uid("quarry client"), f"quarry-{drawn('quarry mesh', 8, HEX)}"
 TENANTS = f"""
 tenants:
 - {{name: birch, cluster: dp, server: "{SERVERS["dp"]}", domain: {BIRCH}, plan: gold, replicas: 3}}
 - {{name: hazel, cluster: hazel, server: "{HAZEL_SERVER}", domain: {HAZEL}, plan: silver, replicas: 2}}
 """
-ROWAN = f'- {{name: rowan, cluster: rowan, server: "{ROWAN_SERVER}", domain: rowan.example.com, plan: trial, replicas: 1}}\n'  # fmt: skip
 TOLD: Mapping[str, Any] = {
     "controlPlaneServers": [SERVERS["cp"], HUB2],
     "dataPlaneServers": [SERVERS["dp"], HAZEL_SERVER, ROWAN_SERVER],
@@ -51,20 +44,10 @@ def rows(scene: Scene, text: str = TENANTS) -> list[dict[str, Any]]:
     return found
 
 
-def hubs(scene: Scene, name: str, key: str = "password", length: int = 32) -> pulumi.Output[str]:
-    """A generated password of the hub's own service, which the hub's cluster keeps."""
-    return generated(scene, f"quarry-{name}", key, length, namespace="platform")
-
-
 def issued_to_us(scene: Scene, name: str, key: str = "token", prefix: str = "", length: int = 40) -> Any:
     """A token that somebody else gave the platform team, which the hub's cluster keeps."""
     token = prefix + scene.cp.opaque(f"quarry {name}", length, LETTERS)
     return scene.held(f"quarry-{name}", key, token, namespace="platform")
-
-
-def theirs(scene: Scene, tenant: str, name: str, length: int = 32) -> pulumi.Output[str]:
-    """A generated password for one tenant, which only its cluster or account gets."""
-    return scene.password("dp", f"{tenant}-{name}", length).output("result")
 
 
 def secret_object(scene: Scene, key: str) -> pulumi.Output[Any]:
@@ -75,18 +58,6 @@ def secret_object(scene: Scene, key: str) -> pulumi.Output[Any]:
 def account(scene: Scene, owner: str, *resource: Any, **more: Any) -> Object:
     """A resource in an account of the hub's ("quarry") or of a tenant's, by a provider that has its name."""
     return in_account(owner, scene, *resource, owner="cp" if owner == "quarry" else "dp", **more)
-
-
-class Addon(Box):
-    """A chart with its namespace and, if asked for, a Secret: the team's component for all that it installs."""
-
-    def __init__(self, scene: Scene, side: str, chart: str, values: Any, secret: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        super().__init__(f"{side}-{chart}-addon", "quarry:index:Addon")
-        scene.object(side, "v1:Namespace", chart, {"metadata": {"labels": {"quarry/addon": chart}}}, parent=self)
-        if secret is not None:
-            scene.object(side, "v1:Secret", f"{chart}-auth", {"stringData": secret, "metadata": {"namespace": chart}}, parent=self)  # fmt: skip
-        release(scene, side, chart, values, parent=self)
-        self.register_outputs({})
 
 
 def platform(scene: Scene) -> None:
@@ -103,3 +74,8 @@ def platform(scene: Scene) -> None:
     }  # fmt: skip
     for name, (namespace, entries) in data.items():
         scene.secret("cp", f"hub-{name}", entries, namespace=namespace)
+
+
+HALVES, NAMES = "public halves and hashes", "names, places and settings"
+STORES, DELIVERED = "secret operators", "delivered by operators"
+USED, WIRED = "services of tenants", "a program of several authors"

@@ -1,4 +1,4 @@
-"""What this set's programs have in common: a provider's first day, with one cluster of its own and two tenants."""  # fmt: skip
+"""The surroundings of `tern`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from typing import Any
 import pulumi
 import yaml
 
-from tests.corpus.strangers.credentials import generated
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS
-from tests.corpus.strangers.objects import at_home, in_account
-from tests.corpus.strangers.scene import Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, noise, uid
+from tests.corpus.blind_corpus.credentials import generated
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS
+from tests.corpus.blind_corpus.objects import at_home, in_account
+from tests.corpus.blind_corpus.scene import Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn, uid
 
 DOMAIN, MOSS, REED = "tern.example.com", "moss.example.com", "reed.example.com"
 REGION, ACCOUNT, MOSS_ACCOUNT = "eu-west-3", "518204773160", "209417755831"
-PROJECT, MOSS_PROJECT = "tern-hosting-317720", "moss-shop-402118"
 TERN = f"tern-{drawn('tern id', 8, HEX)}"
 ISSUER = f"https://login.{DOMAIN}/realms/hosting"
 CLIENT, DIRECTORY = uid("tern client"), uid("tern directory")
 MOSS_DIRECTORY, MOSS_SUBSCRIPTION = uid("moss directory"), uid("moss subscription")
-OIDC = f"oidc.eks.{REGION}.amazonaws.com/id/{drawn('moss eks', 32, '0123456789ABCDEF')}"
-ROOTS = "".join(f"-----BEGIN CERTIFICATE-----\n{b64(bytes.fromhex('308201ce') + noise(f'tern public root {at}', 462))}\n-----END CERTIFICATE-----\n" for at in range(2))  # fmt: skip
-CERTIFICATE, PUBLIC = "a certificate differs when its key does", "a public key differs when its key does"
 
 
 def digest(name: str) -> str:
@@ -63,8 +59,6 @@ def tenants(scene: Scene) -> dict[str, str]:
 
 moss = functools.partial(in_account, "moss")
 """A resource in an account of the tenant's."""
-
-
 ours = functools.partial(generated, namespace="platform")
 """A generated password of the provider's, which a Secret of its own cluster keeps."""
 
@@ -74,5 +68,41 @@ def theirs(scene: Scene, name: str, length: int = 32, tenant: str = "moss") -> p
     return scene.password("dp", f"{tenant}-{name}", length).output("result")
 
 
-_harmless = Harmless("eleventh", tern, "The tenant's {where} has {what}.")
-plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart
+harmless = Harmless(tern, "The tenant's {where} has {what}.")
+plain, files, chart = harmless.plain, harmless.files, harmless.chart
+FILES, DRAWN, MADE, HALVES, WIRED = (
+    "files of public things",
+    "names that were drawn",
+    "facts of what was made",
+    "certificates and public halves",
+    "facts through code",
+)
+SLIPS, WRITTEN = "slips of code", "old ways of writing"
+UMLAUTS = "aäbcdeéfghijklmnoöpqrsßtuüvwxyz"
+INCIDENTS, OBJECTS, PODS, ACCOUNTS = (
+    "after incidents",
+    "into objects",
+    "into Pods",
+    "into tenants' accounts",
+)
+LOGIN, DELIVERY, CERTIFICATES, MESHED, GUARDS, CHARTS = (
+    "ways to log in without a secret",
+    "delivery",
+    "certificates and trust",
+    "the mesh's objects",
+    "guards and budgets",
+    "charts' values",
+)
+
+
+def role(name: str) -> str:
+    return f"arn:aws:iam::{MOSS_ACCOUNT}:role/{name}-{drawn(f'moss role {name}', 7, HEX)}"
+
+
+GENERATED, GIVEN, CLOUDS, SEVERAL, UP = (
+    "generated for a tenant",
+    "given by a tenant",
+    "of a tenant's own accounts",
+    "several tenants",
+    "from a tenant up to the provider",
+)

@@ -1,38 +1,31 @@
-"""What this set's programs have in common: a provider of meshes in many clouds, with two tenants. No program."""
+"""The surroundings of `wren`: its control plane, tenants and accounts."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
 import yaml
+from cryptography import x509
 
-from tests.corpus.strangers.credentials import generated
-from tests.corpus.strangers.harmless import Harmless
-from tests.corpus.strangers.material import LETTERS, Material
-from tests.corpus.strangers.objects import at_home, in_account
-from tests.corpus.strangers.scene import Scene
-from tests.corpus.strangers.values import AWS_ID, HEX, b64, drawn, uid
+from tests.corpus.blind_corpus.credentials import generated
+from tests.corpus.blind_corpus.harmless import Harmless
+from tests.corpus.blind_corpus.material import LETTERS, Material
+from tests.corpus.blind_corpus.objects import at_home, in_account
+from tests.corpus.blind_corpus.scene import Scene
+from tests.corpus.blind_corpus.values import AWS_ID, HEX, b64, drawn
 
 DOMAIN, LIME, SORREL = "wren.example.com", "lime.example.com", "sorrel.example.com"
 REGION, ACCOUNT, LIME_ACCOUNT = "eu-north-1", "730156648219", "164980237715"
-PROJECT, LIME_PROJECT = "wren-mesh-204417", "lime-store-771093"
 WREN = f"wren-{drawn('wren id', 8, HEX)}"
 ISSUER = f"https://id.{DOMAIN}/realms/mesh"
-CLIENT, DIRECTORY = uid("wren client"), uid("wren directory")
-LIME_DIRECTORY, LIME_SUBSCRIPTION = uid("lime directory"), uid("lime subscription")
 WORLD = Material("world", 0)
 """Keys of nobody in these programs: of public authorities and of people elsewhere."""
 ROOTS = "".join(WORLD.certificate(f"public-root-{at}", authority=True) for at in range(2))
 CERTIFICATE, PUBLIC = "a certificate differs when its key does", "a public key differs when its key does"
-
-
-def digest(name: str) -> str:
-    """The digest of a public image."""
-    return f"sha256:{drawn(f'wren image {name}', 64, HEX)}"
 
 
 def wren(scene: Scene) -> None:
@@ -57,16 +50,8 @@ def wren(scene: Scene) -> None:
     at_home(scene, "wren", DOMAIN, WREN, data)
 
 
-def tenants(scene: Scene) -> dict[str, str]:
-    """Each tenant with its cluster."""
-    scene.join("sorrel", "https://sorrel.example.com:6443")
-    return {"lime": "dp", "sorrel": "sorrel"}
-
-
 lime = functools.partial(in_account, "lime")
 """A resource in an account of the tenant's."""
-
-
 hosted = functools.partial(generated, namespace="platform")
 """A generated password of the provider's, which a Secret of its own cluster keeps."""
 
@@ -81,5 +66,39 @@ def home(scene: Scene, kind: str, name: str, inputs: Mapping[str, Any], answers:
     return in_account("wren", scene, kind, name, inputs, answers, secret, owner="cp", **login)
 
 
-_harmless = Harmless("twelfth", wren, "The tenant's {where} has {what}.")
-plain, files, chart = _harmless.plain, _harmless.files, _harmless.chart
+harmless = Harmless(wren, "The tenant's {where} has {what}.")
+plain, files, chart = harmless.plain, harmless.files, harmless.chart
+ANSWERED, SPLIT, HALVES, KINDS, WIRED = (
+    "answers of services with a login",
+    "the public part of a secret document",
+    "public halves of keys",
+    "kinds, names and numbers of secrets",
+    "facts through code",
+)
+HOSTS, KEYS, SCRIPTS, LOCKS, BOARDS = (
+    "settings of servers",
+    "public keys and signatures in files",
+    "scripts and statements",
+    "locks and checksums",
+    "boards, rules and patterns",
+)
+ROOTS_files = x509.load_pem_x509_certificates(ROOTS.encode())
+SERVICES, MACHINES, CLUSTERS, CARRIED = (
+    "into services of a tenant",
+    "into machines and functions",
+    "into objects and charts",
+    "carried by a hub",
+)
+SERVED, FORGES, CLUSTERS_own, BETWEEN, STAYS, UP = (
+    "of a tenant's own services",
+    "of a tenant's own forges",
+    "generated for a tenant's cluster",
+    "between clusters of one tenant",
+    "the provider's, which stay",
+    "up to the provider",
+)
+
+
+def given(**lengths: int) -> Callable[[Material, Material], dict[str, str]]:
+    """Configuration of tokens that the tenant sent, by which the program logs in at the tenant's services."""
+    return lambda cp, dp: {f"lime:{key}": dp.opaque(f"lime {key}", length, LETTERS) for key, length in lengths.items()}
