@@ -10,7 +10,6 @@ import html
 import io
 import json
 import lzma
-import quopri
 import tarfile
 import urllib.parse
 import zipfile
@@ -55,15 +54,6 @@ def _tarred(data: bytes) -> bytes:
     return made.getvalue()
 
 
-def _base58(data: bytes) -> bytes:
-    letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-    number, made = int.from_bytes(data, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        made = letters[digit] + made
-    return made.encode()
-
-
 WRAPPINGS: Mapping[str, Wrapping] = {
     "base64": base64.b64encode,
     "URL base64": base64.urlsafe_b64encode,
@@ -88,31 +78,17 @@ WRAPPINGS: Mapping[str, Wrapping] = {
     "YAML": _yaml,
     "HTML entities": lambda d: "".join(f"&#{byte};" for byte in d).encode(),
     "HTML": lambda d: html.escape(d.decode("latin-1")).encode(),
-    "quoted-printable": lambda d: quopri.encodestring(d, quotetabs=True),
-    "every byte quoted-printable": lambda d: "".join(f"={byte:02X}" for byte in d).encode(),
     "UTF-16": lambda d: base64.b64encode(d.decode("latin-1").encode("utf-16-le")),
     "JSON in YAML in base64": lambda d: base64.b64encode(_yaml(_json(d))),
     "base64 four times": lambda d: base64.b64encode(base64.b64encode(base64.b64encode(base64.b64encode(d)))),
     "base64 of gzip of base64": lambda d: base64.b64encode(gzip.compress(base64.b64encode(d))),
     "hex of zlib": lambda d: zlib.compress(d).hex().encode(),
-    "base85": base64.b85encode,
-    "ascii85": base64.a85encode,
-    "framed ascii85": lambda d: base64.a85encode(d, adobe=True),
     "base32 in small letters": lambda d: base64.b32encode(d).lower(),
-    "base32hex": base64.b32hexencode,
-    "uuencode": lambda d: b"".join(binascii.b2a_uu(d[i : i + 45]) for i in range(0, len(d), 45)),
-    "lzma": lambda d: base64.b64encode(lzma.compress(d, lzma.FORMAT_ALONE)),
     "zlib with a small window": lambda d: base64.b64encode(_deflated(d, 9)),
-    "deflate": lambda d: base64.b64encode(_deflated(d, -15)),
     "zip": lambda d: base64.b64encode(_zipped(d)),
     "tar": lambda d: base64.b64encode(_tarred(d)),
     "tar under gzip": lambda d: base64.b64encode(gzip.compress(_tarred(d))),
     "UTF-32": lambda d: base64.b64encode(d.decode("latin-1").encode("utf-32-le")),
-    "UTF-7": lambda d: d.decode("latin-1").encode("utf-7"),
-    "UTF-7, every second letter in its base64": lambda d: b"".join(
-        bytes([byte]) if at % 2 and byte != 0x2B else b"+" + base64.b64encode(bytes([0, byte])).rstrip(b"=") + b"-"
-        for at, byte in enumerate(d)
-    ),
     "list of numbers": lambda d: ", ".join(map(str, d)).encode(),
 }
 
@@ -122,23 +98,20 @@ def _between(pieces: bytes, joint: bytes) -> bytes:
 
 
 ONCE: Mapping[str, Wrapping] = {
-    "base58": _base58,
-    "decimal digits": lambda d: str(int.from_bytes(d, "big")).encode(),
     "base64 that a script joins": lambda d: b"up = '%s'" % _between(base64.b64encode(d), b"' + '"),
-    "base64 with soft hyphens": lambda d: _between(base64.b64encode(d), b"\xad"),
-    "{xor}": lambda d: b"{xor}" + base64.b64encode(bytes(byte ^ 0x5F for byte in d)),
 }
-"""Undone where it is the only one: one large number must be short and stand apart, and joints be those of one text."""
-ALONE = frozenset({"base85", "ascii85", "framed ascii85", "uuencode", "UTF-7, every second letter in its base64"})
-"""Their letters are nearly all that there are, so inside or around another wrapping their ends cannot always be told.
-The corpus has each of them alone."""
+"""Undone where it is the only one: joints are those of one text."""
 DISGUISES: Mapping[str, Wrapping] = {
     "reversed": lambda d: d[::-1],
     "every byte shifted": lambda d: base64.b64encode(bytes((byte + 13) % 256 for byte in d)),
     "exclusive-or": lambda d: bytes(byte ^ 0x5A for byte in d).hex().encode(),
     "every second byte": lambda d: d[::2],
+    "base85": base64.b85encode,
+    "uuencode": lambda d: b"".join(binascii.b2a_uu(d[i : i + 45]) for i in range(0, len(d), 45)),
+    "every byte quoted-printable": lambda d: "".join(f"={byte:02X}" for byte in d).encode(),
+    "lzma": lambda d: base64.b64encode(lzma.compress(d, lzma.FORMAT_ALONE)),
 }
-"""Not undone by a standard decoder: only the flow shows these."""
+"""Not undone by a decoder of the pack: only the flow shows these, and `hosted-mesh prove`."""
 
 
 def wrap(name: str, text: str) -> str:

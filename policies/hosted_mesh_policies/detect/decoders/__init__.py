@@ -1,1 +1,1 @@
-"""From a text to what stands in it in another notation. Each takes bytes and gives pieces; `layers` nests them."""
+"""From a text to its content in other notations. Each decoder takes bytes and yields pieces; `layers` nests them."""

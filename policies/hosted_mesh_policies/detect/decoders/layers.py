@@ -1,13 +1,12 @@
-"""Everything that a value turns into under the standard decoders, layer by layer.
+"""All readings of a value under the standard decoders, layer by layer.
 
-base64 (standard, URL, without padding, at any alignment inside other text, folded over lines), base32 (both alphabets),
-base58, base36, decimal, base85 (both) and Z85, uuencode, hex, gzip, zlib with any window, raw deflate, bzip2, xz, raw
-LZMA2, lzma, zip (tar needs nothing), URL-encoding, JSON and YAML escapes, HTML entities, quoted-printable, UTF-7,
-UTF-16, UTF-32, ciphers with a known key (`obscured`), texts that a program puts together. Layers nest in any order.
-`letters` gives the innermost: what is there when no sign is looked at.
+base64 (standard, URL, without padding, at any alignment, folded), base32, hex, gzip, zlib, bzip2, xz, zip (tar needs
+nothing), URL-encoding, JSON and YAML escapes, HTML entities, lists of numbers, UTF-16, UTF-32, concatenated texts.
+Layers nest in any order. `letters` is the innermost: letters and digits alone. `hosted-mesh prove` finds other
+encodings.
 
-The work is linear in the bytes: a decoded piece is unwrapped further only where it holds printable text or a compressed
-stream, which a decoding at the wrong alignment never does.
+The work is linear: a decoded piece is unwrapped further only if it has printable text or a compressed stream. A
+decoding at a wrong alignment never has.
 """
 
 from __future__ import annotations
@@ -17,24 +16,23 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from . import alphabets, compression, notation, numbers
-from .obscured import plain
 from .text import BETWEEN, SHORT, Decoder, TooMuchError, printable, values_with
 
 MOST_LAYERS: Final = 24
 MOST_WORK: Final = 96
-"""Most bytes to look at, as a multiple of the value's own size (plus `MOST_WORK_EXTRA`)."""
+"""Most bytes to read, as a multiple of the value's size (plus `MOST_WORK_EXTRA`)."""
 MOST_WORK_EXTRA: Final = 32 * 1024 * 1024
 
 
 class View(NamedTuple):
-    """One reading of a value: its bytes and the decoders that gave them, outermost first."""
+    """One reading of a value: its bytes and the decoders, outermost first."""
 
     data: bytes
     layers: tuple[str, ...]
 
 
 def views(data: bytes) -> Iterator[View]:
-    """The value itself, then each thing that it decodes to. Raises TooMuchError."""
+    """The value itself, then each decoded reading. Raises TooMuchError."""
     budget = len(data) * MOST_WORK + MOST_WORK_EXTRA
     seen = {hash(data)}
     todo = [View(data, ())]
@@ -75,30 +73,18 @@ TEXT_DECODERS: Final[tuple[tuple[str, Decoder], ...]] = (
     ("base64", alphabets.from_base64),
     ("folding", notation.folding),
     ("joints", notation.joints),
-    ("invisible letters", notation.invisible),
     ("hex", alphabets.from_hex),
     ("base32", alphabets.from_base32),
-    ("base58", numbers.from_base58),
-    ("a number", numbers.from_base36),
-    ("a number", numbers.from_decimal),
     ("URL-encoding", notation.url_encoding),
     ("escapes", notation.escapes),
-    ("escapes", notation.hex_escapes),
-    ("escapes", notation.decimal_escapes),
     ("entities", notation.entities),
-    ("quoted-printable", notation.quoted_printable),
     ("numbers", numbers.from_lists),
-    ("base85", alphabets.from_base85),
-    ("uuencode", alphabets.from_uu),
-    ("UTF-7", notation.utf_7),
-    ("a cipher with a known key", plain),
     ("compression", compression.packed),  # zlib's first byte is a letter, and a short stream may be mostly printable
-    ("UTF-16", notation.wide),  # beside so much text that it is a small part
+    ("UTF-16", notation.wide),  # possibly a small part of much text
 )
 BINARY_DECODERS: Final[tuple[tuple[str, Decoder], ...]] = (
     ("compression", compression.packed),
     ("UTF-16", notation.wide),
-    ("invisible letters", notation.invisible),  # so many that they are not few beside the others
 )
 _NO_PIECE = re.compile(rb"(?<![\w$])[A-Za-z_][\w.-]{0,40}[\"']?[ \t]*:?=|</?[A-Za-z][^<>\0]{0,80}>")
 _NO_LETTER: Final = bytes(
@@ -107,8 +93,8 @@ _NO_LETTER: Final = bytes(
 
 
 def letters(data: bytes) -> Iterator[bytes]:
-    """A text's letters and digits alone, value by value; then without tags and the names that something is given to. So
-    a secret is in one piece whatever stands between its pieces, and however its signs are escaped."""
+    """A text's letters and digits alone, value by value; then without tags and assigned names. A secret becomes one
+    piece, for any separators and escapes."""
     text = printable(data)
     alone = text.translate(None, _NO_LETTER)
     if len(alone) == len(text):

@@ -1,4 +1,4 @@
-"""What decoders share: how values and pieces are kept apart, what is a text, a fast look whether one is worth it."""
+"""Shared parts of the decoders: separators of values and pieces, a test for text, a fast precheck."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 
 Decoder = Callable[[bytes], Iterator[bytes]]
 GAP: Final = b"\0\2\0"
-"""Stands between the values of one text (`search.tree_text`); in no encoding's alphabet."""
+"""Separator of the values of one text (`search.tree_text`); in no encoding's alphabet."""
 BETWEEN: Final = b"\1\0\3\0\4\0"
-"""Stands between pieces that were decoded apart. It does not end as it begins: after a piece that ends like its
-beginning it would be found too early."""
+"""Separator of decoded pieces. Its end differs from its beginning: after a piece that ends like its beginning it would
+be found too early."""
 SHORT: Final = 1024
-"""Pieces of at most so many bytes, of one decoder, are looked at together: a look costs more than such a piece."""
+"""Pieces of at most this size, of one decoder, are searched together: a search costs more than such a piece."""
 PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\n\r"
 HEX_DIGITS: Final = b"0123456789abcdefABCDEF"
 
@@ -23,8 +23,8 @@ class TooMuchError(Exception):
 
 
 def runs(members: bytes, shape: bytes) -> Callable[[bytes], bool]:
-    """A fast "is there a run of ...?": bytes of `members` become M, other bytes of `shape` stay, then one search.
-    Regular expressions are ten times slower at saying no, and no is the usual answer."""
+    """A fast "is there a run of ...?": bytes of `members` become M, other bytes of `shape` stay, then one search. Ten
+    times faster than a regular expression without a match, the usual case."""
     kept = shape.replace(b"M", b"")
     table = bytes(ord("M") if byte in members else byte if byte in kept else 0 for byte in range(256))
     return lambda data: shape in data.translate(table)
@@ -33,12 +33,12 @@ def runs(members: bytes, shape: bytes) -> Callable[[bytes], bool]:
 _STRETCH = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
 _has_stretch = runs(PRINTABLE, b"M" * 8)
 MOST_BINARY: Final = 0.1
-"""Share of unprintable bytes above which only the printable stretches are unwrapped further."""
+"""Share of unprintable bytes above which only the printable parts are unwrapped further."""
 
 
 def printable(data: bytes) -> bytes:
-    """The data itself when it is text; else only its printable stretches, end to end but for `BETWEEN`. A text in the
-    wrong alignment has next to none, so that whoever looks for text is done with it at once."""
+    """The data itself if it is text; else only its printable parts, joined by `BETWEEN`. A text at a wrong alignment
+    has nearly none, so searches end at once."""
     odd = len(data.translate(None, PRINTABLE))
     if odd <= MOST_BINARY * len(data) or odd - _marks(data) <= MOST_BINARY * len(data):
         return data
@@ -46,10 +46,9 @@ def printable(data: bytes) -> bytes:
 
 
 def _marks(data: bytes) -> int:
-    """Bytes that stand between values and pieces."""
     return len(GAP) * data.count(GAP) + len(BETWEEN) * data.count(BETWEEN)
 
 
 def values_with(data: bytes, concerned: Callable[[bytes], object]) -> bytes:
-    """Of the values in a text, those that a decoder concerns: what a decoder leaves as it is has been looked at."""
+    """The values of a text that a decoder changes; the others were searched already."""
     return GAP.join(value for value in data.split(GAP) if concerned(value)) if GAP in data else data

@@ -1,1 +1,1 @@
-"""Finding fingerprints: a resource as one text, and an index that finds parts of secrets in it."""
+"""Finds fingerprints: a resource as one text, and an index of parts of secrets."""

@@ -1,14 +1,13 @@
-"""An index of secret fingerprints, and the search for them: time grows with the bytes searched, not with the secrets.
+"""An index of secret fingerprints, and its search: time grows with the bytes searched, not with the secrets.
 
-Every window of `WIDTH` bytes of every fingerprint goes into a hash table. A text is cut into back-to-back blocks of the
-same width, from its beginning and again from half a block on, and each block is looked up once; any fragment of a
-fingerprint of at least `WIDTH * 3 / 2 - 1` bytes contains a whole block at some offset. A hit is then checked byte by
-byte, so chance collisions are never reported.
+A hash table has every window of `WIDTH` bytes of every fingerprint. A text is cut into back-to-back blocks of that
+width, from its beginning and again from half a block on, with one look-up per block. Any fragment of at least `WIDTH *
+3 / 2 - 1` bytes contains a whole block at some offset. Each hit is checked byte by byte, so chance collisions are never
+reported.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,34 +19,33 @@ from ..decoders.layers import letters
 from ..leaf.public_structure import is_public
 from ..leaf.randomness import is_random, is_scrambled
 from ..secrets.fingerprints import Whole
-from .password_hashes import opened_by
 
 WIDTH: Final = 8
 SHORT_WIDTH: Final = 4
 LEAST_FRAGMENT: Final = 2 * WIDTH - 1
 """Fewest bytes in a row of a long fingerprint that count as that secret: 15."""
 LEAST_PIECE: Final = WIDTH + WIDTH // 2 - 1
-"""Fewest bytes of a piece that is found although it is no such fragment, if it stands alone or others do too: 11."""
+"""Fewest bytes of a shorter piece that counts, alone or with others: 11."""
 LEAST_SHARE: Final = 0.3
-"""Of a fingerprint, in such a piece."""
+"""Least share of a fingerprint in such a piece."""
 MOST_SHARED: Final = 0.5
-"""Of a fingerprint, in pieces that are public by themselves, as words are and the middle of ids of one form: others of
-the same kind have them too, so less than that tells nothing."""
+"""Share of a fingerprint in pieces that are public by themselves, such as words and the middle of ids of one form.
+Other secrets of the kind have them too, so a smaller share shows nothing."""
 LONGEST_SHARED: Final = 64
 LEAST_SIGNS: Final = 2
-"""In such a piece: a single word may be letters by chance."""
+"""Fewest signs in such a piece: a single word may occur by chance."""
 LEAST_SHORT: Final = 8
 LEAST_VARIETY: Final = 4
-"""Fewest different bytes of what tells one secret from another: zeros are in every archive."""
+"""Fewest different bytes that distinguish secrets: zeros are in every archive."""
 MOST_CANDIDATES: Final = 16
-"""Fingerprints that one window stands for; more of them begin alike, and differ in other windows."""
+"""Most fingerprints of one window. Further ones begin alike, and differ in other windows."""
 _PHASES: Final = {WIDTH: (0, WIDTH // 2), SHORT_WIDTH: (0,)}
-"""Where a text's blocks begin."""
+"""The offsets of a text's blocks."""
 _ALPHANUMERIC: Final = re.compile(rb"[A-Za-z0-9]")
 
 
 class Hit(NamedTuple):
-    """A fingerprint found: whose it is, where in the text, how many bytes."""
+    """A found fingerprint: its number, its place in the text, its length in bytes."""
 
     origin: int
     start: int
@@ -56,13 +54,13 @@ class Hit(NamedTuple):
 
 @dataclass
 class Index:
-    """Fingerprints by window. `origins` names where each came from; hits refer to it by position."""
+    """Fingerprints by window. `origins` names their sources; hits refer to it by position."""
 
     origins: list[str] = field(default_factory=list)
     _fingerprints: list[tuple[bytes, int]] = field(default_factory=list)
     _known: dict[bytes, bool] = field(default_factory=dict)
     _spelled: dict[int, tuple[bytes, list[int]]] = field(default_factory=dict)
-    """Of a fingerprint's letters and digits alone, by their place: the fingerprint, and where in it each of them is."""
+    """A fingerprint's letters and digits alone, by its place: those, and the place of each in it."""
     _windows: dict[int, dict[int, list[tuple[int, int]]]] = field(default_factory=lambda: {WIDTH: {}, SHORT_WIDTH: {}})
 
     def __len__(self) -> int:
@@ -73,7 +71,7 @@ class Index:
         return list(self._known)
 
     def add(self, fingerprints: Iterable[bytes], origin: str) -> None:
-        """Adds fingerprints that came from `origin`. One that is known already keeps its first origin."""
+        """Adds fingerprints that came from `origin`. A fingerprint keeps its first origin."""
         number = -1
         for fingerprint in fingerprints:
             whole = isinstance(fingerprint, Whole)
@@ -89,9 +87,6 @@ class Index:
                 self.origins.append(origin)
             self._known[fingerprint] = whole
             self._insert(fingerprint, number)
-            if not whole and len(fingerprint) >= LEAST_FRAGMENT and fingerprint.isascii():
-                for alike in disguises(fingerprint):
-                    self._insert(alike, number)
             if not whole and (alone := _letters_alone(fingerprint)):
                 kept = [found.start() for found in _ALPHANUMERIC.finditer(fingerprint)]
                 self._spelled[len(self._fingerprints)] = fingerprint, kept
@@ -108,9 +103,7 @@ class Index:
                 candidates.append((place, offset))
 
     def search(self, text: bytes) -> Iterator[Hit]:
-        """Every fingerprint, or fragment of one, in the text, and what logs in like it; one hit per place."""
-        for place, number in opened_by(text, self._fingerprints):
-            yield Hit(number, place, LEAST_FRAGMENT)
+        """Every fingerprint, or fragment of one, in the text; one hit per place."""
         for width, windows in self._windows.items():
             pieces: dict[int, dict[int, Hit]] = {}
             found: list[Hit] = []
@@ -130,8 +123,8 @@ class Index:
                     yield from several.values()
 
     def _check(self, text: bytes, position: int, width: int, pieces: dict[int, dict[int, Hit]]) -> Hit | None:
-        """The longest of the fingerprints that have this window and are here. A piece that is too short for a hit by
-        itself, and yet no chance, is kept in `pieces`, by its fingerprint and its place in that."""
+        """The longest fingerprint with this window at this place. A piece too short for a hit, and yet no chance, goes
+        to `pieces`, by its fingerprint and its place there."""
         found: Hit | None = None
         for place, offset in self._windows[width][_NUMBERS[width].unpack_from(text, position)[0]]:
             fingerprint, origin = self._fingerprints[place]
@@ -155,14 +148,13 @@ class Index:
         return found
 
     def _are_enough(self, place: int, pieces: Mapping[int, Hit]) -> bool:
-        """Whether pieces of a fingerprint, by their places in it, are it together."""
         odd = [hit.length for at, hit in pieces.items() if not self._is_shared(place, at, hit.length)]
         together = sum(hit.length for hit in pieces.values())
         return sum(odd) >= LEAST_FRAGMENT or together >= MOST_SHARED * len(self._fingerprints[place][0])
 
     def _is_shared(self, place: int, start: int, length: int) -> bool:
-        """True for a small part of a fingerprint that others of the same kind have too: words, or short groups, with
-        signs between them."""
+        """True for a small part of a fingerprint that others of the same kind share: words, or short groups joined by
+        signs."""
         fingerprint, _ = self._fingerprints[place]
         if length > LONGEST_SHARED or length >= MOST_SHARED * len(fingerprint):
             return False
@@ -175,13 +167,13 @@ class Index:
 
 
 def in_letters(data: bytes, index: Index) -> Iterator[Hit]:
-    """What is found in a view's letters and digits alone."""
+    """Hits in a view's letters and digits alone."""
     for alone in letters(data) if len(index) else ():
         yield from index.search(alone)
 
 
 def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:
-    """The places, in their order, where nothing was found yet. What is found meanwhile is added at the end."""
+    """The places, in order, without a hit yet. New hits are appended."""
     number, end = 0, 0
     for place in places:
         while number < len(found) and found[number].start <= place:
@@ -192,7 +184,7 @@ def _outside(places: Iterator[int], found: list[Hit]) -> Iterator[int]:
 
 
 def _letters_alone(fingerprint: bytes) -> bytes:
-    """A password's letters and digits, for texts of which only these are looked at; empty where they are too few."""
+    """A password's letters and digits, for texts reduced to these; empty if too few."""
     if not fingerprint.isascii() or fingerprint.isalnum():
         return b""
     alone = b"".join(_ALPHANUMERIC.findall(fingerprint))
@@ -203,17 +195,11 @@ def _letters_alone(fingerprint: bytes) -> bytes:
 
 
 def _is_piece(piece: bytes, fingerprint: bytes) -> bool:
-    """True for the half of a password: long enough, compared with the whole too, and nothing that people write."""
+    """True for half of a password: long enough, absolutely and as a share, and no text that people write."""
     if len(piece) < LEAST_PIECE or len(piece) < LEAST_SHARE * len(fingerprint):
         return False
     text = piece.decode("latin-1")
     return not text.isascii() or is_random(text) or is_scrambled(text)
-
-
-def disguises(text: bytes) -> tuple[bytes, ...]:
-    """What one step that needs no key makes of a text: rot13, EBCDIC, backwards, small and capital letters swapped."""
-    shown = text.decode("ascii")
-    return codecs.encode(shown, "rot13").encode(), shown.encode("cp037"), text[::-1], text.swapcase()
 
 
 _FORMATS: Final[dict[int, Literal["Q", "I"]]] = {WIDTH: "Q", SHORT_WIDTH: "I"}
@@ -224,8 +210,7 @@ _PART_OF_MORE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS
 
 
 def _stands_alone(text: bytes, start: int, length: int) -> bool:
-    """True where no letter, digit or joint goes on before or after, and no sentence: what is looked for whole may be a
-    word."""
+    """True without an adjacent letter, digit, joint or sentence: a fingerprint searched as a whole may be a word."""
     before, after = text[max(0, start - 1) : start], text[start + length : start + length + 1]
     if (before and before[0] in _PART_OF_MORE) or (after and after[0] in _PART_OF_MORE):
         return False
@@ -233,13 +218,12 @@ def _stands_alone(text: bytes, start: int, length: int) -> bool:
 
 
 def _blocks(text: bytes, start: int, width: int) -> list[int]:
-    """The text's whole blocks from a place on as numbers, made in one step in C."""
+    """The text's whole blocks from a place on as numbers, in one step in C."""
     end = start + (len(text) - start) // width * width
     return memoryview(text)[start:end].cast(_FORMATS[width]).tolist()
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """Length of the common beginning."""
     most = min(len(one), len(other))
     if one[:most] == other[:most]:
         return most

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import cluster_of
+from hosted_mesh_plan.model import Provider
 from hosted_mesh_policies.detect.decoders.layers import views
 from hosted_mesh_policies.detect.decoders.text import TooMuchError
 from hosted_mesh_policies.detect.keys.der import is_keystore, is_public_der, private_numbers, public_key_of
@@ -24,12 +26,10 @@ from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
 from hosted_mesh_policies.detect.shape.shapes import shapes
 from hosted_mesh_policies.pack.server import Analyzer
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.clusters import cluster_of
-from hosted_mesh_policies.plan.model import Provider
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-_SIGNS = b"{ [ : - \n &a *a <<: !!binary %41 &#1; ://a:b@ <~ eyJhbGciOi. \x30\x82 PK\3\4 \x1f\x8b\x08 ]\0\0 +A-"
+_SIGNS = b"{ [ : - \n &a *a <<: !!binary %41 &#1; ://a:b@ eyJhbGciOi. \x30\x82 PK\3\4 \x1f\x8b\x08 ]\0\0"
 SIGNS = st.sampled_from(_SIGNS.split(b" "))
 TEXTS = st.lists(st.one_of(SIGNS, st.binary(max_size=12)), max_size=60).map(b"".join)
 
@@ -109,13 +109,9 @@ def _tar() -> bytes:
     return file.getvalue()
 
 
-LZMA2 = [{"id": lzma.FILTER_LZMA2, "preset": 0}]
 BOMBS: dict[str, Callable[[], bytes]] = {
-    "raw deflate": lambda: zlib.compress(BOMB, 1, wbits=-15),
     "xz": lambda: lzma.compress(BOMB, preset=0),
-    "raw LZMA2": lambda: lzma.compress(BOMB, lzma.FORMAT_RAW, filters=LZMA2),
     "zip, bzip2": lambda: _zipped(zipfile.ZIP_BZIP2),
-    "zip, lzma": lambda: _zipped(zipfile.ZIP_LZMA),
     "tar": _tar,
 }
 
