@@ -1,14 +1,13 @@
-"""All rules, in the order in which reports list them."""
+"""All rules, in the order of reports."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ..evaluation.rule import Rule
-from .advice import CERTIFICATES, CHART_VERSIONS, DISRUPTION, QUOTAS
 from .credentials import FLOW, SHAPE, VALUE
 from .exposure import EXPOSURE
-from .operators import OPERATORS
+from .operators import OPERATORS, USER_IMAGES
 from .outputs import OUTPUTS
 from .providers import CLASSIFIED, PROVIDERS
 from .rights import RIGHTS
@@ -19,5 +18,5 @@ from .webhooks import WEBHOOKS
 
 RULES: Final[tuple[Rule, ...]] = (
     FLOW, VALUE, SHAPE, UNPROVEN, PROVIDERS, TRUST, WEBHOOKS, RIGHTS, EXPOSURE, TENANTS, OUTPUTS, OPERATORS,
-    CLASSIFIED, CERTIFICATES, QUOTAS, DISRUPTION, CHART_VERSIONS,
+    USER_IMAGES, CLASSIFIED,
 )  # fmt: skip

@@ -80,33 +80,6 @@ def test_the_pack_ends_when_the_engine_interrupts_it(under: tuple[str, ...]) -> 
         _ends_when_interrupted(process)
 
 
-STUCK = """
-import threading
-from hosted_mesh_policies.pack import work_ahead
-from hosted_mesh_policies.pack.server import serve
-
-def stuck(_):
-    print("at work", flush=True)
-    threading.Event().wait()
-
-work_ahead.asked_text = stuck
-serve()
-"""
-"""Reads ahead for ever."""
-
-
-def test_the_pack_ends_while_it_reads_ahead() -> None:
-    stack = analyzer_pb2.AnalyzerStackConfigureRequest(stack="dev", project="shop", dry_run=True)
-    kind = "kubernetes:core/v1:ConfigMap"
-    resource = analyzer_pb2.AnalyzeRequest(urn=f"urn:pulumi:dev::shop::{kind}::settings", type=kind, name="settings")
-    with running(pack=("-c", STUCK)) as (process, channel):
-        for name, request in (("ConfigureStack", stack), ("Analyze", resource)):
-            assert answer(channel, SERVICE.methods_by_name[name], request) is grpc.StatusCode.OK
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"at work\n"
-        _ends_when_interrupted(process)
-
-
 SLOW = """
 import sys, time
 from hosted_mesh_policies.pack.server import serve
