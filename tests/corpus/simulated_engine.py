@@ -12,27 +12,27 @@ import contextlib
 import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from google.protobuf import empty_pb2, json_format, struct_pb2
+from hosted_mesh_plan.decode import SECRET, SIGNATURE, from_struct
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import Provider, Resource
+from hosted_mesh_plan.tree import UNKNOWN, Secret, plain
 from hosted_mesh_policies.evaluation.finding import Finding
 from hosted_mesh_policies.evaluation.rule import Rule
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE, from_struct
-from hosted_mesh_policies.plan.evidence import Evidence
-from hosted_mesh_policies.plan.model import Provider, Resource
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, plain
 from hosted_mesh_policies.rules.catalogue import RULES
-from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
 
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.world import World
+from tests.support.registrations import Registrations
 from tests.support.without_engine import perform
 
 UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -54,55 +54,45 @@ class Verdict:
     written: list[Resource] = field(default_factory=list)
 
 
-class Monitor(mocks.MockMonitor):
+class Monitor(Registrations):
     """Takes registrations as the engine's resource monitor does."""
 
     def __init__(self, session: Session, state: dict[str, Any], rules: Iterable[Rule]) -> None:
-        self.resources = {}
+        super().__init__(session.project, session.stack)
         self.session, self.state, self.rules = session, state, tuple(rules)
         self.checks = [rule for rule in self.rules if rule.check]
         self.mandatory = {rule.name for rule in self.rules if rule.mandatory}
         self.found: list[Resource] = []
         self.providers: dict[str, Provider] = {}
         self.refused: list[Finding] = []
-        self.stack_urn = ""
-
-    def make_urn(self, parent: str, type_: str, name: str) -> str:
-        types = parent.split("::")[2] + "$" if parent and "pulumi:pulumi:Stack" not in parent else ""
-        return f"urn:pulumi:{self.session.stack}::{self.session.project}::{types}{type_}::{name}"
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
-        urn = self.make_urn(request.parent, request.type, request.name)
-        if request.type == "pulumi:pulumi:Stack":
-            self.stack_urn = urn
-            self.found.append(Resource(urn, request.type, request.name, inputs={}, outputs={}))
-            return resource_pb2.RegisterResourceResponse(urn=urn)
+        answer = super().RegisterResource(request)
+        if answer.urn == self.stack_urn:
+            self.found.append(Resource(answer.urn, request.type, request.name, inputs={}, outputs={}))
+        return answer
+
+    def registered(self, urn: str, request: Any) -> tuple[str, struct_pb2.Struct]:
         inputs = checked(request.type, from_struct(request.object))
         provider = self._provider(request) if request.custom and not request.type.startswith("pulumi:") else None
-        dependencies = {key: tuple(value.urns) for key, value in request.propertyDependencies.items()}
         resource = Resource(
-            urn, request.type, request.name, inputs, None, request.parent or None, provider, dependencies
+            urn,
+            request.type,
+            request.name,
+            inputs,
+            parent=request.parent or None,
+            provider=provider,
+            dependencies={key: tuple(value.urns) for key, value in request.propertyDependencies.items()},
         )
         said = self.session.before_write(resource, self.checks) if self.rules and not self.refused else []
         self.refused += [finding for finding in said if finding.rule in self.mandatory]
         if self.refused:  # the engine would stop here; the program is let run on, and nothing more is written
-            return resource_pb2.RegisterResourceResponse(urn=urn, id="refused", object=request.object)
+            return "refused", request.object
         outputs = self._outputs(urn, request)
-        self.found.append(
-            Resource(
-                urn,
-                request.type,
-                request.name,
-                inputs,
-                from_struct(outputs),
-                request.parent or None,
-                provider,
-                dependencies,
-            )
-        )
+        self.found.append(replace(resource, outputs=from_struct(outputs)))
         if resource.is_provider:
             self.providers[urn] = Provider(urn, request.type, request.name, inputs)
-        return resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id", object=outputs)
+        return f"{request.name}-id", outputs
 
     def _provider(self, request: Any) -> Provider:
         urn = request.provider.rpartition("::")[0]

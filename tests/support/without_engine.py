@@ -1,4 +1,4 @@
-"""A Pulumi program in this process, without an engine: it registers with the monitor that it is given."""
+"""A Pulumi program in this process, without an engine: it registers with a given monitor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pulumi.runtime.stack import run_in_stack
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Calls the monitor at once, where the SDK would start a thread to wait for an answer. With threads, of two
-    resources that do not wait for each other either could come first."""
+    """Calls the monitor at once, where the SDK would start a thread to wait for an answer. With threads, the order of
+    two independent resources could vary."""
 
     def run_in_executor(self, _: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         future = self.create_future()
@@ -28,11 +28,11 @@ class Loop(asyncio.SelectorEventLoop):
 def perform(
     program: Callable[[], Any], monitor: Any, *, project: str = "project", stack: str = "stack", preview: bool = False
 ) -> None:
-    """Runs the program to its end, in a loop of its own. Raises what the program raises."""
+    """Runs the program to its end, in a loop of its own. Raises the program's exceptions."""
     loop = Loop()
     asyncio.set_event_loop(loop)
     names = {"project": project, "stack": stack}
-    # Nobody asks from which lines a resource comes; pytest's own are among them, and take as long as all else.
+    # The source lines of a resource are unused here; pytest's own frames are among them, and take as long as all else.
     without = unittest.mock.patch.object(resource, "_get_stack_trace", source_pb2.StackTrace)
     try:
         settings.reset_options(**names, preview=preview)
@@ -46,7 +46,7 @@ def perform(
 
 
 def end(loop: asyncio.AbstractEventLoop) -> None:
-    """Closes it. A program that failed leaves registrations behind, and an Output that nobody asked its value."""
+    """Closes the loop. A failed program leaves registrations behind, and Outputs without a reader."""
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()

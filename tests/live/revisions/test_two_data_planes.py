@@ -24,14 +24,14 @@ from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
-from pulumi_hosted_mesh.operations.doctor.connection import Here
+from pulumi_hosted_mesh.operations.doctor.connection import LocalNetwork
 from pulumi_hosted_mesh.operations.doctor.gateways import crossing
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.doctor.proxies import proxies_of
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
@@ -41,18 +41,27 @@ from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
 from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, eventually
 from sandbox.toolchain import Tools
+from tests.live.revisions.two_data_planes import (
+    FIRST,
+    FORBIDDEN,
+    MEMBERS,
+    OK,
+    SECOND,
+    answers,
+    restarted,
+    served,
+    spiffe,
+    uids,
+)
 from tests.support.clusters import started
 from tests.support.gateways import EASTWEST_PORTS, PROBE
 from tests.support.kubectl import Kubectl
 from tests.support.updates import update
 
 TAG, CANARY, DEFAULT = "prod", "canary", "default"
-FIRST, SECOND = MEMBERS = ("default", "second")
 THIRD = "third"
 JOINED = (*MEMBERS, THIRD)
 CLUSTER_IDS = {FIRST: "demo", SECOND: "demo-second", THIRD: "demo-third"}
-HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
-OK, FORBIDDEN = 200, 403
 LABELS = {"istio.io/rev": TAG}
 EASTWEST = "eastwest"
 SERVICE = f"{workloads.CALLED}.{workloads.NAMESPACE}.svc.cluster.local"
@@ -159,39 +168,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progre
         yield made
 
 
-def exposed(deployed: Deployed) -> set[str]:
-    """Addresses of the one istiod whose host this is."""
-    return {
-        str(ingress.ip)
-        for service in deployed.control_plane.list(Service, namespace=deployed.mesh.namespace)
-        if (service.metadata.annotations or {}).get(HOSTNAME) == deployed.mesh.host and service.status.loadBalancer
-        for ingress in service.status.loadBalancer.ingress or []
-    }
-
-
-def spiffe(deployed: Deployed, name: str) -> str:
-    return f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{name}"
-
-
-def served(deployed: Deployed, name: str, pod: PodModel, revision: str, cluster_id: str) -> None:
-    """The proxy is this revision's and this cluster's: by its injection, its certificate, its connection, its node."""
-    status = (pod.metadata.annotations or {})["sidecar.istio.io/status"]
-    assert json.loads(status)["revision"] == revision
-    process = deployed.program_of(pod, identity.AGENT)
-    dump = json.loads(deployed.of_proxy(process, "/config_dump"))
-    assert identity.seen_in(dump, spiffe(deployed, name), deployed.mesh.root_certificate) > 0
-    (node,) = [one["bootstrap"]["node"] for one in dump["configs"] if one["@type"].endswith("BootstrapConfigDump")]
-    told = [node["metadata"].get(name) for name in ("CLUSTER_ID", "NETWORK", "REQUESTED_NETWORK_VIEW")]
-    assert told == [cluster_id, cluster_id, cluster_id]
-    addresses = exposed(deployed)
-
-    def connected() -> None:
-        if not any((address, deployed.mesh.xds_port) in process.established() for address in addresses):
-            raise NotObserved(f"{name} is not connected to {deployed.mesh.host} at {addresses}")
-
-    eventually(connected, seconds=120)
-
-
 def endpoints(deployed: Deployed, pod: PodModel, name: str = f"outbound|{workloads.PORT}||{SERVICE}") -> set[str]:
     """Where a proxy would send a request, of what istiod told it. name: the proxy's for the Service that is called."""
     process = deployed.program_of(pod, identity.AGENT)
@@ -224,35 +200,12 @@ def take_addresses(deployed: Deployed) -> None:
         deployed.data_plane.wait(Pod, f"takes-an-address-{number}", namespace="default", for_conditions=["Ready"])
 
 
-def answers(deployed: Deployed, status: int) -> None:
-    """A request from one workload to the other in this cluster, with the caller's identity if it arrives."""
-    caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), identity.AGENT)
-
-    def look() -> None:
-        headers = traffic.answered(deployed, caller, status)
-        if status == OK:
-            traffic.arrived_from(headers, spiffe(deployed, workloads.CALLER))
-
-    eventually(look, seconds=120)
-
-
-def uids(pods: Mapping[str, PodModel]) -> dict[str, str]:
-    return {name: str(pod.metadata.uid) for name, pod in pods.items()}
-
-
 def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
     """`hosted-mesh check-webhooks`, for the revision and the tag if it names that."""
     config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", lab.cluster(membership).name]
     facts = yaml.safe_dump(lab.outputs["endpoints"][f"{membership}/{revision}"])
     done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
     assert done.exit_code == 0, done.output
-
-
-def restarted(deployed: Deployed, name: str) -> dict[str, PodModel]:
-    """The workloads' Pods once one's is made anew: whose its proxy is was decided when the old one was made."""
-    old = workloads.ready_pod(deployed, name)
-    deployed.data_plane.delete(Pod, old.metadata.name, namespace=workloads.NAMESPACE)
-    return workloads.deploy(deployed)
 
 
 def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
@@ -272,7 +225,7 @@ def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None
     assert called[FIRST] != called[SECOND]
     for member, deployed in deployments.items():
         assert endpoints(deployed, pods[member][workloads.CALLER]) == {called[member]}
-    federation = read(Federation, FEDERATION)
+    federation = read_document(Federation, FEDERATION)
     Kubectl.of(lab.cluster(FIRST), lab.tools).apply(*objects(federation, "demo", with_declared(federation, [])))
     for member, deployed in deployments.items():
         told_of_the_import(deployed, pods[member][workloads.CALLER])
@@ -311,18 +264,20 @@ def addresses_of_gateway(deployed: Deployed) -> set[str]:
 
 def of_another_view(lab: Lab, membership: str, revision: str) -> list[tuple[str | None, str]]:
     """What `hosted-mesh doctor` says of the views of a member's proxies, and what to do."""
-    asked = kubeconfig.Asked(context=lab.cluster(membership).name)
+    asked = kubeconfig.KubeconfigRequest(context=lab.cluster(membership).name)
     found = list(proxies_of(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), asked))))
-    endpoint = read(EndpointDocument, lab.outputs["endpoints"][f"{membership}/{revision}"])
+    endpoint = read_document(EndpointDocument, lab.outputs["endpoints"][f"{membership}/{revision}"])
     return [(one.cause, one.fix) for one in views(found, endpoint)]
 
 
 def between_networks(lab: Lab) -> list[str | None]:
     """What `hosted-mesh doctor` says of the federation's gateway as its network's. Gateways' ports are not tried."""
-    document = read(Federation, FEDERATION)
-    data_plane = kubeconfig.from_file(str(lab.sandbox.kubeconfig), kubeconfig.Asked(context=lab.cluster(FIRST).name))
-    endpoint = read(EndpointDocument, lab.outputs["endpoints"][f"{FIRST}/{CANARY}"])
-    untried = Here(lambda _: (), lambda *_: None)
+    document = read_document(Federation, FEDERATION)
+    data_plane = kubeconfig.from_file(
+        str(lab.sandbox.kubeconfig), kubeconfig.KubeconfigRequest(context=lab.cluster(FIRST).name)
+    )
+    endpoint = read_document(EndpointDocument, lab.outputs["endpoints"][f"{FIRST}/{CANARY}"])
+    untried = LocalNetwork(lambda _: (), lambda *_: None)
     observed = observe(document, "demo", with_declared(document, []), data_plane, endpoint=endpoint, here=untried)
     return [one.cause for one in crossing(document.peer("demo"), observed)]
 

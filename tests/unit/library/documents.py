@@ -45,6 +45,15 @@ def document(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     return result
 
 
+LOCAL: dict[str, Any] = {
+    "split": False,
+    "revisions.0.host": None,
+    "revisions.0.exposure": None,
+    "memberships.0.access": None,
+}
+"""The changes that make the smallest document one of a single cluster."""
+
+
 def as_field(path: str) -> str:
     """`memberships.0.network` as errors write it, `memberships[0].network`."""
     return re.sub(r"\.(\d+)", r"[\1]", path)

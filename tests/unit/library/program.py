@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf import json_format
-from pulumi.runtime import mocks
-from pulumi.runtime.proto import resource_pb2
+from google.protobuf import json_format, struct_pb2
 
+from tests.support.registrations import Registrations
 from tests.support.without_engine import perform
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -30,32 +29,24 @@ class Registered:
     urn: str = ""
 
 
-class Monitor(mocks.MockMonitor):
+class Monitor(Registrations):
+    """Records registrations. outputs: by name, what resources answer beside their inputs."""
+
     def __init__(self, outputs: Mapping[str, Mapping[str, Any]], found: list[Registered]) -> None:
-        self.resources = {}
+        super().__init__("project", "stack")
         self.outputs = outputs
         self.found = found
 
-    def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """As the engine makes it (New in Pulumi's urn.go): with the types of all that the resource is in."""
-        above = parent.split("::")[2] if parent else ""
-        within = f"{above}$" if above not in ("", "pulumi:pulumi:Stack") else ""
-        return f"urn:pulumi:stack::project::{within}{type_}::{name}"
-
-    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
-        urn = self.make_urn(request.parent, request.type, request.name)
+    def registered(self, urn: str, request: Any) -> tuple[str, struct_pb2.Struct]:
         raw = json_format.MessageToDict(request.object)
-        if request.type != "pulumi:pulumi:Stack":
-            marked = {name for name, value in raw.items() if _has_mark(value)}
-            plain = {name: _plain(value) for name, value in raw.items()}
-            provider = request.provider.rpartition("::")[0].rpartition("::")[2]
-            parent = request.parent.rpartition("::")[2]
-            of_engine = (provider, parent, request.protect, urn)
-            self.found.append(Registered(request.type, request.name, plain, marked, *of_engine))
+        marked = {name for name, value in raw.items() if _has_mark(value)}
+        plain = {name: _plain(value) for name, value in raw.items()}
+        provider = request.provider.rpartition("::")[0].rpartition("::")[2]
+        parent = request.parent.rpartition("::")[2]
+        of_engine = (provider, parent, request.protect, urn)
+        self.found.append(Registered(request.type, request.name, plain, marked, *of_engine))
         state = {**raw, **self.outputs.get(request.name, {})}
-        response = resource_pb2.RegisterResourceResponse(urn=urn, id=f"{request.name}-id" if request.custom else "")
-        json_format.ParseDict(state, response.object)
-        return response
+        return f"{request.name}-id" if request.custom else "", json_format.ParseDict(state, struct_pb2.Struct())
 
 
 def run(

@@ -12,67 +12,27 @@ import pytest
 from pulumi_hosted_mesh.boundary.arguments import outputs_of
 from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
-from pulumi_hosted_mesh.clusters.kubeconfig import Asked, for_account
+from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
-from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from tests.unit.library.dns.documents import document as dns_document
-from tests.unit.library.dns.documents import provider
-from tests.unit.library.documents import CERTIFICATE, document
+from tests.unit.library.boundary.endpoint_outputs import (
+    GOOD,
+    TOKEN,
+    TOKENS,
+    VALUE,
+    access,
+    bridge,
+    control_plane,
+    edge,
+    later,
+)
+from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import Registered, run
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
 
 
-def of(cluster: str) -> str:
-    return for_account(cluster, "https://api.example.com:6443", CERTIFICATE, "t0k3n")
-
-
-GOOD = of("demo")
-VALUE = "s3cr3t"
 JUNK = {"empty": "", "none": None, "text": VALUE, "no kubeconfig": f'{{"users": ["{VALUE}"]}}'}
-
-
-def later(value: Any) -> pulumi.Output[Any]:
-    return pulumi.Output.from_input(value)
-
-
-def control_plane(**changes: Any) -> None:
-    arguments: dict[str, Any] = {
-        "mesh": read(Mesh, document({"memberships.0.access": None})).arguments(),
-        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=GOOD),
-        "kubeconfigs": {"default": later(GOOD)},
-        "root_certificate": later(CERTIFICATE),
-        "cacerts": later(dict.fromkeys(FILES, CERTIFICATE)),
-    }
-    hosted_mesh.ExternalControlPlane("demo", arguments | changes)
-
-
-def access(**given: Any) -> None:
-    arguments: Any = {"mesh": "demo", "cluster": hosted_mesh.DataPlaneCluster(kubeconfig=GOOD), "access": given}
-    made = hosted_mesh.DataPlaneAccess("demo", arguments)
-    pulumi.export("kubeconfig", made.kubeconfig)
-
-
-def edge(**given: Any) -> None:
-    arguments: Any = {"edge": {"name": "north"}, "cluster": hosted_mesh.DataPlaneCluster(kubeconfig=GOOD)}
-    made = hosted_mesh.DnsEdge("north", arguments | given)
-    pulumi.export("kubeconfig", made.reader_kubeconfig)
-
-
-def bridge(value: Any, holder: str) -> None:
-    arguments: dict[str, Any] = {
-        "bridge": dns_document(provider()),
-        "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=GOOD),
-        "credentials": {"inner": {"username": "bridge", "password": "x"}},
-    }
-    for one in ("publisher", "reader"):
-        arguments[f"{one}_kubeconfigs"] = {
-            "north": later(value if one == holder else of("north")),
-            "south": of("south"),
-        }
-    hosted_mesh.ExternalDNSBridge("names", arguments)
 
 
 def refused(program: Callable[[], Any], *, outputs: dict[str, Any] | None = None) -> str:
@@ -114,7 +74,7 @@ def test_a_kubeconfig_that_the_library_made_is_sent_as_it_is() -> None:
 def test_a_kubeconfig_that_is_not_known_yet_is_not_judged() -> None:
     async def program() -> None:
         unknown: Any = pulumi.Output(set(), _nothing(), _no())
-        assert not await account_kubeconfig(unknown, Asked(), "Give it").is_known()
+        assert not await account_kubeconfig(unknown, KubeconfigRequest(), "Give it").is_known()
 
     run(program, preview=True)
 
@@ -125,10 +85,6 @@ async def _nothing() -> Any:
 
 async def _no() -> bool:
     return False
-
-
-TOKEN = {"data": {"token": "dDBrM24="}}
-TOKENS = {"demo-istiod-token-1": TOKEN, "north-dns-publisher-token-1": TOKEN, "north-dns-reader-token-1": TOKEN}
 
 
 @pytest.mark.parametrize(

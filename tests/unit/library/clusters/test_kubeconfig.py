@@ -15,31 +15,16 @@ from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.clusters import distinct, kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
+from tests.unit.library.clusters.kubeconfigs import (
+    CA,
+    OTHER_CA,
+    TOKEN,
+    content,
+)
 from tests.unit.library.documents import document
-
-CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nprovider\n").decode()
-OTHER_CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nuser\n").decode()
-TOKEN = "t0ken-t0ken-t0ken"
-
-
-def content(**changes: Any) -> dict[str, Any]:
-    whole: dict[str, Any] = {
-        "current-context": "provider",
-        "clusters": [
-            {"name": "p", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority-data": CA}},
-            {"name": "u", "cluster": {"server": "https://127.0.0.1:2", "certificate-authority-data": OTHER_CA}},
-        ],
-        "users": [{"name": "admin", "user": {"token": TOKEN}}, {"name": "other", "user": {"token": "other-token"}}],
-        "contexts": [
-            {"name": "provider", "context": {"cluster": "p", "user": "admin"}},
-            {"name": "user", "context": {"cluster": "u", "user": "other"}},
-            {"name": "broken", "context": {"cluster": "nowhere", "user": "admin"}},
-        ],
-    }
-    return whole | changes
 
 
 def write(directory: Path, parsed: object) -> str:
@@ -88,7 +73,7 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
         "is not UTF-8 text",
     ),
     ("another file", "# " + "x" * 2**23, {}, "is longer than 8 MiB"),
-    ("a date that is none", "a: 2024-13-01", {}, "is not YAML"),
+    ("a number that is none", "a: !!int x", {}, "is not YAML"),
     ("nested too deep", "[" * 5000, {}, "is not YAML"),
     ("contexts that are no list", content(contexts=5), {}, "no context 'provider'"),
     ("users that are no list", content(users={"admin": {"token": TOKEN}}), {}, "lacks its cluster, server or user"),
@@ -97,7 +82,7 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
     ("no such context", content(), {"context": "third"}, "no context 'third'"),
     ("no context at all", content(**{"current-context": ""}), {}, "no current context"),
     ("context without its cluster", content(), {"context": "broken"}, "lacks its cluster"),
-    ("another server than expected", content(), {"server": "https://api.example.com"}, "points at another API server"),
+    ("another server than expected", content(), {"server": "https://api.example.com"}, "has another API server"),
     *(
         (f"a server at {server}", content(clusters=[{"name": "p", "cluster": {"server": server}}]), {}, "not https://")
         for server in ("http://127.0.0.1:8080", "127.0.0.1:6443", "https://", "https://h:port")
@@ -118,7 +103,7 @@ REFUSED: list[tuple[str, object, dict[str, str], str]] = [
         "authority that is no base64",
         content(clusters=[{"name": "p", "cluster": {"server": "https://h", "certificate-authority-data": "%"}}]),
         {},
-        "cannot be read",
+        "certificate-authority-data that is not base64 of PEM",
     ),
 ]
 
@@ -152,7 +137,7 @@ def test_however_it_is_written(tmp_path: Path, form: str) -> None:
 
 
 def test_a_path_that_none_can_be_is_told() -> None:
-    with pytest.raises(InvalidInputError, match="a path with a sign that none has"):
+    with pytest.raises(InvalidInputError, match="a path with an invalid character"):
         kubeconfig.read(reference("a\0b"), "x", "mesh.yaml")
 
 
@@ -195,7 +180,7 @@ def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InvalidInputError, match="cannot be read"):
         kubeconfig.read(reference(f"{path}:{other}"), "x", "mesh.yaml")
     other.write_text("")
-    with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is read") as caught:
+    with pytest.raises(InvalidInputError, match="KUBECONFIG lists several files, but only one is allowed") as caught:
         kubeconfig.read(reference("$KUBECONFIG"), "memberships.0.cluster", "mesh.yaml")
     assert "kubectl config view --raw --flatten" in caught.value.problems[0].fix
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
@@ -206,7 +191,7 @@ def test_variable_that_lists_several_files(tmp_path: Path, monkeypatch: pytest.M
 def clusters(control_plane: str, data_plane: str, **kubeconfigs: Any) -> None:
     """The clusters of a mesh document, which must be two."""
     given = {"controlPlane.cluster": {"kubeconfig": control_plane, "context": "provider"}}
-    mesh = read(Mesh, document({**given, "memberships.0.cluster": {"kubeconfig": data_plane, **kubeconfigs}}))
+    mesh = read_document(Mesh, document({**given, "memberships.0.cluster": {"kubeconfig": data_plane, **kubeconfigs}}))
     user = data_plane_cluster(mesh.memberships[0].cluster, "memberships[0].cluster", "mesh.yaml")
     user.distinct_from(control_plane_cluster(mesh.control_plane.cluster, "controlPlane.cluster", "mesh.yaml"))
 
@@ -236,7 +221,7 @@ def test_two_clusters_of_one_company_are_told_apart(tmp_path: Path, monkeypatch:
 
 
 def refuse(one: kubeconfig.Kubeconfig, other: kubeconfig.Kubeconfig) -> None:
-    facts = distinct.Facts.of(other), distinct.Facts.of(one)
+    facts = distinct.ClusterFacts.of(other), distinct.ClusterFacts.of(one)
     distinct.refuse_same_cluster(*facts, ("data plane", "control plane"), "mesh.yaml")
 
 
@@ -262,7 +247,7 @@ def test_identities_tell_clusters_of_one_authority_apart(tmp_path: Path) -> None
 
 
 def test_what_tells_clusters_of_one_authority_apart_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="if they are two, give each an `identity`"):
+    with pytest.raises(InvalidInputError, match="if they are two clusters, set `identity` of each"):
         refuse(*company(tmp_path))
 
 
@@ -292,7 +277,9 @@ def test_what_a_cluster_is_in_the_state(tmp_path: Path) -> None:
 
 def test_a_cluster_that_is_needed_is_named_with_where_it_should_stand(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        control_plane_cluster(read(Mesh, document()).control_plane.cluster, "controlPlane.cluster", "the stack")
+        control_plane_cluster(
+            read_document(Mesh, document()).control_plane.cluster, "controlPlane.cluster", "the stack"
+        )
     assert str(refused.value).startswith("the stack cannot be used, controlPlane.cluster: is required here.")
     file = write(tmp_path, document())
     with pytest.raises(InvalidInputError) as refused:
@@ -301,7 +288,7 @@ def test_a_cluster_that_is_needed_is_named_with_where_it_should_stand(tmp_path: 
 
 
 def test_local_charts(tmp_path: Path) -> None:
-    mesh = read(Mesh, document({"revisions.0.charts": {"path": str(tmp_path)}}))
+    mesh = read_document(Mesh, document({"revisions.0.charts": {"path": str(tmp_path)}}))
     with pytest.raises(InvalidInputError, match=r"has no chart at base/Chart\.yaml"):
         check_charts(mesh)
     for name in ("istiod", "base"):

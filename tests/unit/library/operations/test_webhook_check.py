@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import re
 from collections.abc import Callable
@@ -12,87 +11,35 @@ from typing import Any
 
 import pytest
 import yaml
-from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.cli import check_webhooks, command
 from pulumi_hosted_mesh.clusters.api_server import Answer, UnreachableError
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
-from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
 from pulumi_hosted_mesh.operations.webhooks.crds import NEEDED, versions_of
 from pulumi_hosted_mesh.operations.webhooks.failures import denial, failure
-from pulumi_hosted_mesh.operations.webhooks.observation import Observed
-from pulumi_hosted_mesh.spec.data_plane import Webhooks
+from pulumi_hosted_mesh.operations.webhooks.observation import WebhookObservation
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from typer.testing import CliRunner
 
 from sandbox.clusters.credentials.certificates import new_authority
 from tests.unit.library.documents import CERTIFICATE
-
-FACTS = {
-    "mesh": "demo",
-    "host": "istiod.demo.example.com",
-    "tags": ["prod"],
-    "trustDomain": "demo.mesh.local",
-    "clusterId": "demo",
-    "network": "demo",
-    "istioVersion": "1.31.1",
-    "rootCertificate": CERTIFICATE,
-}
-ENDPOINT = read(EndpointDocument, FACTS)
-INJECTION = "rev.object.sidecar-injector.istio.io"
-VALIDATION = "rev.validation.istio.io"
-WORD = "check-1"
-INVALID = (
-    f'admission webhook "{VALIDATION}" denied the request: configuration is invalid:\n\t* domain "{WORD}/*" invalid'
+from tests.unit.library.operations.webhooks import (
+    ENDPOINT,
+    FACTS,
+    INJECTION,
+    INVALID,
+    PLAIN,
+    VALIDATION,
+    WORD,
+    observed,
+    pod,
+    refusal,
+    uncalled,
 )
 
 
-def uncalled(reason: str, name: str = INJECTION, url: str = ENDPOINT.injection_url) -> str:
-    post = f'Post "{url}?timeout=10s": ' if url else ""
-    return f'Internal error occurred: failed calling webhook "{name}": failed to call webhook: {post}{reason}'
-
-
-def refusal(message: str, status: int = 500) -> Answer:
-    return Answer(status, {"kind": "Status", "message": message})
-
-
-def pod(**other: str) -> Answer:
-    told = {"revision": "default", "mesh": "demo", "cluster": "demo", "domain": "demo.mesh.local"} | other
-    address = other.get("istiod", "istiod.demo.example.com:15012")
-    environment = {
-        "ISTIO_META_MESH_ID": told["mesh"],
-        "ISTIO_META_CLUSTER_ID": told["cluster"],
-        "TRUST_DOMAIN": told["domain"],
-        "PROXY_CONFIG": json.dumps({"discoveryAddress": address}),
-    }
-    proxy = {"name": "istio-proxy", "env": [{"name": name, "value": value} for name, value in environment.items()]}
-    status = {"sidecar.istio.io/status": json.dumps({"revision": told["revision"]})}
-    return Answer(201, {"metadata": {"annotations": status}, "spec": {"containers": [], "initContainers": [proxy]}})
-
-
-PLAIN = Answer(201, {"metadata": {}, "spec": {"containers": [{"name": "app"}]}})
-
-
-def installed(endpoint: EndpointDocument = ENDPOINT) -> list[Any]:
-    """The configurations of a data plane that was handed this endpoint."""
-    bundle = base64.b64encode(CERTIFICATE.encode()).decode()
-    return copy.deepcopy(list(webhooks.manifests(ControlPlaneEndpoint(endpoint, None), Webhooks(), bundle)))
-
-
-def observed(**changes: Any) -> Observed:
-    facts: dict[str, Any] = {
-        "namespace": "mesh-demo",
-        "configurations": installed(),
-        "pods": {"default": pod(), "prod": pod()},
-        "invalid": refusal(INVALID, 400),
-        "valid": Answer(201, {}),
-        "word": WORD,
-    }
-    return Observed(**facts | changes)
-
-
-def causes(found: Observed, endpoint: EndpointDocument = ENDPOINT) -> list[str | None]:
+def causes(found: WebhookObservation, endpoint: EndpointDocument = ENDPOINT) -> list[str | None]:
     """Installed, injection by revision and by tag, validation."""
     judged = verdicts(endpoint, found)
     for one in judged:
@@ -251,7 +198,7 @@ def test_a_bundle_may_hold_more_than_the_root() -> None:
 
 
 def test_a_revision_that_is_not_there_is_told_with_those_that_are() -> None:
-    canary = read(EndpointDocument, {**FACTS, "revision": "canary", "host": "istiod-canary.demo.example.com"})
+    canary = read_document(EndpointDocument, {**FACTS, "revision": "canary", "host": "istiod-canary.demo.example.com"})
     (first, *_) = verdicts(canary, observed())
     assert first.cause == "revision-not-present"
     assert "there are: revision default of mesh demo" in first.seen
@@ -282,7 +229,7 @@ def test_definitions_that_somebody_deleted_are_told_and_what_went_with_them() ->
     (one,) = verdicts(ENDPOINT, observed(crds={name: "1.32.0" for name in NEEDED if name != gone}))[4:]
     assert (one.cause, one.seen) == ("missing-crds", f"1 of {len(NEEDED)} are missing: {gone}")
     assert "`pulumi up --refresh` of the stack cluster" in one.fix
-    assert "apply them anew" in one.fix
+    assert "create them again" in one.fix
     assert [one.cause for one in verdicts(ENDPOINT, observed(crds={}))[4:]] == ["missing-crds"]
     assert verdicts(ENDPOINT, observed(crds=None))[4:] == []
 
@@ -317,7 +264,7 @@ def test_the_commands_are_told_what_is_left_out(monkeypatch: pytest.MonkeyPatch,
     assert run(monkeypatch, tmp_path, found)[0] == 3
     assert run(monkeypatch, tmp_path, found, f"--without-crd={FILTERS}")[0] == 0
     code, text = run(monkeypatch, tmp_path, found, "--without-crd=envoyfilter")
-    assert (code, "--without-crd: is no definition of Istio's that is looked for" in text, FILTERS in text) == (
+    assert (code, "--without-crd: is none of the required Istio CRDs" in text, FILTERS in text) == (
         1,
         True,
         True,
@@ -332,8 +279,10 @@ def test_whose_definitions_are_compared() -> None:
     assert versions_of([*given, unlabelled]) == {"a.networking.istio.io": "1.31.1", "c.telemetry.istio.io": ""}
 
 
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: Observed | Exception, *options: str) -> tuple[int, str]:
-    def observe(*_: object) -> Observed:
+def run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: WebhookObservation | Exception, *options: str
+) -> tuple[int, str]:
+    def observe(*_: object) -> WebhookObservation:
         if isinstance(found, Exception):
             raise found
         return found

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pytest
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
-from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.stack import StackSettings
 
 from stacks import control_plane, references
-from tests.unit.library.documents import document
 from tests.unit.library.program import run
-
-SETTINGS = read(StackSettings, {"stack": "control-plane", "references": {"trust": "t", "root": "r", "access": "a"}})
-MESH = read(Mesh, document())
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """A stack that has these."""
-
-    values: dict[str, Any]
-
-    def get_output(self, name: str) -> pulumi.Output[Any]:
-        return pulumi.Output.from_input(self.values.get(name))
+from tests.unit.library.stacks.referenced_stacks import (
+    MESH,
+    SETTINGS,
+    Outputs,
+)
 
 
 def authority() -> None:
-    pulumi.export("it", control_plane._signed_elsewhere(MESH, SETTINGS).files)
+    pulumi.export("it", control_plane.signed_elsewhere(MESH.name, SETTINGS).files)
 
 
 def kubeconfigs() -> None:
