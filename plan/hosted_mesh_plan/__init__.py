@@ -1,1 +1,4 @@
-"""The plan that rules read: resources and what they say, what is istiod's, values, clusters, what a preview showed."""
+"""The neutral model of a Pulumi plan: resources, values, clusters, owners, and the facts of a preview.
+
+`hosted-mesh-policies` and `hosted-mesh-analysis` share it.
+"""

@@ -1,15 +1,15 @@
-"""What a resource says of itself in annotations: declassified, the data plane's own, accepted. Each with a reason."""
+"""Annotations by which a resource is declassified, the data plane's own, or accepted. Each needs a reason."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .. import vocabulary
+from . import vocabulary
 from .model import Resource
 from .tree import at
 
 LEAST_REASON: Final = 8
-"""A reason of fewer characters is none, and so is the `<reason>` of a message."""
+"""Fewest characters of a reason. The `<reason>` of a message is no reason."""
 
 
 def is_annotated(resource: Resource, annotation: str) -> bool:
@@ -29,12 +29,19 @@ def declassified(resource: Resource) -> frozenset[str]:
 
 
 def is_accepted(resource: Resource, policy: str) -> bool:
-    """True when the resource says why a policy's verdict on it is accepted."""
+    """True if the resource accepts a policy's verdict with a reason."""
     return policy in _with_reasons(resource, vocabulary.ACCEPT_ANNOTATION)
 
 
+def issued_logins(resource: Resource) -> frozenset[str]:
+    """The resources, as `Type:name`, that a Secret declares as logins issued to its tenant: `RobotAccount:shop-pull:
+    pulls the tenant's images; ...`."""
+    value = at(resource.body, "metadata", "annotations", vocabulary.ISSUED_LOGIN_ANNOTATION)
+    entries = [entry.strip().partition(": ") for entry in value.split(";")] if isinstance(value, str) else []
+    return frozenset(what.strip() for what, _, reason in entries if what.strip() and _is_reason(reason))
+
+
 def _with_reasons(resource: Resource, annotation: str) -> frozenset[str]:
-    """What has a reason in `what: reason; ...`."""
     value = at(resource.body, "metadata", "annotations", annotation)
     entries = [entry.partition(":") for entry in value.split(";")] if isinstance(value, str) else []
     return frozenset(what.strip() for what, _, reason in entries if what.strip() and _is_reason(reason))

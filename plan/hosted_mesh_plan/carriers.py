@@ -1,7 +1,7 @@
-"""Objects by which an operator writes to another cluster than its own: which one they name, what they take along.
+"""Objects by which an operator writes to another cluster: the named cluster, and the objects that go along.
 
-Argo CD, Flux, Crossplane, Cluster API, Fleet, Karmada and the like are given objects in one cluster, and apply what
-these have, or refer to, in others.
+Argo CD, Flux, Crossplane, Cluster API, Fleet, Karmada and others read objects in one cluster and apply their content,
+or referenced objects, in other clusters.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from .tree import UNKNOWN, Tree, at, items
 
 ELSEWHERE: Final = "a cluster that an operator chooses"
 HERE: Final = frozenset({"in-cluster", "local", "local-cluster", "fleet-local"})
-"""What operators call the cluster that they are in."""
+"""Operators' names for their own cluster."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
-    """One kind of such objects, as `group/Kind` (* matches anything). `names` are the paths at which one names the
-    other cluster, `otherwise` is where it goes if none of them is there: empty for its own cluster. `takes` are the
-    paths of its references to objects beside it whose content goes along. `*` in a path is every item of a list.
-    """
+class RemoteApplyKind:
+    """One kind of such objects, as `group/Kind` (* matches all). `names` are the paths of the other cluster's name;
+    `otherwise` is the destination without one (empty: its own cluster). `takes` are the paths of references to objects
+    whose content goes along. `*` in a path stands for each item of a list."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -33,14 +32,14 @@ class Carrier:
     takes: tuple[str, ...] = ()
 
     def destinations(self, manifest: Tree) -> list[str]:
-        """The other clusters, as the object calls them."""
+        """The other clusters, by the object's names for them."""
         found = [
             one if isinstance(one, str) else ELSEWHERE for path in self.names for one in _all(manifest, path) if one
         ]
         return found or ([self.otherwise] if self.otherwise else [])
 
     def taken(self, manifest: Tree) -> Iterator[Reference]:
-        """What goes along."""
+        """The references to objects that go along."""
         for path in self.takes:
             for one in _all(manifest, path):
                 kind, namespace = at(one, "kind"), at(one, "namespace")
@@ -56,7 +55,7 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Objects of one cluster: by their name, or by their labels where there is none."""
+    """Objects of one cluster, by name, or by labels if the name is empty."""
 
     kind: str
     name: Any
@@ -79,12 +78,14 @@ _KUBECONFIG: Final = ("spec.kubeConfig.secretRef.name", "spec.kubeConfig.configM
 _DESTINATION: Final = ("destination.server", "destination.name")
 _NAMESPACE: Final = ("metadata.namespace",)
 CARRIERS: Final = (
-    Carrier("argoproj.io/Application", tuple(f"spec.{path}" for path in _DESTINATION)),
-    Carrier("argoproj.io/ApplicationSet", tuple(f"spec.template.spec.{path}" for path in _DESTINATION)),
-    Carrier("helm.toolkit.fluxcd.io/HelmRelease", _KUBECONFIG, takes=("spec.valuesFrom.*",)),
-    Carrier("kustomize.toolkit.fluxcd.io/Kustomization", _KUBECONFIG, takes=("spec.postBuild.substituteFrom.*",)),
-    Carrier("kubernetes*.crossplane.io/*Object*", _PROVIDER, takes=("spec.references.*.patchesFrom",)),
-    Carrier(
+    RemoteApplyKind("argoproj.io/Application", tuple(f"spec.{path}" for path in _DESTINATION)),
+    RemoteApplyKind("argoproj.io/ApplicationSet", tuple(f"spec.template.spec.{path}" for path in _DESTINATION)),
+    RemoteApplyKind("helm.toolkit.fluxcd.io/HelmRelease", _KUBECONFIG, takes=("spec.valuesFrom.*",)),
+    RemoteApplyKind(
+        "kustomize.toolkit.fluxcd.io/Kustomization", _KUBECONFIG, takes=("spec.postBuild.substituteFrom.*",)
+    ),
+    RemoteApplyKind("kubernetes*.crossplane.io/*Object*", _PROVIDER, takes=("spec.references.*.patchesFrom",)),
+    RemoteApplyKind(
         "helm*.crossplane.io/*Release",
         _PROVIDER,
         takes=tuple(
@@ -97,37 +98,39 @@ CARRIERS: Final = (
             )
         ),
     ),
-    Carrier("work.open-cluster-management.io/ManifestWork", _NAMESPACE, ELSEWHERE),
-    Carrier("work.open-cluster-management.io/ManifestWorkReplicaSet", (), ELSEWHERE),
-    Carrier("policy.open-cluster-management.io/Policy", (), ELSEWHERE),
-    Carrier("fleet.cattle.io/Bundle*", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
-    Carrier("fleet.cattle.io/HelmOp", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
-    Carrier("work.karmada.io/Work", (), ELSEWHERE),
-    Carrier("policy.karmada.io/*OverridePolicy", (), ELSEWHERE),
-    Carrier("policy.karmada.io/*PropagationPolicy", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
-    Carrier("placement.kubernetes-fleet.io/*Placement", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
-    Carrier(
+    RemoteApplyKind("work.open-cluster-management.io/ManifestWork", _NAMESPACE, ELSEWHERE),
+    RemoteApplyKind("work.open-cluster-management.io/ManifestWorkReplicaSet", (), ELSEWHERE),
+    RemoteApplyKind("policy.open-cluster-management.io/Policy", (), ELSEWHERE),
+    RemoteApplyKind("fleet.cattle.io/Bundle*", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
+    RemoteApplyKind("fleet.cattle.io/HelmOp", _NAMESPACE, ELSEWHERE, ("spec.helm.valuesFrom.*.secretKeyRef",)),
+    RemoteApplyKind("work.karmada.io/Work", (), ELSEWHERE),
+    RemoteApplyKind("policy.karmada.io/*OverridePolicy", (), ELSEWHERE),
+    RemoteApplyKind("policy.karmada.io/*PropagationPolicy", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
+    RemoteApplyKind("placement.kubernetes-fleet.io/*Placement", (), ELSEWHERE, ("spec.resourceSelectors.*",)),
+    RemoteApplyKind(
         "config.projectsveltos.io/*Profile", (), ELSEWHERE, ("spec.policyRefs.*", "spec.helmCharts.*.valuesFrom.*")
     ),
-    Carrier("addons.cluster.x-k8s.io/ClusterResourceSet", (), ELSEWHERE, ("spec.resources.*",)),
-    Carrier("addons.cluster.x-k8s.io/HelmChartProxy", (), ELSEWHERE),
-    Carrier("bootstrap.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.files.*.contentFrom.secret",)),
-    Carrier("controlplane.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.kubeadmConfigSpec.files.*.contentFrom.secret",)),
-    Carrier("resources.gardener.cloud/ManagedResource", (), ELSEWHERE, ("spec.secretRefs.*",)),
-    Carrier("types.kubefed.io/Federated*", (), ELSEWHERE),
-    Carrier("apps.clusternet.io/*", (), ELSEWHERE),
-    Carrier("core.oam.dev/Application", ("spec.policies.*.properties.clusters.*",)),
+    RemoteApplyKind("addons.cluster.x-k8s.io/ClusterResourceSet", (), ELSEWHERE, ("spec.resources.*",)),
+    RemoteApplyKind("addons.cluster.x-k8s.io/HelmChartProxy", (), ELSEWHERE),
+    RemoteApplyKind("bootstrap.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.files.*.contentFrom.secret",)),
+    RemoteApplyKind(
+        "controlplane.cluster.x-k8s.io/*", (), ELSEWHERE, ("spec.kubeadmConfigSpec.files.*.contentFrom.secret",)
+    ),
+    RemoteApplyKind("resources.gardener.cloud/ManagedResource", (), ELSEWHERE, ("spec.secretRefs.*",)),
+    RemoteApplyKind("types.kubefed.io/Federated*", (), ELSEWHERE),
+    RemoteApplyKind("apps.clusternet.io/*", (), ELSEWHERE),
+    RemoteApplyKind("core.oam.dev/Application", ("spec.policies.*.properties.clusters.*",)),
 )
 
-PUSHER: Final = Carrier(
+PUSHER: Final = RemoteApplyKind(
     "external-secrets.io/PushSecret", ("spec.secretStoreRefs.*.name",), "", ("spec.selector.secret",)
 )
-"""It copies a Secret into stores, and the Secret stays. Whose a store is, nothing shows but its name."""
+"""It copies a Secret into stores; the Secret stays. Only a store's name shows its owner."""
 
 
 class ProviderConfig(NamedTuple):
-    """By which of Crossplane's objects another one goes where it goes. `through` is the provider of both, by URN, so
-    that no other cluster's is meant."""
+    """The Crossplane object that decides another object's destination. `through`: the URN of the provider of both, so
+    that names of different clusters stay apart."""
 
     through: str
     group: str
@@ -139,11 +142,11 @@ class ProviderConfig(NamedTuple):
 def carried(
     here: Collection[Resource], elsewhere: Callable[[str], str], at_home: Set[ProviderConfig] = frozenset()
 ) -> dict[str, str]:
-    """Where operators carry what one cluster has, by URN: the objects that are made for this, and those that these
-    refer to.
+    """Destinations of one cluster's content, by URN: the objects that operators carry, and the objects that these refer
+    to.
 
-    here: the cluster's objects. elsewhere: the place that is called by a name or an address; empty if that is here.
-    at_home: configurations that lead to the cluster that they are in, beside those among the objects.
+    here: the cluster's objects. elsewhere: the place of a name or an address; empty for this cluster. at_home:
+    configurations that lead to their own cluster, beside those among the objects.
     """
     itself = at_home | configs_at_home(here)
     found: dict[str, str] = {}
@@ -160,7 +163,7 @@ def carried(
 
 
 def pushed(here: Collection[Resource]) -> Iterator[tuple[Resource, str, Resource]]:
-    """What copies a Secret into a store, the store as it is called, and the Secret, of one cluster's objects."""
+    """Each object that copies a Secret into a store, the store's name, and the Secret, among one cluster's objects."""
     for resource in here:
         if f"{resource.group}/{resource.kind}" == PUSHER.kind:
             for secret in _taken_by(resource, PUSHER.taken(resource.body), here):
@@ -171,7 +174,7 @@ _CONFIGS: Final = ("ProviderConfig", "ClusterProviderConfig")
 
 
 def configs_at_home(here: Iterable[Resource]) -> frozenset[ProviderConfig]:
-    """Those that lead to the cluster that they are in: Crossplane's provider logs in as the Pod that it is."""
+    """Configurations that lead to their own cluster: Crossplane's provider logs in with its Pod's account."""
     return frozenset(config for one in here if (config := config_in(one)) and leads_home(one))
 
 
@@ -180,7 +183,7 @@ def leads_home(config: Resource) -> bool:
 
 
 def config_in(resource: Resource) -> ProviderConfig | None:
-    """How others call it, if it is one."""
+    """The configuration that a resource is, by its name in other objects; else None."""
     if resource.kind not in _CONFIGS or not resource.group.endswith(".crossplane.io"):
         return None
     namespace = _namespace_of(resource.group, resource.kind, resource.namespace)
@@ -188,8 +191,8 @@ def config_in(resource: Resource) -> ProviderConfig | None:
 
 
 def _config_of(resource: Resource, manifest: Tree) -> ProviderConfig | None:
-    """The one that an object names. Where its kind has namespaces, one of the whole cluster's is meant if it does not
-    say which: `spec.providerConfigRef.kind`."""
+    """The configuration that an object names. A kind with namespaces uses the cluster's unless
+    `spec.providerConfigRef.kind` differs."""
     name = at(manifest, "spec", "providerConfigRef", "name")
     version = at(manifest, "apiVersion", default="")
     group = version.partition("/")[0] if isinstance(version, str) and version else resource.group
@@ -222,8 +225,8 @@ def _taken_by(carrier: Resource, references: Iterable[Reference], here: Iterable
                 yield one
 
 
-def carriers_in(resource: Resource) -> Iterator[tuple[Carrier, Tree]]:
-    """Such an object, and those inside of it, as one operator's object has another's."""
+def carriers_in(resource: Resource) -> Iterator[tuple[RemoteApplyKind, Tree]]:
+    """Such an object, and those nested in it."""
     todo: list[tuple[str, Tree]] = [(f"{resource.group}/{resource.kind}", resource.body)]
     while todo:
         kind, tree = todo.pop()

@@ -1,10 +1,9 @@
-"""Which cluster is whose: judged by the API server's address, and by names only where nothing better is there.
+"""The owner of each cluster: by the API server's address, and by names only as a last resort.
 
-Evidence, strongest first: the pack's configuration (addresses, provider names or URNs), then the library's cluster
-wrappers, whose role is in their provider's name and cluster identifier. Evidence for one provider holds for every
-provider that reaches the same API server, so a default or swapped provider is seen through. A cluster's certificate
-authority tells that two addresses are one data plane. It never makes a cluster the control plane's: many clusters
-behind one proxy have one authority.
+Evidence, strongest first: the pack's settings (addresses, provider names or URNs), then the library's cluster wrappers,
+by the role in their provider's name and cluster identifier. Evidence for one provider holds for every provider of the
+same API server, so a default or swapped provider counts too. A common certificate authority makes two addresses one
+data plane. It never makes a cluster the control plane's: clusters behind one proxy share an authority.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 import yaml
 
-from .. import vocabulary
+from . import vocabulary
 from .decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 from .model import Provider, Resource, Stack
 from .tree import UNKNOWN, at, leaves, plain
@@ -29,11 +28,11 @@ from .tree import UNKNOWN, at, leaves, plain
 KUBECONFIG_KEYS: Final = ("kubeconfig", "kubeConfig", "configPath", "kubeconfigPath")
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
 SHOWN: Final = frozenset({"token", "password", "id-token", "access-token"})
-"""Of a user in a kubeconfig. A client's key stays with the client."""
+"""Credentials of a kubeconfig's user that the server receives. A client's key stays with the client."""
 
 
 class Role(Enum):
-    """Whose cluster it is. UNCLASSIFIED is treated as DATA_PLANE."""
+    """The owner of a cluster. UNCLASSIFIED is treated as DATA_PLANE."""
 
     CONTROL_PLANE = "control plane"
     DATA_PLANE = "data plane"
@@ -42,7 +41,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where a provider's kubeconfig goes. Empty strings where it says nothing, or is not known yet."""
+    """The destination of a provider's kubeconfig. Empty strings: not stated, or still unknown."""
 
     server: str = ""
     authority: str = ""
@@ -50,43 +49,42 @@ class Cluster:
     problem: str = ""
     """Why the address could not be read. Never a value."""
     shown: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """What its server is shown to log in, and could use elsewhere: tokens and passwords of the context's user, each
-    with its key. Never printed."""
+    """Tokens and passwords of the context's user, each with its key. The server receives them and could use them
+    elsewhere. Never printed."""
     others: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """The same of what the kubeconfig has for other users: one file often has all clusters. Never printed."""
+    """The same for the kubeconfig's other users: one file often has all clusters. Never printed."""
     given: bool = False
-    """Whether the provider was told where to go, known by now or not. False where it takes what the machine has."""
+    """True if the provider has a kubeconfig, possibly unknown. False: it uses the machine's."""
 
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """The pack's configuration of clusters: API server addresses, and provider names or URNs (`*` matches anything)."""
+    """The pack's settings of clusters: API server addresses, and provider names or URNs (`*` matches any text)."""
 
     control_plane_servers: tuple[str, ...] = ()
     data_plane_servers: tuple[str, ...] = ()
     control_plane_providers: tuple[str, ...] = ()
     data_plane_providers: tuple[str, ...] = ()
     data_plane_tenants: tuple[str, ...] = ()
-    """`TENANT=ADDRESS`: that cluster is a data plane, and one owner with the tenant's others."""
+    """`TENANT=ADDRESS`: that cluster is a data plane, and one owner with the tenant's other clusters."""
 
     @classmethod
     def of(cls, **given: tuple[str, ...]) -> ClusterConfig:
-        """As it was given, with each address in the spelling that addresses are compared in. What is a tenant's is a
-        data plane's."""
+        """The settings with normal addresses. A tenant's clusters are data planes."""
         found = {key: tuple(map(normal_server, v)) if "servers" in key else v for key, v in given.items()}
         theirs = tuple(server for _, server in map(parts_of_tenant, found.get("data_plane_tenants", ())))
         return cls(**found | {"data_plane_servers": (*found.get("data_plane_servers", ()), *theirs)})
 
 
 def parts_of_tenant(said: str) -> tuple[str, str]:
-    """The tenant of one entry of `data_plane_tenants`, and its cluster's address, as addresses are compared."""
+    """The tenant and the normal address of one entry of `data_plane_tenants`."""
     tenant, _, server = said.partition("=")
     return tenant, normal_server(server)
 
 
 def owner_of(said: Iterable[str], servers: Set[str]) -> str:
-    """How the tenant that has a cluster with these addresses is called as an owner; empty if none is said, or several.
-    No cluster has a line feed in its name.
+    """The owner's name for the tenant that has a cluster with these addresses; empty for none or several. The name
+    starts with a line feed, which no cluster's name has.
 
     said: as `data_plane_tenants`.
     """
@@ -97,7 +95,7 @@ def owner_of(said: Iterable[str], servers: Set[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _tenants_by_server(said: tuple[str, ...]) -> Mapping[str, Set[str]]:
-    """It is asked for every place, and addresses take long to parse."""
+    """Cached: each place needs it, and addresses take long to parse."""
     found: dict[str, set[str]] = {}
     for tenant, server in map(parts_of_tenant, said):
         found.setdefault(server, set()).add(tenant)
@@ -113,7 +111,7 @@ def is_tenants(owner: str) -> bool:
 
 
 def is_server(address: str) -> bool:
-    """True for what can be an API server's address: a URL, or a host with or without a port. No `*` is one."""
+    """True for a possible address of an API server: a URL, or a host with or without a port, without `*`."""
     parts = _parts(address)
     if parts is None or parts.scheme not in ("http", "https"):
         return False
@@ -133,7 +131,7 @@ def normal_server(address: str) -> str:
 
 
 def _parts(address: str) -> urllib.parse.SplitResult | None:
-    """The parts of an address; None for what cannot be split, `https://[::1` for one."""
+    """The parts of an address; None for an invalid one, such as `https://[::1`."""
     text = address.strip()
     try:
         parts = urllib.parse.urlsplit(text if "//" in text else f"https://{text}")
@@ -144,15 +142,15 @@ def _parts(address: str) -> urllib.parse.SplitResult | None:
 
 
 def cluster_of(provider: Provider) -> Cluster:
-    """Where a provider goes, by its kubeconfig (content, dictionary or path) and context."""
+    """The destination of a provider, by its kubeconfig (content, dictionary or path) and context."""
     value = next((found for key in KUBECONFIG_KEYS if (found := at(provider.inputs, key)) is not None), None)
     if value is UNKNOWN:
-        return Cluster(problem="its kubeconfig is not known yet", given=True)
+        return Cluster(problem="its kubeconfig is still unknown", given=True)
     host = at(provider.inputs, "host")
     if value is None and isinstance(host, str):
         return Cluster(server=normal_server(host), given=True)
     if value is None:
-        return Cluster(problem="it has no kubeconfig of its own: it uses whatever the machine's default is")
+        return Cluster(problem="it has no kubeconfig of its own: it uses the machine's default")
     if isinstance(value, str) and "\n" not in value and not value.lstrip().startswith("{"):
         try:
             value = Path(value).expanduser().read_text(encoding="utf-8")
@@ -166,7 +164,7 @@ def cluster_of(provider: Provider) -> Cluster:
 
 @lru_cache(maxsize=8192)
 def _of_text(text: str, context: str | None, cluster: str | None) -> Cluster:
-    """Each resource repeats its provider, and before a write each comes alone."""
+    """Cached: each resource repeats its provider."""
     try:
         if nests_too_deeply(text.encode("utf-8", "replace")):
             raise ValueError
@@ -210,7 +208,6 @@ def _texts(user: Any) -> list[tuple[str, str]]:
 
 
 def _named(tree: Any, key: str, name: Any) -> Any:
-    """The entry of this name, or the only one."""
     entries = _list(tree, key)
     chosen = [one for one in entries if at(one, "name") == name] or (entries if len(entries) == 1 else [])
     return chosen[0] if chosen else None
@@ -223,19 +220,19 @@ def _list(tree: Any, key: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Clusters:
-    """The roles of every provider of a stack. Before writes, providers come one by one (`add`)."""
+    """The roles of a stack's providers. Before writes, providers come one by one (`add`)."""
 
     stack: Stack
     config: ClusterConfig = ClusterConfig()
     providers: dict[str, Provider] = field(default_factory=dict, init=False)
-    """Every cluster provider by URN: those that resources go through, and those registered but not used."""
+    """Every cluster provider by URN: those in use, and those only registered."""
     clusters: dict[str, Cluster] = field(default_factory=dict, init=False)
-    """Where each provider goes, by the provider's URN."""
+    """The destination of each provider, by its URN."""
     by_server: dict[str, set[Role]] = field(default_factory=dict, init=False)
-    """The roles that evidence gives to each API server address. Two roles for one server are a contradiction."""
+    """The roles that evidence gives to each API server address. Two roles of one server are a contradiction."""
     by_authority: dict[str, set[Role]] = field(default_factory=dict, init=False)
-    """Roles by the clusters' certificate authorities. An address with a path is a proxy's, whose authority says nothing
-    of the cluster behind it."""
+    """Roles by certificate authority. An address with a path is a proxy's, and its authority shows nothing about the
+    cluster behind it."""
     _authorities: dict[str, set[str]] = field(default_factory=dict, init=False)
     _role_by_provider: dict[str, Role] = field(default_factory=dict, init=False)
     _place_by_provider: dict[str, str] = field(default_factory=dict, init=False)
@@ -255,8 +252,7 @@ class Clusters:
                 self.add(resource.as_provider)
 
     def add(self, provider: Provider) -> None:
-        """Takes in one more provider; one that is known already stays as it is. The work does not grow with those that
-        are."""
+        """Adds one provider, unless its URN is present. Constant time."""
         if provider.urn in self.providers or not _reaches_a_cluster(provider):
             return
         self.providers[provider.urn] = provider
@@ -279,7 +275,7 @@ class Clusters:
         return frozenset((*self.config.control_plane_servers, *self.config.data_plane_servers))
 
     def claimed(self, provider: Provider) -> set[Role]:
-        """Roles that a provider's name or wrapper claims, before looking at where it goes."""
+        """Roles that a provider's name or wrapper claims, without regard to its destination."""
         claims: set[Role] = set()
         identifier = at(provider.inputs, "clusterIdentifier", default="")
         for role, patterns, word in (
@@ -295,10 +291,10 @@ class Clusters:
         return claims
 
     def role_of_provider(self, provider: Provider) -> Role:
-        """By address, then by certificate authority, then by what the provider claims. Contradictions and silence count
-        as unclassified."""
+        """By address, then by certificate authority, then by the provider's claims. Contradictions and silence count as
+        unclassified."""
         if at(provider.inputs, "renderYamlToDirectory"):
-            return Role.UNCLASSIFIED  # it writes files, whatever cluster its kubeconfig leads to
+            return Role.UNCLASSIFIED  # it writes files, for any cluster
         cluster = self.clusters.get(provider.urn) or cluster_of(provider)
         by_address = self.by_server.get(cluster.server, set()) if cluster.server else set()
         for roles in (by_address, self._told_by_authority(cluster), self.claimed(provider)):
@@ -315,7 +311,7 @@ class Clusters:
         return found if found == {Role.DATA_PLANE} else set()
 
     def place_of(self, provider: Provider) -> str:
-        """One name for each owner: the tenant's if a data plane is said to be of one, else the cluster's."""
+        """One name for each owner: a data plane's tenant if declared, else the cluster."""
         if not self.config.data_plane_tenants:
             return self.name_of(provider)
         if provider.urn not in self._place_by_provider:
@@ -325,15 +321,23 @@ class Clusters:
         return self._place_by_provider[provider.urn]
 
     def place_at(self, destination: str) -> str:
-        """The owner of what an operator calls by a cluster's address, or by a name, which nobody else is called by."""
+        """The owner of an operator's destination, by a cluster's address or by a name that is unique."""
         if "://" not in destination:
             return f"what operators call {destination}"
         is_theirs = self.by_server.get(destination) == {Role.DATA_PLANE}
         authority = next(iter(self._authorities.get(destination, ())), "")
         return (self._tenant(Cluster(destination, authority)) if is_theirs else "") or destination
 
+    def owner_at(self, server: str, authority: str = "") -> str:
+        """The owner of the data plane at an address, as in `place_of`. Empty for any other cluster."""
+        cluster = Cluster(normal_server(server), authority)
+        by_authority = self._told_by_authority(cluster)
+        if not by_authority and self.by_server.get(cluster.server) != {Role.DATA_PLANE}:
+            return ""
+        return self._tenant(cluster) or (authority if by_authority else cluster.server)
+
     def _tenant(self, cluster: Cluster) -> str:
-        """By all addresses of a cluster, of which some may be known by its authority alone."""
+        """By all addresses of a cluster, including those of its authority."""
         servers = {cluster.server}
         if cluster.authority and not _has_path(cluster.server):
             if Role.CONTROL_PLANE in self.by_authority.get(cluster.authority, ()):
@@ -342,14 +346,14 @@ class Clusters:
         return owner_of(self.config.data_plane_tenants, servers)
 
     def name_of(self, provider: Provider) -> str:
-        """One name for each cluster: its authority where that tells, else its address, else the provider."""
+        """One name for each cluster: its authority if that decides, else its address, else the provider."""
         cluster = self.clusters.get(provider.urn) or cluster_of(provider)
         if self._told_by_authority(cluster):
             return cluster.authority
         return cluster.server or provider.urn
 
     def role(self, resource: Resource) -> Role | None:
-        """Whose cluster a resource goes to; None for what goes to no cluster (a key, a stack, a component)."""
+        """The owner of a resource's cluster; None for a resource of no cluster (a key, a stack, a component)."""
         if resource.provider is None or not _reaches_a_cluster(resource.provider):
             return None
         urn = resource.provider.urn
@@ -358,7 +362,7 @@ class Clusters:
         return self._role_by_provider[urn]
 
     def on_data_plane(self, resource: Resource) -> bool:
-        """True for what a data plane, or one that nobody classified, would get."""
+        """True for an object of a data plane's or an unclassified cluster."""
         return self.role(resource) in {Role.DATA_PLANE, Role.UNCLASSIFIED}
 
     def on_control_plane(self, resource: Resource) -> bool:
@@ -369,7 +373,7 @@ class Clusters:
         return bool(authority) and self.by_authority.get(authority, set()) == {Role.DATA_PLANE}
 
     def is_data_plane_server(self, address: str) -> bool:
-        """True for the address of a cluster that evidence says is a data plane's, or of "the cluster that I run in"."""
+        """True for the address of a declared data plane's cluster, or of the cluster of the Pod itself."""
         if not address or normal_server(address).startswith(IN_CLUSTER):
             return bool(address)
         return self.by_server.get(normal_server(address), set()) == {Role.DATA_PLANE}
@@ -380,7 +384,6 @@ def _has_path(server: str) -> bool:
 
 
 def _reaches_a_cluster(provider: Provider) -> bool:
-    """True for the kubernetes provider, and for any other that is given a kubeconfig (helm, flux, kustomize ...)."""
     return provider.type == "pulumi:providers:kubernetes" or (
         isinstance(provider.inputs, dict) and any(key in provider.inputs for key in KUBECONFIG_KEYS)
     )
@@ -392,12 +395,12 @@ def matches(provider: Provider, patterns: Iterable[str]) -> bool:
 
 
 def names_of(package: str, name: str, urn: str) -> tuple[str, ...]:
-    """What a provider may be called in the settings: its name, its URN, or its package and name (`command:*`)."""
+    """A provider's names in the settings: its name, its URN, or its package and name (`command:*`)."""
     return (name, f"{package}:{name}", *([urn] if urn else []))
 
 
 def is_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
-    """True if one of the names fits a pattern. `*` matches anything; a bracket is a letter as any other: providers that
-    a loop makes have some in their names."""
+    """True if one of the names fits a pattern. `*` matches any text; a bracket is an ordinary letter, since a loop's
+    providers have some in their names."""
     literal = [pattern.replace("[", "[[]") for pattern in patterns]
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in literal for name in names)

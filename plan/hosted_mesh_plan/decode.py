@@ -1,8 +1,4 @@
-"""From the engine's wire format to trees (`tree.py`), with secret marks and unknowns kept.
-
-Pulumi's Python policy SDK drops the marks before a policy sees them, although the engine sends them; that is one reason
-why this pack speaks the analyzer protocol itself (`server.py`).
-"""
+"""From the engine's wire format to trees (`tree.py`), with secret marks and unknowns kept."""
 
 from __future__ import annotations
 
@@ -33,15 +29,15 @@ UNKNOWNS: Final = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
     }
 )
-"""The protocol's words for "not known yet", one per type (sdk/proto/.../resource property encoding)."""
+"""The protocol's signs for an unknown value, one per type."""
 MASK: Final = "[secret]"
-"""What `pulumi preview --json` prints for a secret, with --show-secrets too."""
+"""The text of `pulumi preview --json` for a secret, with --show-secrets too."""
 LARGEST_ASSET: Final = 64 * 1024 * 1024
 YAML_LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-"""For texts that somebody else wrote: it resolves no numbers, dates, tags or merge keys, of which some cost without
-bounds. Every scalar is a text."""
+"""For foreign texts: it resolves no numbers, dates, tags or merge keys, some of unbounded cost. Every scalar is a
+text."""
 UNPARSABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
-"""What parsers of YAML and JSON raise: ValueError also for a date that is none and for what is no UTF-8."""
+"""Errors of YAML and JSON parsers: ValueError also for an invalid date and for invalid UTF-8."""
 MOST_NESTED: Final = 200
 _LEAD = re.compile(rb"^[ \t?:-]{400}", re.MULTILINE)
 _OPENING: Final = frozenset(b"{[")
@@ -49,8 +45,7 @@ _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"{[]}")
 
 
 def nests_too_deeply(text: bytes) -> bool:
-    """True for JSON or YAML that nests deeper than a parser's stack may bear: C code of parsers has no limit of its
-    own."""
+    """True for JSON or YAML nested deeper than a parser's stack: parsers in C have no limit of their own."""
     if _LEAD.search(text):
         return True
     depth = 0
@@ -62,12 +57,12 @@ def nests_too_deeply(text: bytes) -> bool:
 
 
 def from_struct(struct: Struct) -> dict[str, Tree]:
-    """A resource's properties, in the order of their names: protobuf's maps have one that changes from run to run."""
+    """A resource's properties, in the order of their names: protobuf's maps have a random order."""
     return {key: from_value(value) for key, value in sorted(struct.fields.items(), key=itemgetter(0))}
 
 
 def from_value(value: Value) -> Tree:
-    """One value. Whole floats become int: the wire knows no other numbers."""
+    """One value. Whole floats become int: the wire has floats only."""
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         return UNKNOWN if value.string_value in UNKNOWNS else value.string_value
@@ -99,7 +94,7 @@ def from_plain(data: Any) -> Tree:
 
 
 def from_signed(tree: dict[str, Tree]) -> Tree:
-    """What a map with the protocol's signature stands for; any other map as it is."""
+    """The value of a map with the protocol's signature; any other map unchanged."""
     signature = tree.get(SIGNATURE)
     if signature is None:
         return tree

@@ -1,4 +1,4 @@
-"""What a preview shows for the update that follows (made by `pack.preview_evidence`)."""
+"""The facts of a preview for the following update (made by `pack.preview_evidence`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from .tree import UNKNOWN, Leaf, is_covered, leaves, show
 
 
 class Shown(NamedTuple):
-    """What a preview showed of one object: a salted hash of the values that it knew and that nobody marked, and the
-    paths of those that it did not know."""
+    """One object in a preview: a salted hash of its plain values, and the paths of its unknown values."""
 
     digest: str
     unknown: tuple[str, ...]
@@ -22,13 +21,13 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """`paths`: per URN, the properties whose secrets are not the control plane's. `data_planes`: URNs all of whose
-    secrets come from the data plane's own sources. `foreign`: per URN of the control plane, the properties that hold
-    only the data plane's. `shown`: what is given away, as the preview showed it. `awaited`: per URN, the properties
-    that wait for the public half of a key of the control plane's, and must be public by their form. `authorities`: URNs
-    of the Secrets with an authority that was made for their data plane alone. `opens_own`: per URN, the properties
-    whose credentials open what is the data plane's own, by their section of the configuration or by what they are made
-    of. `at_home`: configurations by which operators of the control plane's write to the cluster that they are in."""
+    """`paths`: per URN, the properties without control-plane secrets. `data_planes`: URNs with secrets of the data
+    plane's own sources only. `foreign`: per URN of the control plane, the values from resources without control-plane
+    secrets. `shown`: the data planes' objects in the preview. `awaited`: per URN, the properties that wait for the
+    public half of a control plane's key, and must have a public form. `authorities`: URNs of Secrets with an authority
+    made for their data plane alone. `opens_own`: per URN, the properties with credentials of the data plane's own, by
+    their section of the configuration or by their sources. `at_home`: configurations by which the control plane's
+    operators write to their own cluster."""
 
     paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
     data_planes: frozenset[str] = frozenset()
@@ -38,16 +37,18 @@ class Evidence:
     authorities: frozenset[str] = frozenset()
     opens_own: Mapping[str, frozenset[str]] = field(default_factory=dict)
     at_home: frozenset[ProviderConfig] = frozenset()
+    issued: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Per URN, the values that are nothing but logins issued to a tenant."""
     salt: str = ""
 
     def show(self, resource: Resource) -> Shown:
-        """What there is to be shown of an object."""
+        """The shown part of an object."""
         unknown = tuple(show(leaf.path) for leaf in leaves(resource.asked) if leaf.value is UNKNOWN)
         return Shown(self._digest(resource, unknown), unknown)
 
     def news(self, resource: Resource) -> list[Leaf]:
-        """The values that the preview did not show, although they are neither marked nor were unknown then: all of an
-        object that it never showed, or that it showed otherwise."""
+        """The values that are unmarked, and were not unknown in the preview, of an object that the preview did not show
+        or showed with other values."""
         shown = self.shown.get(resource.urn)
         if shown is not None and shown.digest == self._digest(resource, shown.unknown):
             return []

@@ -1,17 +1,17 @@
-"""Recognising istiod and what belongs to it, in anybody's program."""
+"""Recognises istiod and its objects, in any program."""
 
 from __future__ import annotations
 
 import fnmatch
 from typing import Any, Final
 
-from .. import vocabulary
+from . import vocabulary
 from .model import Resource, Stack
 from .tree import UNKNOWN, at, items
 
 ISTIOS_LABELS: Final = frozenset({vocabulary.MESH_LABEL, vocabulary.REVISION_LABEL})
 ISTIOS_PARTS: Final = frozenset({"istiod", "istio", "sidecar-injector", "istio-reader"})
-"""As labels call them."""
+"""Values of labels."""
 ISTIOS_NAMES: Final = ("istio*", "*-istio-*", "hosted-mesh*")
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"})
 
@@ -35,7 +35,7 @@ def discovery_container(resource: Resource) -> Any:
 
 
 def environment(container: Any) -> dict[str, Any]:
-    """A container's environment: value, or UNKNOWN; "" for what comes from elsewhere."""
+    """A container's environment: value, or UNKNOWN; "" for a value from elsewhere."""
     return {
         name: at(entry, "value", default="")
         for entry in items(container, "env")
@@ -44,7 +44,7 @@ def environment(container: Any) -> dict[str, Any]:
 
 
 def is_external(resource: Resource, container: Any) -> bool:
-    """True for an istiod that reads another cluster: told so, or given a kubeconfig."""
+    """True for an istiod that reads another cluster, by its settings or by a kubeconfig."""
     env = environment(container)
     if str(env.get("EXTERNAL_ISTIOD", "")).lower() == "true":
         return True
@@ -56,7 +56,7 @@ def is_external(resource: Resource, container: Any) -> bool:
 
 
 def is_istios(stack: Stack, resource: Resource) -> bool:
-    """True for what the hosted mesh, or any Istio, put on a cluster: by components, labels or the object's name."""
+    """True for an object of the hosted mesh, or of any Istio: by components, labels or the object's name."""
     types = stack.ancestor_types(resource)
     if any(kind in vocabulary.DATA_PLANE_TYPES | vocabulary.CONTROL_PLANE_TYPES for kind in types):
         return True

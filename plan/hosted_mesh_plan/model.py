@@ -1,4 +1,4 @@
-"""What the rules read: a stack's resources, who made them, and what depends on what."""
+"""Input of the rules: a stack's resources, their providers, and their dependencies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tree import Tree, at, is_marked, plain
 PROVIDER_PREFIX = "pulumi:providers:"
 SECRET_DATA = ("data", "stringData")
 IN_SECRET = frozenset((name,) for name in SECRET_DATA)
-"""How the paths of a Secret's values begin."""
+"""First part of the paths of a Secret's values."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 REFERENCE_TYPE = "pulumi:pulumi:StackReference"
 SECRET_TYPE = "kubernetes:core/v1:Secret"  # noqa: S105 a type
@@ -20,7 +20,7 @@ LONGEST_NAME = 63
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The provider that a resource goes through. `inputs` are its own inputs, kubeconfig included."""
+    """The provider of a resource. `inputs` are its own inputs, kubeconfig included."""
 
     urn: str
     type: str
@@ -29,17 +29,16 @@ class Provider:
 
     @property
     def is_default(self) -> bool:
-        """True for the provider that the engine makes when a program names none."""
+        """True for the engine's provider of a program that names none."""
         return self.name.startswith("default") and (self.name == "default" or self.name[7:8] in {"_", "-"})
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource as it will be (preview), is about to be written, or was written.
+    """One resource at a preview, before its write, or after it.
 
-    `inputs` is what the program asked for: None where the front end cannot know it (then `outputs` stand in).
-    `outputs` is what the provider answered. `dependencies` maps a property's name to the URNs that its value comes
-    from.
+    `inputs` come from the program: None if the front end cannot read them (`outputs` replace them). `outputs` come from
+    the provider. `dependencies` maps a property's name to the URNs of its value's sources.
     """
 
     urn: str
@@ -51,11 +50,11 @@ class Resource:
     provider: Provider | None = None
     dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     read_only: bool = False
-    """True for a resource that is only read (`.get`, StackReference): nothing of it is written."""
+    """True for a resource that is only read (`.get`, StackReference), never written."""
 
     @cached_property
     def asked(self) -> Tree:
-        """Inputs with their `Secret` marks; outputs where inputs are not to be had."""
+        """Inputs with their `Secret` marks; outputs where inputs are missing."""
         return self.inputs if self.inputs is not None else (self.outputs or {})
 
     @cached_property
@@ -65,8 +64,8 @@ class Resource:
 
     @cached_property
     def sources(self) -> Mapping[str, tuple[str, ...]]:
-        """`dependencies` by the names that `asked` has. A Secret's `stringData` becomes `data` on its way through the
-        kubernetes package, while its dependencies keep the program's name."""
+        """`dependencies` by the names of `asked`. The kubernetes package turns a Secret's `stringData` into `data`,
+        while the dependencies keep the program's name."""
         if self.kind != "Secret":
             return self.dependencies
         together = tuple(urn for name in SECRET_DATA for urn in self.dependencies.get(name, ()))
@@ -76,7 +75,7 @@ class Resource:
 
     @cached_property
     def depends_on(self) -> frozenset[str]:
-        """URNs of all that its values come from."""
+        """URNs of all sources of its values."""
         return frozenset(urn for urns in self.dependencies.values() for urn in urns)
 
     @property
@@ -90,12 +89,12 @@ class Resource:
 
     @property
     def called(self) -> str:
-        """Type and name as settings have them: `RobotAccount:shop-pull`."""
+        """Type and name as in settings: `RobotAccount:shop-pull`."""
         return f"{self.type.rpartition(':')[2]}:{self.name}"
 
     @property
     def as_provider(self) -> Provider:
-        """A provider's own resource, as others go through it."""
+        """A provider's own resource, as the provider of others."""
         return Provider(self.urn, self.type, self.name, self.asked)
 
     @cached_property
@@ -130,10 +129,10 @@ class Resource:
 
 @dataclass(frozen=True)
 class Stack:
-    """All that is known of one stack at one moment.
+    """One stack at one moment.
 
-    `partial` says that only some resources are known so far: a resource policy before its write. A rule that needs the
-    whole stack (flow) is silent then, and speaks at the end.
+    `partial`: only some resources are known, before a write. A rule that needs the whole stack (flow) is silent then,
+    and judges at the end.
     """
 
     name: str
@@ -144,12 +143,11 @@ class Stack:
     preview: bool = False
     partial: bool = False
     marks: bool = True
-    """False where the front end cannot tell which values are marked secret (plain manifests)."""
+    """False where the front end cannot read the secret marks (plain manifests)."""
 
     @cached_property
     def by_urn(self) -> Mapping[str, Resource]:
-        """Resources by URN, with those that are only named as dependencies: the engine does not show what a stack reads
-        (StackReference) to its policies."""
+        """Resources by URN, and dependencies without a resource: the engine shows no StackReference to its policies."""
         found = {resource.urn: resource for resource in self.resources}
         for resource in self.resources:
             for urn in {urn for urns in resource.dependencies.values() for urn in urns if urn not in found}:
@@ -159,14 +157,14 @@ class Stack:
         return found
 
     def sources_of(self, resource: Resource, *names: str) -> list[Resource]:
-        """The resources that the values of some of its properties come from, each once."""
+        """The sources of the values of some of its properties, each once."""
         urns = dict.fromkeys(urn for name in names for urn in resource.sources.get(name, ()))
         return [self.by_urn[urn] for urn in urns]
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names and namespaces of the Kubernetes objects: they are no secrets, wherever else they stand. One that was
-        made from a secret stays a secret."""
+        """Names and namespaces of the Kubernetes objects, which are no secrets in any place. A name made from a secret
+        stays a secret."""
         return frozenset(
             name
             for resource in self.resources
@@ -176,6 +174,6 @@ class Stack:
         )
 
     def ancestor_types(self, resource: Resource) -> tuple[str, ...]:
-        """Types above a resource. A URN repeats its parents' types, so this also works where parents are not known."""
+        """Types above a resource. A URN repeats its parents' types, so this also works for unknown parents."""
         chain = resource.urn.split("::")
         return tuple(chain[2].split("$")[:-1]) if len(chain) > 3 else ()

@@ -1,4 +1,4 @@
-"""What is common to reports in SARIF 2.1.0."""
+"""The common parts of reports in SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def document(tool: str, url: str, rules: Sequence[Any], results: Sequence[Any]) 
 
 
 def location(file: str, name: str) -> dict[str, Any]:
-    """A result's place. file: a path, which services want as a URI. name: what is meant in it."""
+    """A result's place. file: a path, written as a URI. name: the place in it."""
     uri = quote(os.fsencode(file))
     return {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},

@@ -1,12 +1,12 @@
-"""Property values as plain Python data, with the two things that plain data cannot say.
+"""Property values as plain Python data, with two additions.
 
-A tree is what a resource's properties decode to: dict, list, str, int, float, bool, None, bytes, and
+A tree is a resource's decoded properties: dict, list, str, int, float, bool, None, bytes, and
 
-- `UNKNOWN`, a value that the engine does not know yet (at preview);
-- `Secret(tree)`, a value that the program or a provider marked as secret.
+- `UNKNOWN`, a value that the engine computes later;
+- `Secret(tree)`, a value marked as secret by the program or a provider.
 
-Reading an unknown never raises here. In Pulumi's own policy SDK it does, and the exception turns a mandatory policy
-into an advisory one: the policy fails open. See docs/policies/timing.md.
+Reading an unknown never raises here. In Pulumi's policy SDK it does, and the exception turns a mandatory policy into an
+advisory one. See docs/policies/timing.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[\w()'-][\w() '-]*")
 
 
 class Unknown(Enum):
-    """The type of `UNKNOWN`; an enumeration so that `is` narrows it for a type checker."""
+    """The type of `UNKNOWN`; an enumeration, so that a type checker narrows `is`."""
 
     UNKNOWN = "unknown"
 
@@ -51,7 +51,7 @@ class Secret:
 
 
 class Leaf(NamedTuple):
-    """One value that is not a container: where it is, what it is, whether it is inside a `Secret`."""
+    """One value that is no container: its path, the value, and whether it is inside a `Secret`."""
 
     path: Path
     value: Any
@@ -59,8 +59,7 @@ class Leaf(NamedTuple):
 
 
 def leaves(tree: Tree, path: Path = ()) -> Iterator[Leaf]:
-    """Every leaf in document order. Depth does not matter (no recursion), and neither do cycles: a container inside
-    itself is not entered again."""
+    """Every leaf in document order, without recursion. A container inside itself is not entered again."""
     todo: list[tuple[Path, Tree, bool, tuple[int, ...]]] = [(path, tree, False, ())]
     while todo:
         here, node, secret, inside = todo.pop()
@@ -88,7 +87,7 @@ def plain(tree: Tree) -> Tree:
 
 
 def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
-    """The value at a path. `default` where there is none; `UNKNOWN` where it, or anything above it, is unknown."""
+    """The value at a path. `default` if missing; `UNKNOWN` if it, or any container of it, is unknown."""
     for key in path:
         tree = _bare(tree)
         if tree is UNKNOWN:
@@ -103,7 +102,7 @@ def at(tree: Tree, *path: str | int, default: Tree = None) -> Tree:
 
 
 def is_marked(tree: Tree, *keys: str) -> bool:
-    """True where the value under these keys of nested mappings, or anything above it, is marked as secret."""
+    """True if the value under these keys of nested mappings, or any container of it, is marked as secret."""
     for key in keys:
         if not isinstance(tree, dict):
             break
@@ -118,7 +117,7 @@ def _bare(tree: Tree) -> Tree:
 
 
 def items(tree: Tree, *path: str | int) -> list[Tree]:
-    """The list at a path: empty when there is none; `[UNKNOWN]` when it is unknown, so that a loop meets it."""
+    """The list at a path: empty if missing; `[UNKNOWN]` if unknown, so that a loop meets it."""
     found = at(tree, *path)
     if found is UNKNOWN:
         return [UNKNOWN]
@@ -126,10 +125,10 @@ def items(tree: Tree, *path: str | int) -> list[Tree]:
 
 
 def show(path: Path, *, hides: Callable[[str], bool] = lambda _: False) -> str:
-    """A path as people write it: `spec.ports[0].name`, `metadata.labels["a/b"]`.
+    """A path as text: `spec.ports[0].name`, `metadata.labels["a/b"]`.
 
-    Keys may come from a program's data, and a secret used as a key must not appear in a message: one that is long, odd
-    or random is shown as `["…"]`, and so is one that `hides` says yes to.
+    A secret used as a key must not appear in a message: a key that is long, odd, random or matched by `hides` becomes
+    `["…"]`.
     """
     text = ""
     for key in path:
@@ -145,12 +144,12 @@ def show(path: Path, *, hides: Callable[[str], bool] = lambda _: False) -> str:
 
 
 def is_covered(path: str, declared: Set[str]) -> bool:
-    """True when a property, or what holds it, is among the declared paths: `data` and `data.a` cover `data.a`; `data.a`
-    does not cover `data.ab`."""
+    """True if a property, or a container of it, is among the declared paths: `data` and `data.a` cover `data.a`;
+    `data.a` does not cover `data.ab`."""
     return path in declared or any(path[: joint.start()] in declared for joint in _JOINT.finditer(path))
 
 
 def _is_random(key: str) -> bool:
-    """True for a long run of letters and digits mixed, as tokens have and names have not."""
+    """True for a long run of mixed letters and digits, as in tokens."""
     runs = [run for run in re.findall(r"[A-Za-z0-9]+", key) if len(run) >= LEAST_RANDOM]
     return any(sum(one.isdigit() != two.isdigit() for one, two in itertools.pairwise(run)) >= 3 for run in runs)

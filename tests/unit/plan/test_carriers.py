@@ -8,19 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import Secret
+from hosted_mesh_plan.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASSIFY_ANNOTATION
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.unproven import UNPROVEN
-from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, DECLASSIFY_ANNOTATION
 
 from tests.corpus import literals
 from tests.corpus.simulated_engine import run
 from tests.corpus.world import World, password
+from tests.unit.plan.carried_objects import (
+    AWAY,
+    HERE,
+    TAKEN,
+)
 
 OURS = Provider("urn:pulumi:s::p::pulumi:providers:kubernetes::ours", "pulumi:providers:kubernetes", "ours", {})
 SETTINGS = Settings(
@@ -56,43 +61,6 @@ def _secret(value: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "agent"}, "stringData": {"token": value}}
 
 
-AWAY: dict[str, tuple[str, dict[str, Any]]] = {
-    "argo": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://dp.example.com:6443"}}),
-    "argo, nobody's": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://x.example.com"}}),
-    "argo, by name": ("argoproj.io/v1alpha1:Application", {"destination": {"name": "shop"}}),
-    "argo, not known yet": ("argoproj.io/v1alpha1:Application", {"destination": {"server": UNKNOWN}}),
-    "argo, a set": (
-        "argoproj.io/v1alpha1:ApplicationSet",
-        {"template": {"spec": {"destination": {"name": "{{name}}"}}}},
-    ),
-    "flux": ("helm.toolkit.fluxcd.io/v2:HelmRelease", {"kubeConfig": {"secretRef": {"name": "shop"}}}),
-    "flux, patches": ("kustomize.toolkit.fluxcd.io/v1:Kustomization", {"kubeConfig": {"secretRef": {"name": "shop"}}}),
-    "crossplane": ("kubernetes.crossplane.io/v1alpha2:Object", {"providerConfigRef": {"name": "shop"}}),
-    "crossplane, a chart": ("helm.crossplane.io/v1beta1:Release", {"providerConfigRef": {"name": "shop"}}),
-    "ocm": ("work.open-cluster-management.io/v1:ManifestWork", {}),
-    "fleet": ("fleet.cattle.io/v1alpha1:Bundle", {}),
-    "karmada": ("work.karmada.io/v1alpha1:Work", {}),
-    "sveltos": ("config.projectsveltos.io/v1beta1:ClusterProfile", {}),
-    "cluster api": ("bootstrap.cluster.x-k8s.io/v1beta1:KubeadmConfigTemplate", {}),
-    "kubefed": ("types.kubefed.io/v1beta1:FederatedSecret", {}),
-    "kubevela": ("core.oam.dev/v1beta1:Application", {"policies": [{"properties": {"clusters": ["shop"]}}]}),
-}
-HERE: dict[str, tuple[str, dict[str, Any]]] = {
-    "argo": ("argoproj.io/v1alpha1:Application", {"destination": {"server": "https://kubernetes.default.svc"}}),
-    "argo, by address": (
-        "argoproj.io/v1alpha1:Application",
-        {"destination": {"server": "https://cp.example.com:6443"}},
-    ),
-    "argo, by name": ("argoproj.io/v1alpha1:Application", {"destination": {"name": "in-cluster"}}),
-    "argo, nowhere": ("argoproj.io/v1alpha1:Application", {"destination": {"namespace": "shop"}}),
-    "flux": ("helm.toolkit.fluxcd.io/v2:HelmRelease", {}),
-    "crossplane": ("kubernetes.crossplane.io/v1alpha2:Object", {"providerConfigRef": {"name": "itself"}}),
-    "crossplane, named in the settings": (
-        "kubernetes.crossplane.io/v1:Object",
-        {"providerConfigRef": {"name": "hub-1"}},
-    ),
-    "kubevela": ("core.oam.dev/v1beta1:Application", {"policies": [{"properties": {"clusters": ["local"]}}]}),
-}
 ITSELF = _object(
     "kubernetes.crossplane.io/v1alpha1:ProviderConfig",
     "itself",
@@ -218,37 +186,6 @@ def test_an_operators_object_inside_anothers_counts() -> None:
     outer = {"providerConfigRef": {"name": "itself"}, "forProvider": {"manifest": work}}
     found = _object("kubernetes.crossplane.io/v1alpha2:Object", "outer", {"spec": outer}, made=True)
     assert f"outer {FLOW.name}" in _said(MADE, KEPT, ITSELF, found)
-
-
-TAKEN: dict[str, tuple[str, dict[str, Any]]] = {
-    "flux": (
-        "helm.toolkit.fluxcd.io/v2:HelmRelease",
-        {"kubeConfig": {"secretRef": {"name": "shop"}}, "valuesFrom": [{"kind": "Secret", "name": "values"}]},
-    ),
-    "crossplane": (
-        "helm.crossplane.io/v1beta1:Release",
-        {
-            "providerConfigRef": {"name": "shop"},
-            "forProvider": {"set": [{"valueFrom": {"secretKeyRef": {"name": "values", "namespace": "shop"}}}]},
-        },
-    ),
-    "cluster api": (
-        "addons.cluster.x-k8s.io/v1beta1:ClusterResourceSet",
-        {"resources": [{"kind": "Secret", "name": "values"}]},
-    ),
-    "sveltos": (
-        "config.projectsveltos.io/v1beta1:ClusterProfile",
-        {"policyRefs": [{"kind": "Secret", "name": "values", "namespace": "shop"}]},
-    ),
-    "karmada": (
-        "policy.karmada.io/v1alpha1:PropagationPolicy",
-        {"resourceSelectors": [{"kind": "Secret", "labelSelector": {"matchLabels": {"to": "shop"}}}]},
-    ),
-    "kubefleet": (
-        "placement.kubernetes-fleet.io/v1:ClusterResourcePlacement",
-        {"resourceSelectors": [{"kind": "Namespace", "name": "remote"}]},
-    ),
-}
 
 
 @pytest.mark.parametrize("how", TAKEN)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
+from hosted_mesh_plan.clusters import Clusters, Role, cluster_of, normal_server
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import Clusters, Role, cluster_of, normal_server
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 
 OURS, THEIRS = "https://ours.example.com:6443", "https://theirs.example.com"
 

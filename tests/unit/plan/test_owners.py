@@ -7,15 +7,15 @@ import hashlib
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig, Clusters
+from hosted_mesh_plan.model import STACK_TYPE, Provider, Resource, Stack
+from hosted_mesh_plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.detect.leaf.level import Level, level_of
 from hosted_mesh_policies.detect.secrets.fingerprints import fingerprints
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge, judge_resource
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import ClusterConfig, Clusters
-from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource, Stack
-from hosted_mesh_policies.plan.owners import CONTROL_PLANE, DATA_PLANES, Owners
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 from hosted_mesh_policies.rules.outputs import OUTPUTS
 from hosted_mesh_policies.rules.unproven import UNPROVEN
