@@ -1,36 +1,39 @@
-"""What one run of a program registered."""
+"""The resources of one run of a program."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Any, Final, NamedTuple
 
-from ..plan.carriers import carried
-from ..plan.decode import from_plain
-from ..plan.model import Resource
-from ..plan.owners import BUILDERS
-from ..plan.tree import Path
+from hosted_mesh_plan.carriers import carried
+from hosted_mesh_plan.decode import from_plain
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.owners import BUILDERS
+from hosted_mesh_plan.tree import Path
+
 from .places import Place, Places, Side, default_name
 from .values import UNKNOWN, Leaf, leaves
 
 KEPT: Final = "(kept)"
-"""How a remark ends on what somebody says need not be another in each run."""
+"""The end of a remark on a part that may stay the same in all runs."""
 
 
 def is_kept(name: str, remarks: Iterable[str]) -> bool:
-    """Whether a remark says that what is called so was kept."""
+    """True if a remark names this part as kept."""
     return any(name in text for text in remarks if text.endswith(KEPT))
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A resource as the program asked for it.
+    """A resource as the program registered it.
 
-    place: where its inputs are written; None for what goes nowhere. sources: URNs that its inputs come from, told where
-    a run does not know all values. options: what the engine is told of it, by the protocol's names. aliases: its other
-    URNs.
+    place: the destination of its inputs; None for none. sources: URNs that its inputs come from, for runs with unknown
+    values. options: for the engine, by the protocol's names. aliases: its other URNs. chart: the name of the chart that
+    has it; empty for none. provider: the URN of its provider; empty for the default one. dependencies: by property, the
+    URNs of its value's sources.
     """
 
     urn: str
@@ -41,22 +44,25 @@ class Registered:
     sources: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    chart: str = ""
+    provider: str = ""
+    dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def asked(self) -> Resource:
-        """The same as the policies have it."""
+        """The same in the policies' form."""
         return Resource(self.urn, self.type, self.name, from_plain(self.inputs), dependencies={"": self.sources})
 
     def leaves(self) -> dict[Path, Leaf]:
-        """Of what is sent to its place. By what the deployer logs in to push an image is sent to none."""
+        """The values for its place. The login for pushing an image goes to none."""
         inputs, login = self.inputs, BUILDERS.get(self.type)
         if login and self.place == Place(Side.UNKNOWN, default_name(self.type.split(":")[0])):
             inputs = {key: value for key, value in inputs.items() if key != login}
         return dict(leaves(inputs))
 
 
-class Spot(NamedTuple):
-    """One leaf of one resource. An empty path means that the resource is there at all."""
+class PropertyRef(NamedTuple):
+    """One leaf of one resource. An empty path means the resource's existence."""
 
     urn: str
     path: Path
@@ -66,8 +72,10 @@ class Spot(NamedTuple):
 class Capture:
     """Everything from one run.
 
-    providers: by URN; they are no resources of a place, but lead to one. outputs: the stack's. problems: what ended it;
-    the run proves nothing. unsure: what could not be run as it would be.
+    providers: by URN; they lead to a place and are no resources of it. outputs: the stack's. problems: the reasons that
+    it ended, so that it proves nothing. unsure: parts that could not run as in an update. answers: the outputs of
+    resources, by URN. trace: the files that it read (`program.traced`); None if it did not end. chart_places: the
+    rendered charts. made_up: True if it got a made-up secret.
     """
 
     resources: dict[str, Registered] = field(default_factory=dict)
@@ -77,17 +85,20 @@ class Capture:
     unsure: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     places: Places = field(default_factory=Places)
+    answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    trace: Mapping[str, Any] | None = None
+    chart_places: set[FilePath] = field(default_factory=set)
+    made_up: bool = False
 
     def tell(self, text: str, names: Set[str], keep: Collection[str]) -> None:
-        """Takes down, once, what could not be run as it would be; a remark if somebody says of one of its names that it
-        does not matter."""
+        """Records, once, a part that could not run as in an update; as a remark if one of its names is kept."""
         told, text = (self.remarks, f"{text} {KEPT}") if names & {*keep} else (self.unsure, text)
         if text not in told:
             told.append(text)
 
     @cached_property
     def _carried(self) -> Mapping[str, Place]:
-        """Where operators of the control plane's carry what its clusters have, by URN. Known when the run has ended."""
+        """Destinations of the control plane's objects that operators carry, by URN. Complete after the run."""
         clusters: dict[str, list[Resource]] = {}
         for one in self.resources.values():
             if one.place and self.places.side(one.place) is Side.CONTROL_PLANE:
@@ -100,29 +111,29 @@ class Capture:
 
     @property
     def sides(self) -> dict[str, Side]:
-        """Whose each place is, by its name."""
+        """The owner of each place, by its name."""
         return {**self.places.sides, **{place.name: place.side for place in self._carried.values()}}
 
     def place(self, urn: str) -> Place | None:
-        """Where a resource's inputs get to; None for what goes nowhere."""
+        """The place of a resource's inputs; None for none."""
         return self._carried.get(urn) or (self.resources[urn].place if urn in self.resources else None)
 
     def side(self, urn: str) -> Side | None:
-        """Whose a resource's place is; None for what goes nowhere."""
+        """The owner of a resource's place; None without a place."""
         place = self.place(urn)
         return self.places.side(place) if place else None
 
-    def unknown(self) -> set[Spot]:
-        """What a preview does not know."""
+    def unknown(self) -> set[PropertyRef]:
+        """The properties that a preview does not compute."""
         return {
-            Spot(urn, path)
+            PropertyRef(urn, path)
             for urn, one in self.resources.items()
             for path, leaf in one.leaves().items()
             if leaf.value == UNKNOWN
         }
 
     def count(self) -> int:
-        """How many values went to data planes."""
+        """The number of values for data planes."""
         return sum(
             len(one.leaves())
             for one in self.resources.values()

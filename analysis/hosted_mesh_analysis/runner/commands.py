@@ -1,4 +1,4 @@
-"""Commands that are run to their end, and ended with all that they leave behind."""
+"""Runs commands to their end, and ends their remaining processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SECONDS: Final = 600
 
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended. code: of its exit, or a signal's number below zero; None if it was ended here."""
+    """A command that has ended. code: its exit code, or a signal's number below zero; None if it was ended here."""
 
     code: int | None
     output: str
@@ -30,7 +30,7 @@ Run = Callable[[Sequence[str], Path, Mapping[str, str]], Done]
 
 @dataclass
 class Commands:
-    """Runs commands to their end. `stop` ends those that run, and keeps others from starting."""
+    """Runs commands to their end. `stop` ends running ones, and prevents others."""
 
     seconds: float = MOST_SECONDS
     _running: set[subprocess.Popen[str]] = field(default_factory=set)
@@ -51,7 +51,7 @@ class Commands:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                start_new_session=True,  # so that an interrupt comes from us, once
+                start_new_session=True,  # so that an interrupt comes from this process, once
             )
             self._running.add(process)
         try:
@@ -66,8 +66,8 @@ class Commands:
         return Done(process.returncode, output, error)
 
     def _read(self, process: subprocess.Popen[str], given: str) -> tuple[str, str]:
-        """What a command prints until its end. What it has left behind may hold its pipes open: that is ended, or left
-        alone in a session of its own. Raises: TimeoutExpired."""
+        """A command's output until its end. Remaining processes may hold its pipes open: they are ended, or left alone
+        in their own session. Raises: TimeoutExpired."""
         has_ended = False
         for second in itertools.count(1):
             try:
@@ -95,7 +95,7 @@ def _text(read: bytes | str | None) -> str:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Lets a command end what it has started; ends all if it does not."""
+    """Lets a command end its processes; ends all if it does not."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGINT)
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,8 +1,9 @@
-"""What the commands are given beside a project: files, addresses, a place for the report; and how they end."""
+"""The commands' other inputs: files, addresses, the report's place; and their exit codes."""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import sys
@@ -10,18 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
-from ..configuration import UnusableConfigurationError, check
-from ..evaluation.settings import Settings
-from ..plan.clusters import is_server
+from hosted_mesh_plan.clusters import ClusterConfig, is_server
+
 from .places import Known
 from .project import UnusableProjectError
 
 INTERRUPTED: Final = 130
-"""The exit code of a command that was stopped from the keyboard."""
+"""The exit code after an interrupt from the keyboard."""
 
 
 class Asked(Protocol):
-    """The arguments of a command that runs programs, as far as they say how it ends."""
+    """The arguments of a command that runs programs, as far as they decide its end."""
 
     @property
     def contradiction(self) -> str | None: ...
@@ -31,7 +31,7 @@ class Asked(Protocol):
 
 
 def ended(request: Asked, perform: Callable[[], int], if_interrupted: str) -> int:
-    """A command's exit code: that of `perform`, or of what kept it from it, which is one line on standard error."""
+    """A command's exit code: of `perform`, or of an error, printed as one line on standard error."""
     try:
         if contradiction := request.contradiction:
             raise UnusableProjectError(contradiction)
@@ -47,24 +47,55 @@ def ended(request: Asked, perform: Callable[[], int], if_interrupted: str) -> in
 
 
 def known(ours: Sequence[str], theirs: Sequence[str], policy_config: Path | None) -> Known:
-    """What is whose: by the options --control-plane and --data-plane, and by the policies' configuration. Raises:
+    """The declared owners: by the options --control-plane and --data-plane, and by the policies' settings. Raises:
     UnusableProjectError."""
     for option, given in (("--control-plane", ours), ("--data-plane", theirs)):
         if wrong := next((one for one in given if "://" in one and "*" not in one and not is_server(one)), None):
-            raise UnusableProjectError(f"{option} {wrong}: is no address. Write one such as https://10.0.0.1:6443")
+            raise UnusableProjectError(
+                f"{option} {wrong}: is no address. Write an address such as https://10.0.0.1:6443"
+            )
     if policy_config is None:
         return Known(tuple(ours), tuple(theirs))
-    by_policy = _mapping(policy_config, "Give the file of --policy-pack-config")
-    try:
-        check(by_policy)
-    except UnusableConfigurationError as problem:
-        raise UnusableProjectError(f"{policy_config}: {problem}") from None
-    found = Settings.read({name: given for name, given in by_policy.items() if isinstance(given, dict)}).clusters
+    found = _cluster_config(mapping(policy_config, "Give the file of --policy-pack-config"), policy_config)
     return Known(
         (*ours, *found.control_plane_servers, *found.control_plane_providers),
         (*theirs, *found.data_plane_servers, *found.data_plane_providers),
         found.data_plane_tenants,
     )
+
+
+_CLUSTER_SETTINGS: Final = {
+    "controlPlaneServers": "control_plane_servers",
+    "dataPlaneServers": "data_plane_servers",
+    "controlPlaneProviders": "control_plane_providers",
+    "dataPlaneProviders": "data_plane_providers",
+    "dataPlaneTenants": "data_plane_tenants",
+}
+
+
+def _cluster_config(by_policy: Mapping[str, Any], file: Path) -> ClusterConfig:
+    """The settings of clusters in the policies' configuration. The pack checks the other settings.
+
+    Raises: UnusableProjectError.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for policy, given in by_policy.items():
+        for key, value in given.items() if isinstance(given, dict) else ():
+            if key in _CLUSTER_SETTINGS:
+                if problem := _problem(key, value):
+                    raise UnusableProjectError(f"{file}: {policy}.{key}: must be {problem}")
+                found[_CLUSTER_SETTINGS[key]] = tuple(value)
+            elif meant := difflib.get_close_matches(key, _CLUSTER_SETTINGS, n=1, cutoff=0.85):
+                raise UnusableProjectError(f"{file}: {policy}.{key}: is not a setting; did you mean {meant[0]}?")
+    return ClusterConfig.of(**found)
+
+
+def _problem(key: str, value: Any) -> str:
+    """The form that a setting of clusters requires, if its value has another; else empty."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return "an array of strings"
+    servers = [one.rpartition("=")[2] for one in value] if key.endswith(("Servers", "Tenants")) else []
+    return "" if all(map(is_server, servers)) else "an API server's address, such as https://10.0.0.1:6443"
 
 
 def stack_outputs(given: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -76,7 +107,7 @@ def stack_outputs(given: Sequence[str]) -> dict[str, Mapping[str, Any]]:
             raise UnusableProjectError(
                 "--stack-outputs: is not STACK=FILE. Write organization/project/stack=outputs.json"
             )
-        found[stack] = _mapping(Path(path), "Write it with `pulumi stack output --json`")
+        found[stack] = mapping(Path(path), "Write it with `pulumi stack output --json`")
     return found
 
 
@@ -88,7 +119,7 @@ def text_of(path: Path, fix: str) -> str:
         raise UnusableProjectError(f"{path}: cannot be read ({_why(problem)}). {fix}") from None
 
 
-def _mapping(path: Path, fix: str) -> Mapping[str, Any]:
+def mapping(path: Path, fix: str) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -99,14 +130,14 @@ def _mapping(path: Path, fix: str) -> Mapping[str, Any]:
 
 
 def _why(problem: Exception) -> str:
-    """Without the problem's own words, which repeat what stands there."""
+    """Without the exception's text, which repeats the file's content."""
     if isinstance(problem, OSError):
         return problem.strerror or "it could not be opened"
     return "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else "its syntax is wrong"
 
 
 def _check_output(output: Path) -> None:
-    """That a report can be written there is seen before the program is run for minutes, and nothing is written yet."""
+    """Checks the report's place before the program runs for minutes; nothing is written yet."""
     try:
         place = output if output.exists() else output.parent
         fits = not output.is_dir() and output.parent.is_dir() and os.access(place, os.W_OK)
@@ -120,7 +151,7 @@ def _check_output(output: Path) -> None:
 
 @contextlib.contextmanager
 def opened(output: Path | None) -> Iterator[TextIO]:
-    """Where a report is written: a file, or standard output. Raises: UnusableProjectError."""
+    """The report's file, or standard output. Raises: UnusableProjectError."""
     if output is None:
         yield sys.stdout
         return

@@ -1,8 +1,8 @@
-"""Where a resource goes: to the control plane, to a data plane, or nowhere at all.
+"""The place of a resource: the control plane, a data plane, or none.
 
-A cluster is known by its API server's address, as the policies know it: from what the command is told, then from what
-the library's wrappers call their providers. A place that nobody knows is a data plane for what goes there. What an
-operator of the control plane's carries elsewhere is in `capture`: it is known once all objects are.
+An API server's address identifies a cluster, as in the policies: by the command's arguments, then by the names of the
+library's wrappers. An undeclared place counts as a data plane for its resources. `capture` has the destinations of
+objects that operators carry: they need all objects.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from .. import vocabulary
-from ..plan.clusters import KUBECONFIG_KEYS, cluster_of, is_called, names_of, normal_server, owner_of
-from ..plan.model import Provider
-from ..plan.owners import GENERATORS
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.clusters import KUBECONFIG_KEYS, cluster_of, is_called, names_of, normal_server, owner_of
+from hosted_mesh_plan.model import Provider
+from hosted_mesh_plan.owners import GENERATORS
 
 NOWHERE: Final = GENERATORS - {vocabulary.PACKAGE}
-"""Packages whose resources exist in the stack's state alone. What a component of the library in another language is
-given, that component may give on."""
+"""Packages with resources in the stack's state alone. A remote component of the library may pass its inputs on."""
 
 
 class Side(Enum):
-    """Whose place it is. Where nobody says, it is a data plane for what goes there."""
+    """The owner of a place. An undeclared one counts as a data plane for its resources."""
 
     CONTROL_PLANE = "control plane"
     DATA_PLANE = "data plane"
@@ -32,7 +31,7 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where things go. name: an API server's address, or a package and its provider."""
+    """A destination. name: an API server's address, or a package and its provider."""
 
     side: Side
     name: str
@@ -40,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Known:
-    """What the command was told: addresses of API servers, and providers, as the settings name them."""
+    """The declared addresses of API servers, and providers, as in the settings."""
 
     control_plane: tuple[str, ...] = ()
     data_plane: tuple[str, ...] = ()
@@ -48,16 +47,16 @@ class Known:
     """`TENANT=ADDRESS`, of data planes that are one tenant's."""
 
     def tenant_of(self, server: str) -> str:
-        """How the tenant that has a data plane is called as an owner; empty if none is said, or several."""
+        """The owner's name of a data plane's tenant; empty for none or several."""
         return owner_of(self.tenants, {server})
 
     def side_of(self, *names: str) -> Side | None:
-        """The side that one of a place's names has; None if nobody says, or both."""
+        """The side of one of a place's names; None if undeclared or contradictory."""
         found = self._sides(names)
         return found.pop() if len(found) == 1 else None
 
     def says_both(self, name: str) -> bool:
-        """True where what was told contradicts itself."""
+        """True for a contradictory declaration."""
         return len(self._sides((name,))) > 1
 
     def _sides(self, names: Iterable[str]) -> set[Side]:
@@ -77,11 +76,11 @@ class Places:
     known: Known = Known()
     by_provider: dict[str, Place] = field(default_factory=dict)
     sides: dict[str, Side] = field(default_factory=dict)
-    """Whose each provider's place is, by the place's name: it is asked for every value."""
+    """The owner of each provider's place, by the place's name; cached, since every value needs it."""
 
     def add_provider(self, urn: str, package: str, name: str, inputs: Mapping[str, Any]) -> None:
-        """Takes a provider in. Two providers of one address are one place, and what one claims holds for both."""
-        if folder := inputs.get("renderYamlToDirectory"):  # it writes files, whatever cluster its kubeconfig leads to
+        """Adds a provider. Two providers of one address are one place, and the claim of one holds for both."""
+        if folder := inputs.get("renderYamlToDirectory"):  # it writes files, for any cluster
             self._lead(urn, Place(Side.UNKNOWN, f"the folder {folder}"))
             return
         server = server_of(inputs)
@@ -104,15 +103,15 @@ class Places:
         self.sides[place.name] = place.side
 
     def side(self, place: Place) -> Side:
-        """Whose a place is, by all providers that lead there."""
+        """The owner of a place, by all providers that lead there."""
         return self.sides.get(place.name, place.side)
 
     def called(self, name: str) -> Place:
-        """The place that an operator calls by a name or by its API server's address."""
+        """The place of an operator's name or API server address."""
         return Place(self.known.side_of(name) or self.sides.get(name, Side.UNKNOWN), name)
 
     def place_of(self, kind: str, provider: str) -> Place | None:
-        """Where a custom resource goes; None if nowhere."""
+        """The place of a custom resource; None for none."""
         package = kind.split(":", maxsplit=1)[0]
         if package in NOWHERE:
             return None
@@ -123,12 +122,11 @@ class Places:
 
 
 def default_name(package: str) -> str:
-    """Of the place to which a package's default provider leads."""
+    """The name of the place of a package's default provider."""
     return f"{package} (default provider)"
 
 
 def _claimed(name: str, inputs: Mapping[str, Any]) -> Side | None:
-    """The role that the library's wrappers give their provider."""
     identifier = str(inputs.get("clusterIdentifier") or "")
     for side, word in ((Side.CONTROL_PLANE, vocabulary.CONTROL_PLANE), (Side.DATA_PLANE, vocabulary.DATA_PLANE)):
         if name == vocabulary.PROVIDER_NAME[word] or identifier.startswith(f"{word}-"):
@@ -137,6 +135,6 @@ def _claimed(name: str, inputs: Mapping[str, Any]) -> Side | None:
 
 
 def server_of(inputs: Mapping[str, Any]) -> str:
-    """The API server that a provider's settings lead to; empty if they do not say."""
+    """The API server of a provider's settings; empty if missing."""
     given = {key: value for key, value in inputs.items() if value or key not in KUBECONFIG_KEYS}
     return cluster_of(Provider("", "", "", given)).server

@@ -1,4 +1,4 @@
-"""A folder of a command's own."""
+"""A command's private folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from types import FrameType
 
 @contextlib.contextmanager
 def private_folder(command: str, holds: str) -> Iterator[Path]:
-    """A folder that only this user can look into (mode 0700). Gone at the end, also when the command is interrupted or
-    told to end. command: whose it is; holds: what lies in it, for the message if it cannot be removed."""
+    """A folder that only this user can read (mode 0700), removed at the end, also after an interrupt or SIGTERM.
+    command: its owner; holds: its content, for the message of a failed removal."""
 
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -25,8 +25,8 @@ def private_folder(command: str, holds: str) -> Iterator[Path]:
     try:
         yield made
     finally:
-        at_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not leave the folder there
-        for _ in range(3):  # a plug-in that is about to end may still write
+        at_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not leave the folder behind
+        for _ in range(3):  # an ending plug-in may still write
             shutil.rmtree(made, ignore_errors=True)
         for one, handler in {**before, signal.SIGINT: at_interrupt}.items():
             signal.signal(one, handler)

@@ -1,4 +1,4 @@
-"""A Pulumi project as it lies in a folder: its program, and the configuration of one stack."""
+"""A Pulumi project in a folder: its program, and the configuration of one stack."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from hosted_mesh_plan.decode import UNPARSABLE
 
-from ..plan.decode import UNPARSABLE
 from .program.process import Program
 from .secrets import forms, keys
 from .secrets.made_up import named
 
 MADE_UP_KUBECONFIG: Final = "/made-up/kubeconfig"
-"""What KUBECONFIG is in a run on a machine that has none."""
+"""KUBECONFIG in a run on a machine without one."""
 
 
 class UnusableProjectError(Exception):
-    """A folder or file that cannot be used. The message names it, the rule and the fix."""
+    """An unusable folder or file. The message has its name, the rule and the fix."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """What lies in a project's folder.
+    """A project's folder.
 
-    described: Pulumi.yaml. settings: the stack's own file, empty if there is none. config: values by full key, as they
-    are written. secret_keys: which of them are secret, as a whole or in part; said_secret: as a whole, though plain.
+    described: Pulumi.yaml. settings: the stack's own file, empty if missing. config: values by full key, as written.
+    secret_keys: the secret ones, as a whole or in part; said_secret: plain values that are secret as a whole.
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Project:
     said_secret: Sequence[str]
 
     def opened_with(self, values: Mapping[str, Any]) -> Project:
-        """The project with what is encrypted in its configuration as it is. values: by full key."""
+        """The project with its encrypted values decrypted. values: by full key."""
         found = {key: value for key, value in values.items() if key in self.secret_keys and value is not None}
         said = sorted({*self.said_secret, *found})
         return dataclasses.replace(self, config={**self.config, **found}, said_secret=said)
@@ -63,18 +63,18 @@ class Project:
 
     @property
     def unread(self) -> list[str]:
-        """What belongs to its configuration and cannot be read here."""
+        """Unreadable parts of its configuration."""
         has_environment = bool(self.settings.get("environment"))
         return [f"{self.given.name}: configuration of its `environment` is not read"] if has_environment else []
 
     def documents(self) -> list[Any]:
-        """What the configuration and the YAML files beside it and the program hold."""
+        """The content of the configuration, and of the YAML files beside it and the program."""
         folders = {self.folder, self.stacks, self.given.parent, self.main if self.main.is_dir() else self.main.parent}
         return [*_parsed(texts(self.config)), *_documents(folders)]
 
 
 def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence[str]) -> Project:
-    """A project in any language. stack: its file is read; a project without any stack's file has no configuration.
+    """A project in any language. stack: its file is read; a project without stack files has no configuration.
 
     Raises: UnusableProjectError.
     """
@@ -84,7 +84,7 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
     fix = "Name one with --config-file, or a stack with --stack"
     is_there = _is_there(given, fix)
     if not is_there and not config_file and (others := _stacks_in(stacks)):
-        rule = f"does not exist; here are those of {', '.join(others)}"
+        rule = f"does not exist; this folder has files of stacks {', '.join(others)}"
         raise UnusableProjectError(f"{given}: {rule}. {fix}; write {{}} into it if the stack has no configuration")
     settings = _yaml(given, fix) if config_file or is_there else {}
     config, secret_keys, said = _configuration(name, described, settings, secrets, given)
@@ -92,7 +92,7 @@ def opened(folder: Path, stack: str, config_file: Path | None, secrets: Sequence
 
 
 def stacks_of(folder: Path) -> list[str]:
-    """The stacks that have a file in a project. Raises: UnusableProjectError."""
+    """The stacks with a file in a project. Raises: UnusableProjectError."""
     _, _, stacks = _described(folder)
     return _stacks_in(stacks)
 
@@ -109,7 +109,7 @@ def _described(folder: Path) -> tuple[Path, dict[str, Any], Path]:
 
 
 def program_of(project: Project, python: str | None, others: str = "Run other languages with --preview") -> Program:
-    """A project's program in Python. others: what to do with other languages. Raises: UnusableProjectError."""
+    """A project's program in Python. others: the fix for other languages. Raises: UnusableProjectError."""
     runtime = project.described.get("runtime")
     language = runtime.get("name") if isinstance(runtime, Mapping) else runtime
     if language != "python":
@@ -132,7 +132,6 @@ def program_of(project: Project, python: str | None, others: str = "Run other la
 
 
 def _stacks_in(folder: Path) -> list[str]:
-    """The stacks that have a file of their own."""
     return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in folder.glob("Pulumi.*.yaml"))
 
 
@@ -156,7 +155,6 @@ def _yaml(path: Path, fix: str) -> dict[str, Any]:
 
 
 def _python(folder: Path, runtime: Any) -> str:
-    """The interpreter of the project's own environment, if it has one."""
     options = runtime.get("options") if isinstance(runtime, Mapping) else None
     own = options.get("virtualenv") if isinstance(options, Mapping) else None
     found = folder / str(own) / "bin" / "python" if own else None
@@ -166,7 +164,7 @@ def _python(folder: Path, runtime: Any) -> str:
 def _configuration(
     name: str, project: Mapping[str, Any], settings: Mapping[str, Any], secrets: Sequence[str], file: Path
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Values by full key as they are written, which are secret, and which of these as a whole though plain."""
+    """Values by full key as written, the secret ones, and the plain ones that are secret as a whole."""
     defaults = project.get("config") if isinstance(project.get("config"), Mapping) else {}
     raw = {key: _default(value) for key, value in (defaults or {}).items()}
     given = settings.get("config") or {}
@@ -186,7 +184,7 @@ def _configuration(
 
 
 def texts(config: Mapping[str, Any]) -> dict[str, str]:
-    """The values as a program gets them. What is encrypted is made up from its key's name."""
+    """The values as the program reads them. Encrypted ones are made up from their key's name."""
     return {key: text_of(made_from_names(value, key)) for key, value in config.items()}
 
 
@@ -205,7 +203,7 @@ def _has_secret(value: Any) -> bool:
 
 
 def made_from_names(value: Any, key: str) -> Any:
-    """The value with what is encrypted made up by the name that it stands under."""
+    """The value with encrypted parts made up from the names above them."""
     if isinstance(value, Mapping):
         if set(value) == {"secure"}:
             return _made_from_name(key)
@@ -232,13 +230,13 @@ def text_of(value: Any) -> str:
 def _parsed(config: Mapping[str, str]) -> Iterator[Any]:
     for value in config.values():
         if value.startswith(("{", "[")):
-            with contextlib.suppress(ValueError, RecursionError):  # a text that only begins so
+            with contextlib.suppress(ValueError, RecursionError):  # a text with a similar beginning
                 yield json.loads(value)
 
 
 def _documents(folders: set[Path]) -> Iterator[Any]:
-    """The YAML files beside the program and its configuration: a mesh document may be among them. Other stacks' files
-    are none of this one's, and its own has been read."""
+    """The YAML files beside the program and its configuration: a mesh document may be among them. Stack files are
+    excluded."""
     for folder in sorted(folders):
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
             if path.match("Pulumi.*.y*ml"):
@@ -268,8 +266,8 @@ def _slug(text: str) -> str:
 
 
 def missing_kubeconfigs(documents: Sequence[Any], environment: Mapping[str, str]) -> dict[str, str]:
-    """A kubeconfig for each path that is named and not there, with the contexts that are asked of it. $KUBECONFIG has a
-    context of its own if none is."""
+    """A kubeconfig for each named but missing path, with the requested contexts. $KUBECONFIG has a context of its own
+    if none is requested."""
     wanted: dict[str, dict[str, str]] = {}
     variable = environment.get("KUBECONFIG", "")
     for document in documents:

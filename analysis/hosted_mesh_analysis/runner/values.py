@@ -1,4 +1,4 @@
-"""Property trees as the engine's protocol has them: read with their secret marks, written with them."""
+"""Property trees in the engine's protocol: reads and writes their secret marks."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from google.protobuf import json_format, struct_pb2
-
-from ..plan.decode import OUTPUT, SECRET, SIGNATURE
-from ..plan.tree import Path
+from hosted_mesh_plan.decode import OUTPUT, SECRET, SIGNATURE
+from hosted_mesh_plan.tree import Path
 
 RESOURCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
 UNKNOWN: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""What the SDKs send for a text that is not known yet."""
+"""The SDKs' sign for an unknown text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One value of a tree: text, number, truth or nothing; an empty list or mapping counts as one too."""
+    """One value of a tree: text, number, boolean or null; an empty list or mapping counts as one too."""
 
     value: Any
     secret: bool
 
 
 def tree_of(struct: struct_pb2.Struct) -> dict[str, Any]:
-    """A message as dictionaries and lists; marks stay as the protocol has them."""
+    """A message as dictionaries and lists; marks stay in the protocol's form."""
     found: dict[str, Any] = json_format.MessageToDict(struct)
     return found
 
@@ -57,7 +56,7 @@ def plain(value: Any) -> Any:
 
 
 def answered(value: Any) -> Any:
-    """A tree of inputs as providers repeat it: of a resource that a property is given, they have the id."""
+    """A tree of inputs as providers repeat it: a reference to a resource becomes its id."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) == RESOURCE:
             return value.get("id") or value.get("urn", "")
@@ -88,7 +87,7 @@ def leaves(value: Any, path: Path = (), *, marked: bool = False) -> Iterator[tup
 
 
 def show(path: Path) -> str:
-    """A path as people write it: `data["tls.key"]`, `env[0].value`."""
+    """A path as text: `data["tls.key"]`, `env[0].value`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -101,7 +100,7 @@ def show(path: Path) -> str:
 
 
 def substitution(instead: Mapping[str, str]) -> Callable[[str], str]:
-    """Replaces texts by others wherever they stand in a text: of two that begin at one place, the longer one."""
+    """Replaces texts inside a text: of two that begin at one place, the longer one."""
     longest = sorted(filter(None, instead), key=len, reverse=True)
     if not longest:
         return str

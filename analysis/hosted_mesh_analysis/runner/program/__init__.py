@@ -1,1 +1,1 @@
-"""One run without the engine: the unmodified program in a process of its own, a monitor that answers it."""
+"""One run without the engine: the unmodified program in a separate process, and a monitor that answers it."""

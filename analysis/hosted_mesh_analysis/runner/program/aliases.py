@@ -1,11 +1,11 @@
-"""Under which URNs a resource was known before: what a program says of it, and what follows from its parent's."""
+"""The former URNs of a resource: from the program's aliases, and from its parent's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...plan.model import STACK_TYPE
+from hosted_mesh_plan.model import STACK_TYPE
 
 
 def make_urn(stack: str, project: str, parent: str, kind: str, name: str) -> str:
@@ -15,7 +15,7 @@ def make_urn(stack: str, project: str, parent: str, kind: str, name: str) -> str
 
 
 def aliases(request: Any, urn: str, of_parent: Sequence[str]) -> tuple[str, ...]:
-    """The other URNs of a resource, as the engine knows them. request: its registration. of_parent: its parent's."""
+    """The other URNs of a resource, as in the engine. request: its registration. of_parent: its parent's."""
     found = [*request.aliasURNs]
     for alias in request.aliases:
         found += [alias.urn] if alias.WhichOneof("alias") == "urn" else _specified(alias.spec, request, urn, of_parent)
@@ -34,7 +34,7 @@ def _specified(spec: Any, request: Any, urn: str, of_parent: Sequence[str]) -> I
 
 
 def _below(parent: str, request: Any, one: str, name: str) -> str:
-    """A child's URN below another name of its parent: what begins with the parent's name does so there too."""
+    """A child's URN below another name of its parent: a prefix of the parent's name changes too."""
     stack, project, types, _ = one.removeprefix("urn:pulumi:").split("::", 3)
     now, before = request.parent.rpartition("::")[2], parent.rpartition("::")[2]
     if name.startswith(now):

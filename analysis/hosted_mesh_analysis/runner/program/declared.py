@@ -1,4 +1,4 @@
-"""What the program's classes declare of outputs and of functions' answers, as forms that can be sent."""
+"""Declarations of outputs and function results in the program's classes, in a form for messages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pulumi import Resource, _types
 from ..secrets.made_up import Form
 
 MOST_NESTED: Final = 4
-"""Classes inside classes that are told of: those of some clouds repeat themselves without end."""
+"""Most levels of nested classes: those of some clouds repeat themselves without end."""
 _SIMPLE: Final = frozenset({"int", "float", "bool"})
 
 
 @lru_cache(maxsize=4096)
 def form_of(kind: Any, inside: int = 0) -> Form:
-    """What a value of a type looks like; None for a resource, which nobody can make up."""
+    """The form of a type's values; None for a resource, which cannot be made up."""
     kind = _types.unwrap_type(kind)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in {typing.Union, types.UnionType}:
@@ -48,7 +48,7 @@ def forms_of(kinds: Mapping[str, Any], inside: int = 0) -> dict[str, Form]:
 
 def outputs_of(resource: Resource, given: Mapping[str, Any]) -> dict[str, Form]:
     """The forms of a resource's outputs by Pulumi's names. given: its properties; one that is None is an output too, of
-    a class that says no more. What a Kubernetes object is given, its cluster gives back as it is."""
+    a class without declarations. A cluster returns a Kubernetes object's inputs unchanged."""
     declared = _types.resource_types(type(resource))
     names = _types.resource_py_to_pulumi_names(type(resource))
     own = {names.get(name) or resource.translate_input_property(name): one is None for name, one in given.items()}

@@ -1,4 +1,4 @@
-"""Cuts this process, and all that it starts, off from every network, and from looking into what runs outside."""
+"""Cuts this process and its children off from every network, and from a view of outside processes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 
 
 def cut() -> bool:
-    """Moves to a network namespace that has nothing but its loopback, in a user namespace of its own: from there
-    nobody, root neither, looks into a process that stays outside. False where the kernel does not let us. Where it lets
-    root have the network alone, that is all.
+    """Moves to a network namespace with its loopback alone, in a user namespace of its own: inside, nobody, not even
+    root, can look into a process outside. If only root may have the network namespace, that is all. False if the kernel
+    refuses both.
 
-    For good: call it before threads are started, in a process that needs no network any more.
+    For good: call it before threads start, in a process without further need of a network.
     """
     try:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -36,7 +36,7 @@ def cut() -> bool:
 
 
 def _is_in_user_namespace(libc: Any) -> bool:
-    """Moves to both namespaces. A process that stays outside says which users there are inside, as only it may."""
+    """Moves to both namespaces. A process outside maps the users, as only it may."""
     ours, (reader, writer) = os.getpid(), os.pipe()
     helper = os.fork()
     if helper == 0:
@@ -56,7 +56,7 @@ def _is_in_user_namespace(libc: Any) -> bool:
 
 
 def _name_users(process: Path) -> None:
-    """All users and groups that are here, as root may, who reads their files; else our own."""
+    """Maps all users and groups, if root's rights allow; else the own ones."""
     for kind, own in (("uid", os.getuid()), ("gid", os.getgid())):
         here = [line.split() for line in Path(f"/proc/self/{kind}_map").read_text(encoding="ascii").splitlines()]
         try:

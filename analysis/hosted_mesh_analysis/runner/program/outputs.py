@@ -1,4 +1,4 @@
-"""What providers would answer for a resource: its inputs, and what they add."""
+"""Outputs in place of providers: a resource's inputs, and the provider's additions."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..secrets.generator import Source
 from ..secrets.made_up import Answers, completed
-from ..secrets.vault import Source
 from ..values import answered, leaves, plain, secret
 
 CHARTS: Final = frozenset(
     ["kubernetes:helm.sh/v4:Chart", "kubernetes:helm.sh/v3:Release", "kubernetes:kustomize/v2:Directory"]
     + [f"kubernetes:yaml/v2:{kind}" for kind in ("ConfigFile", "ConfigGroup")]
 )
-"""What the kubernetes package renders: what comes out is a function of the inputs, but for transforms."""
+"""Renderers of the kubernetes package: their output is a function of the inputs, except for transforms."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A resource whose outputs are asked for.
+    """A resource that needs outputs.
 
-    inputs: with their marks. forms: what the program's class declares of outputs (`declared`). secrets: outputs that
-    are secret as a whole. id_read: by which it is read; empty for one that is made.
+    inputs: with their marks. forms: declared outputs of the program's class (`declared`). secrets: outputs that are
+    secret as a whole. id_read: the id of a read resource; empty for a new one.
     """
 
     urn: str
@@ -62,14 +62,13 @@ def outputs(answers: Answers, wanted: Wanted) -> dict[str, Any]:
 
 
 def _form(inputs: Mapping[str, Any]) -> str:
-    """What makes another random value if it is another. What is secret among it is left out: it would seem to be in the
-    value."""
+    """Inputs that change a random value. Secret ones are left out: they would seem to be in the value."""
     told = {path: plain(leaf.value) for path, leaf in leaves(inputs) if not leaf.secret}
     return str(sorted((path, value) for path, value in told.items() if value is not None))
 
 
 def _of_cluster(answers: Answers, wanted: Wanted, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a cluster adds to an object: a name and a namespace, a status, addresses; all of one that is read."""
+    """A cluster's additions to an object: a name and a namespace, a status, addresses; everything of a read object."""
     forms = {name: form for name, form in wanted.forms.items() if isinstance(form, dict)}
     forms = forms if wanted.id_read else {name: form for name, form in forms.items() if name == "status"}
     made = {"status": {}, **answers.declared(wanted.source, forms, (), wanted.urn)}
@@ -89,6 +88,6 @@ def _of_cluster(answers: Answers, wanted: Wanted, given: Mapping[str, Any]) -> d
 
 
 def new_id(kind: str, name: str) -> str:
-    """A new resource's id. Programs take those of Azure apart."""
+    """A new resource's id. Programs parse those of Azure."""
     within = f"/subscriptions/{uuid.UUID(int=0)}/resourceGroups/made-up/providers/"
     return f"{within if kind.startswith('azure') else ''}{name}-id"

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import grpc
+import hosted_mesh_plan
 from google.protobuf import empty_pb2
+from hosted_mesh_plan.vocabulary import ANALYSIS_VARIABLE
 from pulumi.runtime.proto import (
     callback_pb2,
     callback_pb2_grpc,
@@ -27,20 +29,22 @@ from ..capture import Capture
 from ..commands import Commands, Done
 from ..secrets.credentials import environment, replaced, with_other_credentials
 from ..secrets.forms import holds_credential
+from ..secrets.generator import SecretGenerator, SecretVariant
 from ..secrets.made_up import Answers
-from ..secrets.vault import Vault, World
-from .monitor import Monitor, Surroundings
+from .monitor import Monitor, RunOptions
 
+_OWN_CODE: Final = (str(Path(__file__).parents[3]), str(Path(hosted_mesh_plan.__file__).parents[1]))
+"""Added to the program's path: its Python may lack these distributions."""
 _OPTIONS: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is run. config: by full key, as a program gets it; secret_keys: which of them are secret.
+    """A program. config: by full key, as the program reads it; secret_keys: the secret ones.
 
-    unread: why some of the configuration is missing. files: paths that the program may read although they are not
-    there, with a credential that is made up for them. other: keys whose value is another one than in the program that
-    this one is compared with.
+    unread: the reasons for missing configuration. files: missing paths that the program may read, each with a made-up
+    credential. other: keys with another value than in the compared program. root: the
+    repository's folder, for its trace.
     """
 
     directory: Path
@@ -52,10 +56,11 @@ class Program:
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     other: Collection[str] = ()
+    root: Path | None = None
 
 
 class Engine(engine_pb2_grpc.EngineServicer):
-    """The engine's other service. What a program logs is not kept: it may hold anything."""
+    """The engine's other service. A program's log may contain anything and is not kept."""
 
     def __init__(self) -> None:
         self.root = ""
@@ -75,7 +80,6 @@ class Engine(engine_pb2_grpc.EngineServicer):
 
 
 def _served(monitor: Monitor) -> resource_pb2_grpc.ResourceMonitorServicer:
-    """The protocol's service, with each method that the monitor has."""
     servicer = resource_pb2_grpc.ResourceMonitorServicer()
     for name in vars(resource_pb2_grpc.ResourceMonitorServicer):
         if not name.startswith("_") and (method := getattr(monitor, name, None)):
@@ -84,7 +88,7 @@ def _served(monitor: Monitor) -> resource_pb2_grpc.ResourceMonitorServicer:
 
 
 class Transforms:
-    """Lets the program's own transforms change what it registers, as the engine does."""
+    """Applies the program's own transforms to its registrations, like the engine."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
@@ -116,15 +120,15 @@ class Transforms:
 
 @dataclass
 class Runner:
-    """Runs one program in any world."""
+    """Runs one program in any variant."""
 
     program: Program
-    surroundings: Surroundings
-    vault: Vault
+    run_options: RunOptions
+    generator: SecretGenerator
     commands: Commands = field(default_factory=Commands)
     at_once: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
 
-    def __call__(self, worlds: Sequence[World]) -> list[Capture]:
+    def __call__(self, worlds: Sequence[SecretVariant]) -> list[Capture]:
         with futures.ThreadPoolExecutor(self.at_once) as pool:
             try:
                 return list(pool.map(self.run, worlds))
@@ -132,9 +136,9 @@ class Runner:
                 self.commands.stop()
                 raise
 
-    def run(self, world: World) -> Capture:
-        """One run in one world. What goes wrong is in the capture's problems."""
-        monitor = Monitor(self.surroundings, self.vault, world)
+    def run(self, world: SecretVariant) -> Capture:
+        """One run in one variant. Failures are in the capture's problems."""
+        monitor = Monitor(self.run_options, self.generator, world)
         transforms = monitor.transform = Transforms(monitor)
         with futures.ThreadPoolExecutor(64) as pool:
             server = grpc.server(pool, options=_OPTIONS)
@@ -147,13 +151,14 @@ class Runner:
             finally:
                 server.stop(None).wait()
                 transforms.close()
+        monitor.capture.made_up = monitor.answers.gave_secrets
         return monitor.capture
 
     def _start(self, monitor: Monitor, address: str) -> None:
         answers, program = monitor.answers, self.program
         task = {
-            "project": self.surroundings.project,
-            "stack": self.surroundings.stack,
+            "project": self.run_options.project,
+            "stack": self.run_options.stack,
             "monitor": address,
             "engine": address,
             "root_directory": str(program.directory),
@@ -161,29 +166,32 @@ class Runner:
             "program": str(program.main),
             "config": configured(program, answers),
             "secret_keys": list(program.secret_keys),
-            "time": self.vault.now.timestamp(),
+            "time": self.generator.now.timestamp(),
             "files": dict(program.files),
+            "root": str(program.root or program.directory),
         }
-        command = [program.python, "-m", "hosted_mesh_policies.prove.program.started"]
+        command = [program.python, "-m", "hosted_mesh_analysis.runner.program.started"]
         try:
             done = self.commands(command, Path(), self._environment(answers), json.dumps(task))
         except OSError as error:
-            monitor.capture.problems.append(f"its Python cannot be run ({error.strerror}). See --python")
+            monitor.capture.problems.append(f"its Python cannot be run ({error.strerror}). Choose one with --python")
             return
         if done.code != 0:
             monitor.capture.problems.append(self._problem(done))
 
     def _environment(self, answers: Answers) -> dict[str, str]:
-        """This process' environment with other credentials; of Pulumi's own, nothing."""
+        """This process' environment with other credentials, without Pulumi's own variables."""
         given = {**os.environ, **self.program.environment}
         kept = {"PULUMI_DISABLE_RESOURCE_REFERENCES"}
         own = {name: value for name, value in given.items() if not name.startswith("PULUMI_") or name in kept}
         found = environment(own, answers)
-        path = os.pathsep.join(one for one in (str(Path(__file__).parents[3]), found.get("PYTHONPATH", "")) if one)
-        return {**found, "PYTHONHASHSEED": "0", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        path = os.pathsep.join(dict.fromkeys(one for one in (*_OWN_CODE, found.get("PYTHONPATH", "")) if one))
+        # Programs may skip checks of real clusters by it: nothing is written, and no network is there.
+        marks = {ANALYSIS_VARIABLE: "1", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**found, **marks, "PYTHONPATH": path}
 
     def _problem(self, done: Done) -> str:
-        """Why a program ended, without any text that was made up for it."""
+        """The reason of a program's end, without made-up texts."""
         if done.code is None:
             return f"the program: {done.error}"
         if done.code < 0:
@@ -191,11 +199,11 @@ class Runner:
         try:
             told = json.loads(done.error[done.error.rindex('{"kind"') :])
         except ValueError:
-            why = "does it have Pulumi and its own requirements? See --python"
-            return f"its process ended by itself with exit code {done.code}: {why}"
+            why = "install Pulumi and its requirements, or choose its Python with --python"
+            return f"its process ended with exit code {done.code}: {why}"
         says = str(told["says"])
-        if any(text in says for text in self.vault.texts()):
-            says = "(what it says holds a secret)"
+        if any(text in says for text in self.generator.texts()):
+            says = "(its message contains a secret)"
         where = f" ({told['where']})" if told["where"] else ""
         return f"the program ends with {told['kind']}{where}" + (f": {says}" if says else "")
 
@@ -203,12 +211,12 @@ class Runner:
 def _signal(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # one without a name
+    except ValueError:  # an unnamed signal
         return str(number)
 
 
 def configured(program: Program, answers: Answers) -> dict[str, str]:
-    """The configuration with other values for what is secret, and for credentials that are not marked so."""
+    """The configuration with other values for secrets, and for unmarked credentials."""
     found = dict(program.config)
     for key, value in program.config.items():
         name = f"configuration {key}" + (" (other)" if key in program.other else "")

@@ -1,7 +1,7 @@
-"""Runs in the process of the program: starts it as Pulumi's language host does, and answers in place of the machine.
+"""Runs in the program's process: starts it like Pulumi's language host, and answers in place of the machine.
 
-`python -m hosted_mesh_policies.prove.program.started` reads its task, JSON, from standard input. It cannot be reached
-from outside, has no network but the monitor, and reads other credentials than those that the machine has.
+`python -m hosted_mesh_analysis.runner.program.started` reads its task, JSON, from standard input. It cannot be reached
+from outside, has no network but the monitor, and reads other credentials than the machine's.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from pulumi.runtime.proto import resource_pb2
 
 from ..secrets.forms import LARGEST, holds_credential
 from ..values import plain, struct_of, tree_of
-from . import declared, monitor
+from . import declared, monitor, traced
 
 LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 
 
 @contextlib.contextmanager
 def telling_more() -> Iterator[None]:
-    """Inside, the SDK also tells what the classes of resources and of functions declare, and asks for each output of
-    another stack."""
+    """Inside, the SDK also sends the declarations of resource and function classes, and requests each output of another
+    stack."""
     plainly, functions = rpc.serialize_properties, sys.modules["pulumi.runtime.invoke"]
     called = functions._invoke
 
@@ -82,8 +82,8 @@ def telling_more() -> Iterator[None]:
 
 @contextlib.contextmanager
 def same_time(start: float) -> Iterator[None]:
-    """Inside, every run begins at the same time, and each look at the clock takes a millisecond: what gzip or zip write
-    of the time is the same in all runs, and who waits for a time to come gets there."""
+    """Inside, every run begins at the same time, and each reading of the clock takes a millisecond: gzip and zip write
+    the same times in all runs, and a wait for a later time ends."""
     plainly, looks = (time.time, time.time_ns), itertools.count()
 
     def now_ns() -> int:
@@ -98,7 +98,7 @@ def same_time(start: float) -> Iterator[None]:
 
 
 def ask(token: str, **args: Any) -> dict[str, Any]:
-    """Asks the monitor something that is not Pulumi's."""
+    """Sends the monitor a request that is not Pulumi's."""
     service: Any = runtime.get_monitor()
     answer = service.Invoke(resource_pb2.ResourceInvokeRequest(tok=token, args=struct_of(args)))
     found: dict[str, Any] = plain(tree_of(getattr(answer, "return")))
@@ -106,7 +106,7 @@ def ask(token: str, **args: Any) -> dict[str, Any]:
 
 
 def _reads_other_credentials(made_up: dict[str, str]) -> None:
-    """What is read from a file is looked at: a credential is replaced, and a file that is missing may be made up."""
+    """Files that the program reads are checked: a credential is replaced, and a missing file may be made up."""
     plainly = io.open
 
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
@@ -124,7 +124,7 @@ def _reads_other_credentials(made_up: dict[str, str]) -> None:
 
 
 def _credential(path: str, plainly: Any) -> str | None:
-    """What stands for a file's content, if that is a credential."""
+    """The replacement of a file's content, if that is a credential."""
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:  # noqa: PTH113, PTH202 Path.open is this
             return None
@@ -140,15 +140,15 @@ def _replaced(path: str, text: str) -> str:
 
 
 def _is_alone() -> None:
-    """Refuses connections to anywhere else, sockets among the files included: who listens there, Docker for one, may
-    hand on whatever it likes. Where the kernel has cut the network this is the second lock, for Python alone."""
+    """Rejects connections elsewhere, including sockets among the files, since their servers, such as Docker, may pass
+    anything on. If the kernel has cut the network this is a second lock, for Python alone."""
     own = set[str]()
 
     def is_far(event: str, where: Any) -> bool:
         if isinstance(where, tuple):
             return event == "socket.connect" and str(where[0]) not in LOCAL
         path = os.fsdecode(where) if isinstance(where, str | bytes) else ""
-        # By such a folder the program's own processes talk (multiprocessing).
+        # The program's own processes use such a folder (multiprocessing).
         return bool(path) and path not in own and not Path(path).parent.name.startswith("pymp-")
 
     def refuse(event: str, args: tuple[Any, ...]) -> None:
@@ -163,8 +163,8 @@ def _is_alone() -> None:
 
 
 def _draws_by_site(directory: str) -> None:
-    """Random numbers are made up too. What the program draws for itself may be a secret, one for each place in it that
-    draws; what a library draws, and ids, are the same in each run, so that they are no noise."""
+    """Random numbers are made up too. The program's own may be a secret, one for each place in it; those of libraries,
+    and ids, are the same in each run and cause no noise."""
     ids = random.Random(0)  # noqa: S311 that is the point
     random.seed(0)
     drawn: dict[str, int] = {}
@@ -183,7 +183,7 @@ def _draws_by_site(directory: str) -> None:
 
 
 def _site(directory: str) -> str:
-    """Where in the program random bytes are asked for; empty if a library asks for itself."""
+    """The place in the program that requests random bytes; empty for a library."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__") in {"random", "secrets", "base64"}:
         frame = frame.f_back
@@ -198,14 +198,14 @@ def _asks_whether_preview() -> None:
     def asked() -> bool:
         caller = sys._getframe(1).f_globals.get("__name__", "")
         if not caller.startswith("pulumi"):
-            ask(monitor.NOTE, text="the program asks whether this is a preview; only the update was run")
+            ask(monitor.NOTE, text="the program reads whether this is a preview; only the update was run")
         return plainly()
 
     pulumi.runtime.is_dry_run = runtime.is_dry_run = asked
 
 
 def main() -> int:
-    """Exit code 0: it ran. 3: it ended with an error, which is on standard error as one JSON object."""
+    """Exit code 0: it ran. 3: it ended with an error, printed on standard error as one JSON object."""
     task: dict[str, Any] = json.load(sys.stdin)
     pulumi.runtime.set_all_config(task["config"], task["secret_keys"])
     given = {key: task[key] for key in ("project", "stack", "monitor", "engine", "root_directory")}
@@ -213,6 +213,8 @@ def main() -> int:
     os.chdir(task["directory"])
     sys.argv = [task["program"]]
     sys.path.insert(0, task["directory"])
+    trace = traced.Trace(task["root"])
+    trace.start()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -223,6 +225,7 @@ def main() -> int:
     try:
         with telling_more(), same_time(task["time"]):
             loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: _run(task["program"])))
+        ask(monitor.TRACE, **trace.told())
     except BaseException as problem:
         json.dump(_told(problem, task["program"]), sys.stderr)
         sys.stderr.flush()
@@ -235,7 +238,6 @@ def _run(program: str) -> None:
 
 
 def _told(problem: BaseException, program: str) -> dict[str, Any]:
-    """An error: its class, where in the program it came from, what it says."""
     here = str(Path(program).parent.resolve())
     frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename.startswith(here)]
     where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""

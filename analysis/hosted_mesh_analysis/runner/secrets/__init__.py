@@ -1,1 +1,1 @@
-"""Every secret of a run is made up: fresh values of the same form, and what providers would answer."""
+"""Makes up every secret of a run: fresh values of the same form, and answers in place of providers."""

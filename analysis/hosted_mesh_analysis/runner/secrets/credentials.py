@@ -1,4 +1,4 @@
-"""Credentials that a program reads from configuration, files and environment: others in their place."""
+"""Replaces credentials that a program reads from configuration, files and environment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ...plan.clusters import normal_server
-from ...plan.decode import MASK
+from hosted_mesh_plan.clusters import normal_server
+from hosted_mesh_plan.decode import MASK
+
 from . import forms
+from .generator import Owner, Source
 from .made_up import Answers
-from .vault import Owner, Source
 
 _CREDENTIAL_NAME: Final = re.compile(
     r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE_KEY", re.IGNORECASE
@@ -21,10 +22,10 @@ _CREDENTIAL_NAME: Final = re.compile(
 
 
 def environment(given: Mapping[str, str], answers: Answers, keep: Collection[str] = ()) -> dict[str, str]:
-    """The variables with others for those that are called tokens, passwords, keys, and with other credentials in those
-    that have one by its form. keep: names that stay as they are.
+    """The variables with other tokens, passwords and keys, by their names and by the values' form. keep: unchanged
+    names.
 
-    What names a file that is there is no credential by itself, and stays.
+    The path of an existing file is no credential by itself, and stays.
     """
     found = dict(given)
     for name, value in given.items():
@@ -41,23 +42,23 @@ def environment(given: Mapping[str, str], answers: Answers, keep: Collection[str
 def _is_path(value: str) -> bool:
     try:
         return "/" in value and Path(value).exists()
-    except (OSError, ValueError):  # too long for a name, or no text of one
+    except (OSError, ValueError):  # too long for a name, or no valid text
         return False
 
 
 def replaced(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE, version: str = "") -> str:
-    """Another text of the same form in the place of one that is secret as a whole.
+    """A replacement of the same form for a text that is secret as a whole.
 
-    name: what the text is called in the report. A kubeconfig's credentials are of the clusters that they open, whoever
-    keeps them; anything else is of `owner`. version: tells the text from others of that name, if there may be some.
+    name: the text's name in the report. A kubeconfig's credentials belong to the clusters that they open, for any
+    keeper; other texts belong to `owner`. version: distinguishes texts of one name.
     """
     return _made(forms.fresh, text, name, answers, owner, version)
 
 
 def with_other_credentials(text: str, name: str, answers: Answers, owner: Owner = Owner.FREE, version: str = "") -> str:
-    """The text with others in the place of what everybody sees to be a credential; the rest is no secret, and stays.
+    """The text with its recognisable credentials replaced; the rest is no secret, and stays.
 
-    name, owner, version: as of `replaced`.
+    name, owner, version: as in `replaced`.
     """
     return _made(forms.fresh_credentials, text, name, answers, owner, version)
 
@@ -73,12 +74,12 @@ def _made(
         _user(config, one, name, answers, version) for one in config.get("users") or [] if isinstance(one, Mapping)
     ]
     made = {**config, "users": users}
-    return json.dumps(made)  # which is YAML too
+    return json.dumps(made)  # also valid YAML
 
 
 def of_stack(stack: str, outputs: Mapping[str, Any], answers: Answers) -> dict[str, Any]:
-    """The secret ones among another stack's outputs, made up: those that are masked by their names, and a kubeconfig by
-    another one of the same clusters, for a program may refuse those of any other."""
+    """The secret outputs of another stack, made up: those with a credential's name, and a kubeconfig of the same
+    clusters, since a program may reject other clusters."""
     made = {key: answers.stack_output(stack, key) for key, value in outputs.items() if value == MASK}
     for key, value in outputs.items():
         if isinstance(value, str) and forms.parsed_kubeconfig(value) is not None:
@@ -99,9 +100,9 @@ def _user(
     )
     given = user.get("user")
     credential: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
-    # What a program prints or a file holds would be fetched at the cluster's side: a token stands for it.
+    # A command's output or a file's content would be fetched at the cluster's side: a token replaces it.
     fetched = [credential.pop(way, None) for way in ("exec", "tokenFile", "client-certificate", "client-key")]
-    credential.pop("client-certificate-data", None)  # it fits the key that is replaced
+    credential.pop("client-certificate-data", None)  # it fits the replaced key
 
     def of(key: str, old: str) -> Any:
         detail = f"{name} {user.get('name')} {key}{version}"
@@ -120,7 +121,7 @@ def _user(
 
 
 def _servers(config: Mapping[str, Any], user: str) -> set[str]:
-    """The API servers that a user's contexts lead to; those of all clusters if there is no context of it."""
+    """The API servers of a user's contexts; those of all clusters without a context of it."""
 
     def named(key: str, inner: str) -> dict[str, Mapping[str, Any]]:
         return {

@@ -1,4 +1,4 @@
-"""Fresh values of the same form: what a program parses still parses, and nothing of the old value is left."""
+"""Fresh values of the same form: they still parse, and nothing of the old value is left."""
 
 from __future__ import annotations
 
@@ -13,24 +13,35 @@ from typing import Any, Final
 
 import yaml
 
-from ...detect.shape.credential_forms import Kind, is_placeholder, matches
 from . import keys
 
 _TOKEN: Final = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
-_OF_SERVICES: Final = {Kind.ACCESS_TOKEN, Kind.CLOUD, Kind.STORE_TOKEN, Kind.SECRET_KEY}
+_SERVICE_TOKEN: Final = re.compile(
+    r"(?<![\w-])(?:"
+    r"gh[opsur]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|xapp-|hv[bsr]\.|pul-|npm_|pypi-|dckr_[op]at_|do[opr]_v1_|hf_"
+    r"|[rs]k_live_|sk-|SG\.|shp[acs][ast]_|tskey-|dapi|AIza|ya29\.|GOCSPX-|sha256~|k8s-aws-v1\.|AGE-SECRET-KEY-1"
+    r")[\w.+/=~-]{20,}"
+    r"|\b\d{8,10}:AA[\w-]{33}"
+    r"|(?i:hooks\.slack\.com/|discord(?:app)?\.com/api/|\.webhook\.office\.com/)[\w/@-]{40,}"
+    r"|(?i:\bsig|-signature)=[\w+/%-]{40,}=?"
+    r"|(?i:\w*account_?key|\w*access_?key|\w*api[_-]?(?:key|token))[\"']?\s*[:=]\s*[\"']?[\w+/~.-]{30,}={0,2}"
+)
+"""Tokens of services and clouds. A separate table: a judge must not share tables with the judged pack."""
+_LEAST_LETTERS: Final = 9
+"""Fewest different letters of a token. A placeholder has fewer."""
 _BEGINNING: Final = re.compile(
     r"(?s:.*[=:\s\"'])(?=[\w+/.~%-]{16,}={0,2}$)|[\w-]+(?:\.[\w-]+)+/|(?:[A-Za-z0-9]{2,12}[-_.~]){1,2}|[A-Za-z]{4}"
 )
-"""What is before the secret in a token: a name, a host, what all of its kind begin with. A program may look for it."""
+"""The part before a token's secret: a name, a host, a common beginning. A program may require it."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 _CLASSES: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _HEX: Final = re.compile(r"[0-9a-f]{16,}|[0-9A-F]{16,}")
 _OF_HEX: Final = ("abcdef", "ABCDEF", string.digits)
 LARGEST: Final = 4 * 1024 * 1024
-"""A file that is larger is not looked at."""
+"""Most bytes of a searched file."""
 CREDENTIALS: Final = ("token", "password", "client-key-data")
-"""What a kubeconfig's user may hold."""
+"""Credentials of a kubeconfig's user."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -46,21 +57,17 @@ def parsed_kubeconfig(text: str) -> dict[str, Any] | None:
 
 
 def holds_credential(text: str) -> bool:
-    """True for a text that has what everybody sees to be a credential: a private key, a kubeconfig, a token."""
+    """True for a text with a recognisable credential: a private key, a kubeconfig, a token."""
     found = bool(keys.IN_PEM.search(text) or _TOKEN.search(text)) or parsed_kubeconfig(text) is not None
     return found or next(_service_tokens(text), None) is not None
 
 
 def _service_tokens(text: str) -> Iterator[str]:
-    """Tokens of services and clouds in a text, each without a name beside it; no placeholders."""
-    data = text.encode(errors="replace")
-    for kind, found in matches(data, data.lower()):
-        if kind in _OF_SERVICES and not is_placeholder(found):
-            yield next((group for group in found.groups() if group), found[0]).decode()
+    yield from (one[0] for one in _SERVICE_TOKEN.finditer(text) if len({*one[0]}) >= _LEAST_LETTERS)
 
 
 def fresh_credentials(text: str, chance: random.Random) -> str:
-    """A text with others in the place of its private keys and tokens; everything else in it stays."""
+    """A text with its private keys and tokens replaced; the rest stays."""
     text = _TOKEN.sub(lambda found: _signed_anew(found.group(), chance), _with_other_keys(text, chance))
     for token in dict.fromkeys(_service_tokens(text)):
         text = text.replace(token, _token(token, chance))
@@ -103,7 +110,7 @@ def _token(token: str, chance: random.Random) -> str:
 
 
 def opaque(text: str, chance: random.Random) -> str:
-    """Each letter by another of its class, digits by digits; everything else stays, and hex stays hex. Never the same
+    """Each letter replaced by another of its class, digits by digits; the rest stays, and hex stays hex. Never the same
     text."""
     classes = _OF_HEX if _HEX.fullmatch(text) else _CLASSES
     return "".join(_letter(letter, chance, classes) for letter in text)
@@ -121,7 +128,7 @@ def text_of(length: int, chance: random.Random, letters: str = string.ascii_lett
 def _key(pem: str, chance: random.Random) -> str:
     try:
         made = keys.private_texts(keys.like(keys.private_of(pem)))
-    except keys.UnusableKeyError:  # encrypted, or no key at all
+    except keys.UnusableKeyError:  # encrypted, or no key
         head, *body, foot = pem.rstrip("\n").split("\n")
         return "\n".join([head, *(opaque(line, chance) for line in body), foot]) + "\n"
     kind = (
@@ -143,7 +150,7 @@ def _tree(value: Any, chance: random.Random) -> Any:
 
 
 def _from_base64(text: str) -> str | None:
-    """What a whole text holds in base64, if that has a form worth keeping."""
+    """The content of a whole text in base64, if its form must be kept."""
     if not _BASE64.fullmatch(text):
         return None
     try:
@@ -154,7 +161,7 @@ def _from_base64(text: str) -> str | None:
 
 
 def _url(text: str, chance: random.Random) -> str:
-    """Scheme and host stay; the login, the path and the query are what a URL keeps secrets in."""
+    """Scheme and host stay; login, path and query may be secret."""
     scheme, _, rest = text.partition("://")
     authority, slash, tail = rest.partition("/")
     login, at, host = authority.rpartition("@")
@@ -162,7 +169,7 @@ def _url(text: str, chance: random.Random) -> str:
 
 
 def kubeconfig(clusters: Mapping[str, Mapping[str, str]], token: str) -> dict[str, Any]:
-    """A kubeconfig made from nothing, with a user and a context for each cluster."""
+    """A new kubeconfig, with a user and a context for each cluster."""
     return {
         "apiVersion": "v1",
         "kind": "Config",

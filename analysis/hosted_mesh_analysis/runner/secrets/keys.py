@@ -1,4 +1,4 @@
-"""Key pairs and certificates, really made and really signed, so that what a program derives from them is right."""
+"""Real key pairs and certificates with real signatures, so that a program's derived values are right."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CURVES: Final[Mapping[str, ec.EllipticCurve]] = {
 
 
 class UnusableKeyError(Exception):
-    """A key or request that a certificate needs and that does not parse. The message never has it."""
+    """An unparsable key or request of a certificate. The message never contains it."""
 
 
 def generate(algorithm: str = "ECDSA", curve: str = "P256", bits: int = 2048) -> PrivateKey:
-    """A key as of tls.PrivateKey. Raises: UnusableKeyError for what that resource does not know either."""
+    """A key as of tls.PrivateKey. Raises: UnusableKeyError for algorithms outside of that resource's."""
     if algorithm == "RSA":
         return rsa.generate_private_key(65537, bits)
     if algorithm == "ED25519":
@@ -52,7 +52,7 @@ def like(key: PrivateKey) -> PrivateKey:
 
 
 def private_texts(key: PrivateKey) -> dict[str, str]:
-    """The private outputs of tls.PrivateKey. As the plug-in does, RSA and ECDSA keys are in their traditional form."""
+    """The private outputs of tls.PrivateKey. Like the plug-in, in the traditional form for RSA and ECDSA keys."""
     traditional = (
         PrivateFormat.PKCS8 if isinstance(key, ed25519.Ed25519PrivateKey) else PrivateFormat.TraditionalOpenSSL
     )
@@ -66,7 +66,7 @@ def private_texts(key: PrivateKey) -> dict[str, str]:
 
 
 def privates_in(text: str) -> list[str]:
-    """The private keys in PEM that stand in a text."""
+    """The private keys in PEM of a text."""
     return [found.group() for found in IN_PEM.finditer(text)]
 
 
@@ -96,7 +96,7 @@ def public_texts(public: Any) -> dict[str, str]:
 
 
 def spki(public: Any) -> bytes:
-    """A public key as DER, by which keys are recognised."""
+    """A public key as DER, which identifies it."""
     found: bytes = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return found
 

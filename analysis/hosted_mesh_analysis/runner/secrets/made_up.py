@@ -1,4 +1,4 @@
-"""What providers would answer: the outputs of tls, random, kubernetes and, by their names alone, of all others."""
+"""Outputs in place of providers: of tls, random, kubernetes and, by their names alone, of all others."""
 
 from __future__ import annotations
 
@@ -14,80 +14,85 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...plan.decode import SIGNATURE
+from hosted_mesh_plan.decode import SIGNATURE
+
 from ..values import secret
 from . import forms, keys
-from .vault import Made, Owner, Source, Vault, World
+from .generator import Made, Owner, SecretGenerator, SecretVariant, Source
 
 USUAL_KEYS: Final = (
     "token", "password", "username", "config", "kubeconfig", "value", "tls.key", "tls.crt", "ca.crt", "ca.key",
     "ca-key.pem", "ca-cert.pem", "root-cert.pem", "cert-chain.pem", "key.pem", "cert.pem", "credentials", "api-key",
 )  # fmt: skip
-"""Keys that a Secret of which nothing is known may have; each gets a value."""
+"""Possible keys of an unknown Secret; each gets a value."""
 DATA_PLANE_STACK: Final = "data-plane"
 """The name of the stack whose outputs are the data plane's own."""
 LISTED: Final = 3
-"""Texts in a list of which nothing is known: zones of a region, addresses of a name."""
+"""Number of texts in an unknown list: zones of a region, addresses of a name."""
 SYMBOLS: Final = "!@#$%&*()-_=+[]{}<>:?"
 _CREDENTIAL: Final = re.compile(
     r"kubeconfig|(?:token|secret|secretString|passw(?:or)?d|passphrase|(?:private|access|api|client|account)Key)s?$",
     re.IGNORECASE,
 )
-"""What a function answers under such a name is a secret."""
+"""Names of secret results of functions."""
 _EPOCH: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 Form = Any
-"""What a value looks like: "str", "int", "float" or "bool"; "=" and a text where only a few are allowed; a list with
-the form of its elements; or a mapping with the form of each value, empty where the keys are anybody's."""
+"""The form of a value: "str", "int", "float" or "bool"; "=" and a text for a limited choice; a list with the form of
+its elements; or a mapping with the form of each value, empty for unknown keys."""
 
 
 @dataclass
 class Answers:
-    """Outputs in one world. The same request gets the same answer in every run of that world."""
+    """Outputs in one variant. Equal requests get equal answers in every run of it. gave_secrets: True after the first
+    made-up secret."""
 
-    vault: Vault
-    world: World
+    generator: SecretGenerator
+    world: SecretVariant
+    gave_secrets: bool = False
 
     def value(self, source: Source, detail: str, make: Any) -> Any:
-        return self.vault.value(source, detail, self.world.variant_of(source), make)
+        self.gave_secrets = True
+        return self.generator.value(source, detail, self.world.variant_of(source), make)
 
     def by_name(self, source: Source, name: str) -> Any:
-        """A secret of which nothing is known but what it is called. Certificates in it are public."""
+        """A secret made from its name alone. Certificates in it are public."""
         found = self.value(source, name, lambda chance: named(name, chance))
         if not self.world.held:
             return found
-        first = self.vault.value(source, name, 0, lambda chance: named(name, chance))
+        first = self.generator.value(source, name, 0, lambda chance: named(name, chance))
         if isinstance(found, dict):
             return {key: first[key] if "CERTIFICATE" in text else text for key, text in found.items()}
         return first if "CERTIFICATE" in str(found) else found
 
     def stack_output(self, stack: str, key: str) -> Any:
-        """An output of another stack, by its name. It is the control plane's but for the data plane's stack."""
+        """An output of another stack, by its name. It is the control plane's, except for the data plane's stack."""
         owner = Owner.DATA_PLANES if stack.rpartition("/")[2] == DATA_PLANE_STACK else Owner.CONTROL_PLANE
         return self.by_name(Source(f"stack {stack} {key}", f"output {key} of stack {stack}", owner), key)
 
     def key(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """tls.PrivateKey."""
+        self.gave_secrets = True
         curve, bits = str(inputs.get("ecdsaCurve") or "P224"), int(inputs.get("rsaBits") or 2048)
         form = (str(inputs.get("algorithm")), curve, bits)
 
         def of(variant: int) -> keys.PrivateKey:
-            return self.vault.value(source, f"key {form}", variant, lambda _: keys.generate(*form))
+            return self.generator.value(source, f"key {form}", variant, lambda _: keys.generate(*form))
 
         private, public = of(self.world.variant_of(source)), of(0 if self.world.held else self.world.variant_of(source))
         for variant, made in ((self.world.variant_of(source), private), (0, of(0))):
             origin = (source.id, form, variant)
-            self.vault.kept(("key", keys.spki(made.public_key())), functools.partial(_same, origin))
+            self.generator.kept(("key", keys.spki(made.public_key())), functools.partial(_same, origin))
         texts = self.value(source, f"texts {form}", lambda _: keys.private_texts(private))
         return {name: secret(text) for name, text in texts.items()} | keys.public_texts(public.public_key())
 
     def _signer(self, pem: Any) -> tuple[keys.PrivateKey, str]:
-        """A key that a certificate was asked for, by which it is signed, and whose it is."""
+        """The requested key of a certificate, which signs it, and its owner."""
         given = keys.private_of(pem)
         public = keys.spki(given.public_key())
-        source_id, form, variant = self.vault.kept(("key", public), lambda _: ("", None, 0))
+        source_id, form, variant = self.generator.kept(("key", public), lambda _: ("", None, 0))
         if source_id and variant and self.world.held:
-            source = self.vault.sources[source_id]
-            given = self.vault.value(source, f"key {form}", 0, lambda _: given)
+            source = self.generator.sources[source_id]
+            given = self.generator.value(source, f"key {form}", 0, lambda _: given)
         return given, source_id
 
     def certificate(self, kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,26 +103,28 @@ class Answers:
         memo = (kind, facts, keys.spki(signer.public_key()))
         serial = int.from_bytes(hashlib.sha256(repr(memo).encode()).digest()[:16], "big")
         if "certRequest" in kind:
-            return {"certRequestPem": self.vault.kept(memo, lambda _: keys.request(inputs, signer))}
+            return {"certRequestPem": self.generator.kept(memo, lambda _: keys.request(inputs, signer))}
         if "locallySigned" in kind:
             asked = keys.parsed_request(inputs.get("certRequestPem"))
-            subject_id, *_ = self.vault.kept(("key", keys.spki(asked.public_key())), lambda _: ("", None, 0))
-            self.vault.signers.add((source_id, subject_id))
+            subject_id, *_ = self.generator.kept(("key", keys.spki(asked.public_key())), lambda _: ("", None, 0))
+            self.generator.signers.add((source_id, subject_id))
             authority = inputs.get("caCertPem")
-            made = self.vault.kept(
+            made = self.generator.kept(
                 memo,
-                lambda _: keys.certificate(inputs, signer, self.vault.now, serial, asked=asked, authority=authority),
+                lambda _: keys.certificate(
+                    inputs, signer, self.generator.now, serial, asked=asked, authority=authority
+                ),
             )
         else:
-            made = self.vault.kept(memo, lambda _: keys.certificate(inputs, signer, self.vault.now, serial))
-        end = self.vault.now.isoformat()
+            made = self.generator.kept(memo, lambda _: keys.certificate(inputs, signer, self.generator.now, serial))
+        end = self.generator.now.isoformat()
         return {"certPem": made, "validityStartTime": end, "validityEndTime": end, "readyForRenewal": False}
 
     def chance(self, kind: str, urn: str, source: Source, inputs: Mapping[str, Any], form: str = "") -> dict[str, Any]:
-        """The random package. Only passwords, bytes and strings are secrets of anybody's. form: what makes others."""
+        """The random package. Only passwords, bytes and strings are secrets. form: inputs that change the value."""
         length = int(inputs.get("length") or inputs.get("byteLength") or 16)
-        # The first form that is asked for goes without its name.
-        form = "" if form == self.vault.kept(("form", source.id), lambda _: form) else f" {form}"
+        # The first requested form has no name.
+        form = "" if form == self.generator.kept(("form", source.id), lambda _: form) else f" {form}"
         if "randomPassword" in kind or "randomString" in kind:
             text = self.value(source, f"result{form}", lambda chance: _password(inputs, length, chance))
             if "randomString" in kind:
@@ -127,7 +134,7 @@ class Answers:
         if "randomBytes" in kind:
             made = self.value(source, f"bytes{form}", lambda chance: chance.randbytes(length))
             return {"base64": secret(base64.b64encode(made).decode()), "hex": secret(made.hex())}
-        chance = random.Random(f"{self.vault.seed} {urn}")  # noqa: S311 an id, no secret
+        chance = random.Random(f"{self.generator.seed} {urn}")  # noqa: S311 an id, no secret
         made = chance.randbytes(length)
         if "randomPet" in kind:
             words = range(int(inputs.get("length") or 2))
@@ -148,13 +155,15 @@ class Answers:
         }
 
     def kubernetes_secret(self, source: Source, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The data of a Secret: what it was given, and what its cluster adds."""
+        """The data of a Secret: its inputs, and its cluster's additions."""
         data = dict(inputs.get("data") or {})
         for key, text in (inputs.get("stringData") or {}).items():
             data[key] = base64.b64encode(str(text).encode()).decode()
         made: Mapping[str, Any] = {}
         if inputs.get("type") == "kubernetes.io/service-account-token":
-            authority = self.vault.kept(("authority", source.place), lambda _: _authority(source.place, self.vault))
+            authority = self.generator.kept(
+                ("authority", source.place), lambda _: _authority(source.place, self.generator)
+            )
             made = {"token": self.by_name(source, "service-account-token"), "ca.crt": authority, "namespace": "default"}
         elif not data:
             made = {key: self.by_name(source, key) for key in USUAL_KEYS}
@@ -163,7 +172,7 @@ class Answers:
         }
 
     def declared(self, source: Source, forms: Mapping[str, Form], secrets: Sequence[str], urn: str) -> dict[str, Any]:
-        """Outputs of a resource of which nothing is known but their names and forms (`program.declared`)."""
+        """Outputs of a resource, from their names and forms alone (`program.declared`)."""
 
         def hidden(path: str) -> Any:
             return self.by_name(source, path)
@@ -177,7 +186,7 @@ class Answers:
         }
 
     def answer(self, source: Source, form: Mapping[str, Form]) -> dict[str, Any]:
-        """What a function answers, of which nothing is known but its form. What is called a credential is one."""
+        """A function's answer, from its form alone. A credential's name makes it one."""
 
         def told(path: str) -> Any:
             if _CREDENTIAL.search(path):
@@ -187,8 +196,8 @@ class Answers:
         return {name: filled(one, name, told) for name, one in form.items()}
 
     def _public(self, of: str, path: str) -> str:
-        """A public text, the same in all worlds. of: whose it is."""
-        return public(path, random.Random(f"{self.vault.seed} {of} {path}"))  # noqa: S311 public
+        """A public text, the same in all variants. of: its owner."""
+        return public(path, random.Random(f"{self.generator.seed} {of} {path}"))  # noqa: S311 public
 
 
 def filled(form: Form, path: str, text: Callable[[str], Any]) -> Any:
@@ -205,7 +214,7 @@ def filled(form: Form, path: str, text: Callable[[str], Any]) -> Any:
 
 
 def completed(given: Any, made: Any) -> Any:
-    """What was given, with what was made beside it where nothing was given."""
+    """The given value, with made-up values for missing parts."""
     if given is None:
         return made
     if made is None or (isinstance(given, dict) and SIGNATURE in given):
@@ -232,9 +241,9 @@ def _password(inputs: Mapping[str, Any], length: int, chance: random.Random) -> 
     return forms.text_of(length, chance, letters or string.ascii_letters)
 
 
-def _authority(place: str, vault: Vault) -> str:
+def _authority(place: str, generator: SecretGenerator) -> str:
     inputs = {"subject": {"commonName": f"authority of {place}"[:60]}, "isCaCertificate": True}
-    return keys.certificate(inputs, keys.generate(), vault.now, 1)
+    return keys.certificate(inputs, keys.generate(), generator.now, 1)
 
 
 _SHAPES: Final = tuple(
@@ -247,11 +256,11 @@ _SHAPES: Final = tuple(
         (r"(?i:host|endpoint|address|domain|fqdn|server)", "{0}.example.com"),
     )
 )
-"""What a text of a name looks like, as programs take it apart."""
+"""A text in the form that programs parse for its name."""
 
 
 def public(path: str, chance: random.Random) -> str:
-    """Something public that is called so, at the end of a path with dots."""
+    """A public value for a name, at the end of a path with dots."""
     name = next((name for name in reversed(path.split(".")) if not name.isdigit()), "")
     word = forms.text_of(8, chance, string.ascii_lowercase)
     for pattern, made in _SHAPES:
@@ -261,12 +270,12 @@ def public(path: str, chance: random.Random) -> str:
 
 
 def named(name: str, chance: random.Random) -> Any:
-    """A secret that is called so: a kubeconfig, a key, a set of certificates, or else an opaque token."""
+    """A secret for a name: a kubeconfig, a key, a set of certificates, or else an opaque token."""
     low = name.lower()
     if "kubeconfig" in low or low == "config":
         cluster = {"server": "https://made-up.example.com:6443"}
         text = json.dumps(forms.kubeconfig({"made-up": cluster}, forms.text_of(40, chance)))
-        return base64.b64encode(text.encode()).decode() if low.endswith(".value") else text  # as Azure answers
+        return base64.b64encode(text.encode()).decode() if low.endswith(".value") else text  # like Azure's answers
     if low.endswith("authorizationtoken"):  # of a registry: a login, in base64
         return base64.b64encode(f"AWS:{forms.text_of(40, chance)}".encode()).decode()
     if "cacerts" in low:
@@ -288,7 +297,7 @@ def named(name: str, chance: random.Random) -> Any:
 
 
 def _cacerts() -> dict[str, str]:
-    """As of the library's stack `trust`."""
+    """Like the library's stack `trust`."""
     root, own = keys.generate(), keys.generate()
     inputs = {"subject": {"commonName": "made-up root"}, "isCaCertificate": True}
     root_pem = keys.certificate(inputs, root, _EPOCH, 1)
