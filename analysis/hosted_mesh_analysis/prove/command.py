@@ -1,4 +1,4 @@
-"""`hosted-mesh prove`: runs a program with other secrets and compares what its data planes are sent."""
+"""`hosted-mesh prove`: runs a program with different secrets and compares its data planes' resources."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from . import options
-from .request import Request, Sources
+from ..runner import options
+from .request import ProveRequest, Sources
 
 
 def prove(
@@ -31,30 +31,30 @@ def prove(
     as_sarif: options.AsSarif = False,
     output: options.Output = None,
 ) -> None:
-    """Prove that what data planes are sent does not depend on the control plane's secrets.
+    """Prove that no resource of a data plane depends on the control plane's secrets.
 
-    Runs the program several times as an update would, each time with every
-    secret made up anew: keys, passwords, tokens, kubeconfigs, secret
-    configuration, other stacks' outputs. What a data plane is then sent
-    differently depends on a secret, whatever disguised it: base85, pieces, a
-    count of letters. It needs no engine, no login and no cluster: nothing is
-    created, no credential of this machine is given to the program, and it has
-    no network.
+    Runs the program several times as an update would, each time with new
+    made-up secrets: keys, passwords, tokens, kubeconfigs, secret configuration,
+    other stacks' outputs. A property of a data plane that differs between runs
+    depends on a secret, in any disguise: base85, pieces, a count of letters. No
+    engine, login or cluster is necessary. Nothing is created. The program has
+    no network and no credential of this machine.
 
-    A generated secret that the program keeps on the control plane is the
-    control plane's; one that only a data plane gets is that one's own.
-    Certificates and public keys pass: a run with other private keys and the
-    same public ones shows what depends on no more than these.
+    A generated secret that the program keeps on the control plane belongs to
+    the control plane. A secret that only one data plane receives belongs to
+    that data plane. Certificates and public keys pass: a run with other private
+    keys and the same public keys finds the properties that depend on public
+    halves alone.
 
-    --preview does the same with the real engine, for programs in any language
-    and those that need their plug-ins. It previews a copy of the project, in a
-    private folder, with a stack, a backend and a passphrase of its own: your
-    stack is not touched, its encrypted values are not read, nothing is created.
-    Secrets from configuration, files of the project, variables and
-    --stack-outputs are made up anew. Plug-ins may talk to their servers, with
-    made-up credentials unless --keep says otherwise. What only an update knows
-    is not decided: --state starts from what the stack has made already, with
-    its secrets made up anew. That needs your login and passphrase.
+    --preview uses the real engine, for programs in any language and programs
+    that need their plug-ins. It previews a copy of the project in a private
+    folder, with its own stack, backend and passphrase: it does not touch your
+    stack or read its encrypted values, and nothing is created. It replaces the
+    secrets of configuration, project files, variables and --stack-outputs.
+    Plug-ins may reach their servers, with made-up credentials except those of
+    --keep. Values that only an update computes stay undecided: --state starts
+    from the stack's own state, with made-up secrets. That needs your login and
+    passphrase.
 
     \b
     hosted-mesh prove                          # the project here, stack dev
@@ -63,9 +63,9 @@ def prove(
     hosted-mesh prove app --preview --stack prod --state
     hosted-mesh prove app --policy-config clusters.json --sarif --output out.sarif
 
-    Exit code 0: proven. 1: something depends on a secret. 2: something could not be run or decided.
+    Exit code 0: proven. 1: a property depends on a secret. 2: a part could not be run, or stays undecided.
     """
-    request = Request(
+    request = ProveRequest(
         folder=program,
         stack=stack,
         config_file=config_file,
@@ -83,9 +83,9 @@ def prove(
         state=state,
         state_file=state_file,
     )
-    # gRPC would log on standard error that its peer has ended. It reads this when it is imported.
+    # gRPC would log the end of its peer on standard error. It reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    # Here, so that the other commands need not wait for gRPC.
+    # Here, so that other commands start without gRPC.
     from .session import perform  # noqa: PLC0415
 
     raise typer.Exit(perform(request))

@@ -1,4 +1,4 @@
-"""Two runs side by side: where they differ, and where that is only the time or a random id."""
+"""The differences of two runs, without those of time or random ids."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..detect.leaf import public_structure
-from ..plan.tree import Path
-from .capture import Capture, Registered, Spot
+from hosted_mesh_plan.tree import Path
 
-UUID: Final = public_structure.UUID.decode()
+from ..runner.capture import Capture, PropertyRef, Registered
+
+_UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _DATE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NUMBER: Final = r"\d{10,20}(?:\.\d+)?"
-_TOKENS: Final = re.compile(rf"({UUID}|{_DATE}|{_NUMBER})")
+_TOKENS: Final = re.compile(rf"({_UUID}|{_DATE}|{_NUMBER})")
 _UNITS: Final = (1, 10**3, 10**6, 10**9)
 
 
-def difference(one: Capture, other: Capture) -> set[Spot]:
-    """Where two runs differ. Where one has what the other has not, the spot is the longest path that both have.
+def difference(one: Capture, other: Capture) -> set[PropertyRef]:
+    """The differences of two runs. For a value of one run only, the place is the longest path that both have.
 
-    A resource that only one of them has is a spot with an empty path.
+    A resource of one run only is a place with an empty path.
     """
     here, there = one.resources, other.resources
-    found = {Spot(urn, ()) for urn in here.keys() ^ there.keys()}
-    return found | {Spot(urn, path) for urn in here.keys() & there.keys() for path in _paths(here[urn], there[urn])}
+    found = {PropertyRef(urn, ()) for urn in here.keys() ^ there.keys()}
+    return found | {
+        PropertyRef(urn, path) for urn in here.keys() & there.keys() for path in _paths(here[urn], there[urn])
+    }
 
 
 def _paths(one: Registered, other: Registered) -> Iterator[Path]:
@@ -48,18 +50,17 @@ def _common(path: Path, leaves: dict[Path, Any]) -> Path:
     return path[:1]
 
 
-def value_at(run: Capture, spot: Spot) -> Any:
-    """A leaf's value; None if the spot is no leaf of that run."""
+def value_at(run: Capture, spot: PropertyRef) -> Any:
+    """A leaf's value; None if it is no leaf of that run."""
     resource = run.resources.get(spot.urn)
     leaf = resource.leaves().get(spot.path) if resource else None
     return leaf.value if leaf else None
 
 
 class Noise:
-    """Which parts of a value are the time or an id: known from two runs with the same secrets.
+    """The parts of a value that are the time or an id, from two runs with the same secrets.
 
-    Only a part that *is* a time of these runs or a UUID is noise. Whatever else differs by itself is undecided, since a
-    secret may be mixed into it.
+    Only a time of these runs or a UUID is noise. Any other difference is undecided, since it may contain a secret.
     """
 
     def __init__(self, since: datetime.datetime, until: datetime.datetime) -> None:
@@ -67,7 +68,7 @@ class Noise:
         self.window = ((since - margin).timestamp(), (until + margin).timestamp())
 
     def decides(self, first: Any, again: Any) -> bool:
-        """True if all that differs between two runs with the same secrets is noise."""
+        """True if every difference of two runs with the same secrets is noise."""
         return self._places(first, again) is not None
 
     def differs(self, first: Any, again: Any, other: Any) -> bool:
@@ -89,7 +90,7 @@ class Noise:
         return places if noise else None
 
     def _is_noise(self, text: str) -> bool:
-        if re.fullmatch(UUID, text):
+        if re.fullmatch(_UUID, text):
             return True
         if re.fullmatch(_DATE, text):
             try:
@@ -104,5 +105,5 @@ class Noise:
 
 
 def _split(value: Any) -> list[str]:
-    """A value's text, cut at what looks like a time or an id."""
+    """A value's text, cut at possible times and ids."""
     return _TOKENS.split(repr(value) if not isinstance(value, str) else value)

@@ -1,4 +1,4 @@
-"""Public keys and certificates that a program made itself: recognised by structure, and proven to be of their keys."""
+"""Public keys and certificates made by a program: recognised by structure, and verified against their keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from .secrets import keys
-from .secrets.vault import Vault
-from .values import substitution
+from ..runner.secrets import keys
+from ..runner.secrets.generator import SecretGenerator
+from ..runner.values import substitution
 
 _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----(?:\n|\\n)?", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
@@ -22,14 +22,14 @@ _OWN_IDENTIFIERS: Final = (x509.SubjectKeyIdentifier, x509.AuthorityKeyIdentifie
 
 
 class PublicFacts:
-    """What follows from the public halves of a vault's keys. Two texts that mean the same have one canonical text."""
+    """The facts that follow from public keys. Equal facts have one canonical text."""
 
-    def __init__(self, vault: Vault) -> None:
-        self.size = vault.size
+    def __init__(self, generator: SecretGenerator) -> None:
+        self.size = generator.size
         self.names: dict[bytes, str] = {}
         self.public: list[Any] = []
         self.texts: dict[str, str] = {}
-        for source, texts in vault.by_source():
+        for source, texts in generator.by_source():
             for text in texts:
                 for found in keys.privates_in(text):
                     try:
@@ -49,7 +49,7 @@ class PublicFacts:
             self.texts[text.replace("\n", "\\n")] = f"<{form} of {source}>"
 
     def canonical(self, text: Any, depth: int = 0) -> Any:
-        """The text with each public fact replaced by its name: which fact of whose key."""
+        """The text with each public fact replaced by its name: the fact and its key."""
         if not isinstance(text, str):
             return text
         text = _PEM.sub(lambda found: self._certificate(found.group()), text)
@@ -76,7 +76,7 @@ class PublicFacts:
         return f"<DER of {found}>" if found != pem else encoded
 
     def _certificate(self, pem: str) -> str:
-        """A certificate's own facts, if its key is known and its signature that of a known key; else as it is."""
+        """A certificate's own facts, if generated keys are its key and its signer's; else unchanged."""
         try:
             parsed = x509.load_pem_x509_certificate(pem.replace("\\n", "\n").encode())
             subject = self.names[keys.spki(parsed.public_key())]
@@ -92,7 +92,6 @@ class PublicFacts:
 
 
 def _signed(certificate: x509.Certificate, public: Any) -> bool:
-    """True if a key signed a certificate."""
     algorithm: Any = certificate.signature_hash_algorithm
     padding: Any = certificate.signature_algorithm_parameters
     body, signature = certificate.tbs_certificate_bytes, certificate.signature
@@ -109,7 +108,7 @@ def _signed(certificate: x509.Certificate, public: Any) -> bool:
 
 
 def encodings(public: Any) -> dict[str, str]:
-    """The usual ways to write a public key, and its usual digests."""
+    """The usual encodings of a public key, and its usual digests."""
     der, texts = keys.spki(public), keys.public_texts(public)
     pem, line = texts["publicKeyPem"], texts["publicKeyOpenssh"]
     found = {

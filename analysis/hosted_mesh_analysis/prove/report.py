@@ -1,4 +1,4 @@
-"""A verdict as a table for people, as JSON for programs, as SARIF 2.1.0 for code-scanning services."""
+"""A verdict as a table, as JSON, and as SARIF 2.1.0 for code-scanning services."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import json
 import re
 from typing import Any, Final
 
+from hosted_mesh_plan import sarif
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .. import sarif
 from .verdict import Finding, Kind, Verdict
 
 URL: Final = "https://github.com/hosted-mesh/hosted-mesh/blob/main/docs/policies/prove.md"
 WHAT_IT_MEANS: Final = {
     Kind.LEAK: "depends on",
-    Kind.UNDECIDED: "cannot be decided:",
-    Kind.DECLARED: "said to be public, depends on",
+    Kind.UNDECIDED: "is undecided:",
+    Kind.DECLARED: "is declared public and depends on",
     Kind.PUBLIC: "public keys and certificates alone",
     Kind.OWN: "a secret of its own:",
 }
@@ -27,7 +27,7 @@ _STYLES: Final = {Kind.LEAK: "red", Kind.UNDECIDED: "yellow", Kind.DECLARED: "ye
 
 
 def as_table(verdict: Verdict, console: Console) -> None:
-    """The table, what could not be run, and one line that sums it up."""
+    """The table, the failed parts, and a summary line."""
     if verdict.findings:
         console.print(_table(verdict))
     for name, side in verdict.sides.items():
@@ -40,9 +40,9 @@ def as_table(verdict: Verdict, console: Console) -> None:
 
 
 def _table(verdict: Verdict) -> Table:
-    """A row per resource and what its properties depend on; `[*]` stands for every item of a list."""
+    """A row per resource and dependency of its properties; `[*]` stands for every item of a list."""
     table = Table(show_lines=True, pad_edge=False)
-    for heading in ("", "sent to a data plane", "what it depends on"):
+    for heading in ("", "sent to a data plane", "dependencies"):
         table.add_column(heading, overflow="fold")
     rows: dict[tuple[Kind, str, str, str], list[str]] = {}
     for finding in verdict.findings:
@@ -66,7 +66,7 @@ def _depends(finding: Finding) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """One line: the answer, and what it rests on."""
+    """One line: the answer, and its basis."""
     if verdict.problems:
         return "not proven: the program could not be run"
     rests_on = f"{verdict.values} values for data planes, {verdict.secrets} secrets, {verdict.runs} runs"
@@ -77,12 +77,12 @@ def summary(verdict: Verdict) -> str:
         which = "1 property depends" if leaks == 1 else f"{leaks} properties depend"
         return f"{which} on the control plane's secrets ({rests_on})"
     if undecided or verdict.unsure:
-        return f"not proven: no leak was seen, but not everything could be decided ({rests_on})"
-    return f"proven: nothing that a data plane is sent depends on a secret of the control plane ({rests_on})"
+        return f"not proven: no leak was seen, but a part stays undecided ({rests_on})"
+    return f"proven: no property of a data plane depends on a secret of the control plane ({rests_on})"
 
 
 def as_json(verdict: Verdict) -> str:
-    """One object: `proven`, `findings` (kind, place, resource, path, secrets, why, urn), and what was not run."""
+    """One object: `proven`, `findings` (kind, place, resource, path, secrets, why, urn), and the failed parts."""
     found: dict[str, Any] = dataclasses.asdict(verdict)
     found["findings"] = [{**dataclasses.asdict(one), "kind": one.kind.value} for one in verdict.findings]
     return json.dumps({"proven": verdict.exit_code == 0, **found}, indent=2)
@@ -92,7 +92,7 @@ _LEVELS: Final = {Kind.LEAK: "error", Kind.UNDECIDED: "warning", Kind.DECLARED: 
 
 
 def as_sarif(verdict: Verdict, program: str) -> str:
-    """Leaks are errors, what could not be decided is a warning. `program` is the file that results point at."""
+    """Leaks are errors, undecided properties are warnings. `program` is the file of results."""
     told = [one for one in verdict.findings if one.kind in _LEVELS]
     results = [_result(one, program) for one in told]
     results += [

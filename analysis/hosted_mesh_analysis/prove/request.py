@@ -1,4 +1,4 @@
-"""What `hosted-mesh prove` is asked. Imports nothing that takes time: other commands wait for it."""
+"""The arguments of `hosted-mesh prove`. Imports nothing slow: other commands load it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Sources:
-    """What the command was told of secrets: configuration keys, STACK=FILE of other stacks, who else's they are."""
+    """Arguments about secrets: configuration keys, STACK=FILE of other stacks, names of data planes' own secrets."""
 
     keys: Sequence[str] = ()
     stack_outputs: Sequence[str] = ()
@@ -18,7 +18,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Request:
+class ProveRequest:
     """The command's arguments."""
 
     folder: Path
@@ -40,18 +40,18 @@ class Request:
 
     @property
     def form(self) -> Literal["table", "json", "sarif"]:
-        """Of the report."""
+        """The report's form."""
         return "json" if self.as_json else "sarif" if self.as_sarif else "table"
 
     @property
     def contradiction(self) -> str | None:
-        """Which options do not go together, and what to do about it; None when all do."""
+        """A conflict of options and its fix; None without conflict."""
         if self.as_json and self.as_sarif:
             return "--json and --sarif exclude each other. Give one of them"
         if self.state and self.state_file:
             return "--state and --state-file exclude each other. Give one of them"
         if (self.state or self.state_file) and not self.preview:
-            return "--state: is of use with --preview alone. Add --preview, or leave it out"
+            return "--state: requires --preview. Add --preview, or leave it out"
         if self.preview and self.python:
-            return "--python: is of no use with --preview: the engine chooses. Leave it out"
+            return "--python: has no effect with --preview: the engine chooses. Leave it out"
         return None

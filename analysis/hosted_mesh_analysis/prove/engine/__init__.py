@@ -1,1 +1,1 @@
-"""One run by the real engine: a preview of a copy of the project, with other secrets in it."""
+"""One run by the real engine: a preview of a copy of the project, with different secrets."""

@@ -1,4 +1,4 @@
-"""The engine's command, and variables without those that would lead it to another stack or service."""
+"""The engine's command, and its environment without links to another stack or service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ..project import UnusableProjectError
+from ...runner.project import UnusableProjectError
 
 _OF_THE_STACK: Final = ("ACCESS_TOKEN", "API", "BACKEND_URL", "CONFIG", "CREDENTIALS_PATH", "DEBUG_GRPC", "OPTION_")
 _OWN: Final = ("STACK", "ENABLE_STREAMING_JSON_PREVIEW")
@@ -22,13 +22,13 @@ def engine() -> str:
 
 
 def engine_variables(given: Mapping[str, str]) -> dict[str, str]:
-    """Variables without those that would lead the engine to another stack, secret or service."""
+    """Variables without those that lead the engine to another stack, secret or service."""
     ours, own = (tuple(f"PULUMI_{name}" for name in names) for names in (_OF_THE_STACK, _OWN))
     return {name: value for name, value in given.items() if not name.startswith(ours) and name not in own}
 
 
 def own_variables(backend: Path, login: Path, passphrase: str) -> dict[str, str]:
-    """Variables that lead the engine to a backend in a folder, and to no login."""
+    """Variables that lead the engine to a backend in a folder, without login."""
     return {
         "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE": passphrase,

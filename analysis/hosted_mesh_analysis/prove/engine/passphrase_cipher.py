@@ -1,6 +1,6 @@
-"""Encrypts as Pulumi's passphrase provider does, so that a stack of one's own has secret configuration and outputs.
+"""Encrypts like Pulumi's passphrase provider, for the secret configuration and outputs of a private stack.
 
-AES-256-GCM with a key that PBKDF2 makes of the passphrase: pulumi/pulumi, sdk/go/common/resource/config/crypt.go.
+AES-256-GCM with a key that PBKDF2 derives from the passphrase: pulumi/pulumi, sdk/go/common/resource/config/crypt.go.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _ROUNDS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
-class Seal:
-    """passphrase: as in PULUMI_CONFIG_PASSPHRASE. salt: as `encryptionsalt` has it, `v1:<salt>:<a word to check>`."""
+class PassphraseCipher:
+    """passphrase: as in PULUMI_CONFIG_PASSPHRASE. salt: as in `encryptionsalt`, `v1:<salt>:<a word to check>`."""
 
     passphrase: str = field(repr=False)
     salt: str
@@ -30,12 +30,12 @@ class Seal:
         return AESGCM(hashlib.pbkdf2_hmac("sha256", self.passphrase.encode(), salt, _ROUNDS, 32))
 
     def close(self, text: str) -> str:
-        """A text's cipher text, as it stands behind `secure:`."""
+        """A text's cipher text, in the form of `secure:`."""
         nonce = os.urandom(12)
         parts = (nonce, self._cipher.encrypt(nonce, text.encode(), None))
         return ":".join(["v1", *(base64.b64encode(part).decode() for part in parts)])
 
     def open(self, sealed: str) -> str:
-        """The text again."""
+        """The decrypted text."""
         _, nonce, cipher = sealed.split(":")
         return self._cipher.decrypt(base64.b64decode(nonce), base64.b64decode(cipher), None).decode()

@@ -1,7 +1,7 @@
-"""What the engine's preview plans, as a run's capture: from an update plan, the preview's digest, and its calls.
+"""A preview by the engine as a run's capture: from an update plan, the preview's digest, and its calls.
 
-`pulumi preview --json` has `[secret]` for every secret whatever it is told, so values are taken from the plan that
-`--save-plan --show-secrets` writes; what is read, and what is said, is in the digest alone.
+`pulumi preview --json` prints `[secret]` for every secret, so values come from the plan of `--save-plan
+--show-secrets`; read resources and diagnostics are in the digest alone.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ...plan.clusters import KUBECONFIG_KEYS
-from ...plan.decode import SECRET, SIGNATURE
-from ...plan.model import PROVIDER_PREFIX, REFERENCE_TYPE
-from ..capture import Capture, Registered
-from ..places import Known, Place, Places, Side, server_of
-from ..values import UNKNOWN, Leaf, leaves, plain, substitution
+from hosted_mesh_plan.clusters import KUBECONFIG_KEYS
+from hosted_mesh_plan.decode import SECRET, SIGNATURE
+from hosted_mesh_plan.model import PROVIDER_PREFIX, REFERENCE_TYPE
+
+from ...runner.capture import Capture, Registered
+from ...runner.places import Known, Place, Places, Side, server_of
+from ...runner.values import UNKNOWN, Leaf, leaves, plain, substitution
 
 PURE: Final = frozenset({
     "pulumi:pulumi:getResource", "pulumi:pulumi:readStackOutputs",
     "kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory",
 })  # fmt: skip
-"""Functions whose result follows from what they are given, or is made up."""
+"""Functions with a result that follows from their arguments, or is made up."""
 _DYNAMIC: Final = re.compile(r"pulumi-\w+:dynamic")
 _AUTONAMED: Final = "pulumi.com/autonamed"
-ALWAYS: Final = "a preview does not show what the program makes inside apply of values that only an update knows"
+ALWAYS: Final = "a preview does not show resources made inside apply from values that only an update computes"
 
 
 def captured(
@@ -38,11 +39,11 @@ def captured(
     instead: Mapping[str, str] | None = None,
     keep: Collection[str] = (),
 ) -> Capture:
-    """One preview. calls: the functions of providers that were called.
+    """One preview. calls: the called functions of providers.
 
-    before: what each resource was given by the last update, by its URN; nothing for a new stack.
-    instead: texts that differ from run to run by themselves, and what stands for them (a private folder's path).
-    keep: types, names and functions of which somebody says that they need not be other ones.
+    before: each resource's inputs at the last update, by its URN; empty for a new stack. instead: texts that differ
+    from run to run by themselves, and their replacements (a private folder's path). keep: types, names and functions
+    that may stay the same in all runs.
     """
     plans = _mapping(plan.get("resourcePlans"))
     goals = {urn: _mapping(one.get("goal")) for urn, one in plans.items() if one.get("goal")}
@@ -66,7 +67,7 @@ def captured(
         if step.get("op") == "read":
             _take_read(found, _mapping(step.get("newState")), places, keep)
     for call in sorted({*calls} - PURE):
-        text = f"function {call}: what it returns is the same in each run, so what depends on it is not seen"
+        text = f"function {call}: it returns the same in each run, so dependence on it stays unseen"
         found.tell(text, {call}, keep)
     return found
 
@@ -75,11 +76,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# What the engine writes ---------------------------------------------------------------------------------------------
-
-
 def tree_of_plan(value: Any) -> Any:
-    """A tree as the engine keeps it, in the protocol's form: a secret's plain text is JSON there."""
+    """A tree of the engine in the protocol's form: a secret's plain text is JSON there."""
     if isinstance(value, Mapping):
         if value.get(SIGNATURE) == SECRET:
             return {SIGNATURE: SECRET, "value": tree_of_plan(json.loads(value.get("plaintext") or "null"))}
@@ -88,7 +86,7 @@ def tree_of_plan(value: Any) -> Any:
 
 
 def _inputs(goal: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """All that a resource is to have: the plan says what changes of what it had."""
+    """All inputs of a resource: the plan has only their changes."""
     change = _mapping(goal.get("inputDiff"))
     gone = {*(change.get("deletes") or ())}
     made: dict[str, Any] = {key: value for key, value in before.items() if key not in gone}
@@ -102,20 +100,13 @@ def _name(urn: str) -> str:
     return urn.rpartition("::")[2]
 
 
-# Places -------------------------------------------------------------------------------------------------------------
-
-
 def add_provider(places: Places, urn: str, kind: str, inputs: Mapping[str, Any]) -> None:
-    """A default provider is a place of its own only if its configuration says where it leads."""
+    """A default provider is a separate place only if its configuration has a destination."""
     inputs, name = plain(inputs), _name(urn)
-    inputs = {key: _parsed(value) if key in KUBECONFIG_KEYS else value for key, value in inputs.items()}
+    unknown = {key for key in KUBECONFIG_KEYS if inputs.get(key) == UNKNOWN}  # it has no destination
+    inputs = {key: None if key in unknown else value for key, value in inputs.items()}
     if not name.startswith("default") or server_of(inputs):
         places.add_provider(urn, kind.rpartition(":")[2], name, inputs)
-
-
-def _parsed(value: Any) -> Any:
-    """A provider's settings are texts; what is not known yet leads nowhere."""
-    return None if value == UNKNOWN else value
 
 
 def place_of(places: Places, kind: str, provider: Any) -> Place | None:
@@ -124,11 +115,8 @@ def place_of(places: Places, kind: str, provider: Any) -> Place | None:
     return places.place_of(kind, str(provider or "").rpartition("::")[0])
 
 
-# Resources ----------------------------------------------------------------------------------------------------------
-
-
 def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep: Collection[str]) -> None:
-    """What of a resource only an update does or knows. What stays as it is has all that it will have."""
+    """Records the parts of a resource that only an update makes or computes. An unchanged resource is complete."""
     goal = _mapping(plan.get("goal"))
     kind = str(goal["type"])
     called = f"{kind} {_name(urn)}"
@@ -141,7 +129,7 @@ def _tell_what_is_later(found: Capture, urn: str, plan: Mapping[str, Any], keep:
         there = [leaf for path, leaf in made.items() if path[:1] == (key,)]
         later = later or any(map(_is_unknown, there)) or not (there or stays)
     if later:
-        unseen = "only an update knows the secret that it makes, so what is made of it inside apply is not seen"
+        unseen = "only an update computes its secret, so resources made from it inside apply stay unseen"
         found.tell(f"{called}: {unseen}", {kind, _name(urn)}, keep)
 
 
@@ -150,21 +138,18 @@ def _is_unknown(leaf: Leaf) -> bool:
 
 
 def _take_read(found: Capture, state: Mapping[str, Any], places: Places, keep: Collection[str]) -> None:
-    """What is read goes nowhere but for its id, and comes from where no run can change it."""
+    """A read resource goes nowhere but for its id, and no run can change it."""
     urn, kind = str(state.get("urn")), str(state.get("type"))
     place = place_of(places, kind, state.get("provider"))
     if place is not None:
         found.resources[urn] = Registered(urn, kind, _name(urn), {"id": state.get("id")}, place)
     if kind != REFERENCE_TYPE:
-        text = f"{kind} {_name(urn)}: what it reads is the same in each run, so what depends on it is not seen"
+        text = f"{kind} {_name(urn)}: it reads the same in each run, so dependence on it stays unseen"
         found.tell(text, {kind, _name(urn)}, keep)
 
 
-# What differs by itself ---------------------------------------------------------------------------------------------
-
-
 def _generated(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Names that plug-ins made from the resource's own and random letters. Only what they mark as theirs counts."""
+    """Names that plug-ins made from the resource's own and random letters, by the plug-ins' marks alone."""
     found = {}
     for urn, tree in given.items():
         inputs = plain(tree)
@@ -179,15 +164,12 @@ def _generated(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _everywhere(stable: Callable[[str], str], value: Any) -> Any:
-    """A tree with its texts and keys as they are in all runs."""
     if isinstance(value, str):
         return stable(value)
     if isinstance(value, dict):
         return {stable(key): _everywhere(stable, one) for key, one in value.items()}
     return [_everywhere(stable, one) for one in value] if isinstance(value, list) else value
 
-
-# What the engine says -----------------------------------------------------------------------------------------------
 
 _NOISE: Final = frozenset(["preview failed", "update failed"])
 _BEFORE: Final = re.compile(r"^(?:error: |Preview failed: |\d+ errors? occurred:$)+")
@@ -199,33 +181,33 @@ MOST_ERRORS, MOST_LETTERS = 3, 400
 
 
 def problem(digest: Mapping[str, Any], stderr: str) -> str:
-    """Why a preview failed, in a line."""
+    """The reason of a failed preview, in one line."""
     text = f"the preview fails: {reasons(digest, stderr)}"
     if _OTHER_STACK.search(text):
         return f"{text}. Give the other stack's outputs with --stack-outputs STACK=FILE"
     if _LOGIN.search(text):
-        return f"{text}. What a plug-in logs in with is made up: name what it needs with --keep"
+        return f"{text}. A plug-in's login is made up: keep a necessary one with --keep"
     return text
 
 
 def reasons(digest: Mapping[str, Any], stderr: str) -> str:
-    """What the engine says of it; the texts are a program's too, and may hold a value."""
+    """The engine's messages; they may contain a program's texts and values."""
     told = digest.get("diagnostics") or ()
     by_severity = ([one for one in told if one.get("severity") == wanted] for wanted in ("error", "info#err"))
     said = next((some for some in by_severity if some), [{"message": stderr}])
     lines = dict.fromkeys(f"{_whose(one)}{line}" for one in said for line in _telling(str(one.get("message", ""))))
-    return "; ".join(list(lines)[:MOST_ERRORS])[:MOST_LETTERS] or "the engine does not say why"
+    return "; ".join(list(lines)[:MOST_ERRORS])[:MOST_LETTERS] or "the engine gives no reason"
 
 
 def _whose(diagnostic: Mapping[str, Any]) -> str:
-    """The resource that a diagnostic is about; empty for the program as a whole."""
+    """The resource of a diagnostic; empty for the whole program."""
     types, _, name = str(diagnostic.get("urn", "")).rpartition("::")
     kind = types.rpartition("::")[2].rpartition("$")[2].rpartition(":")[2]
     return f"{kind} {name}: " if kind not in {"", "Stack"} else ""
 
 
 def _telling(text: str) -> Iterator[str]:
-    """The lines that say something: not where in a program's libraries, not what failed because something failed."""
+    """The meaningful lines: without places in a program's libraries, and without consequences of other failures."""
     for line in text.splitlines():
         telling = _BEFORE.sub("", line.rstrip())
         if not telling or telling[0].isspace() or telling.startswith(("Traceback", "During handling", "warning: ")):
@@ -235,15 +217,15 @@ def _telling(text: str) -> Iterator[str]:
 
 
 def calls_of(log: Iterable[str]) -> set[str]:
-    """The functions and methods that a run asked providers for, from the engine's log of its own protocol."""
+    """The provider functions and methods that a run called, from the engine's log of its own protocol."""
     found = set()
     for line in log:
         if "/pulumirpc.ResourceMonitor/" not in line:
-            continue  # most of it is what plug-ins say, at length
+            continue  # mostly long output of plug-ins
         try:
             entry = json.loads(line)
         except ValueError:
-            continue  # a line that a killed engine did not finish
+            continue  # an incomplete line of a killed engine
         if str(entry.get("method")) in {"/pulumirpc.ResourceMonitor/Invoke", "/pulumirpc.ResourceMonitor/Call"}:
             found.add(str(_mapping(entry.get("request")).get("tok")))
     return found

@@ -1,4 +1,4 @@
-"""One run by the real engine: a preview of a copy of the project, in a stack and a backend of its own."""
+"""One run by the real engine: a preview of a copy of the project, in a private stack and backend."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from typing import Any, Final
 
 import yaml
 
-from ..capture import Capture, is_kept
-from ..commands import Commands, Run
-from ..private_folder import private_folder
-from ..program.monitor import Surroundings
-from ..project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
-from ..secrets.credentials import environment, replaced, with_other_credentials
-from ..secrets.made_up import Answers
-from ..secrets.vault import Vault, World
+from ...runner.capture import Capture, is_kept
+from ...runner.commands import Commands, Run
+from ...runner.private_folder import private_folder
+from ...runner.program.monitor import RunOptions
+from ...runner.project import MADE_UP_KUBECONFIG, Project, UnusableProjectError, missing_kubeconfigs, texts
+from ...runner.secrets.credentials import environment, replaced, with_other_credentials
+from ...runner.secrets.generator import SecretGenerator, SecretVariant
+from ...runner.secrets.made_up import Answers
 from . import planned, private, stack_files, stack_state
 from .commands import engine, engine_variables, own_variables
-from .sealed import Seal
+from .passphrase_cipher import PassphraseCipher
 
 _LED_ASIDE: Final = (
     "AWS_CONFIG_FILE",
@@ -35,12 +35,12 @@ _LED_ASIDE: Final = (
     "CLOUDSDK_CONFIG",
     "GOOGLE_APPLICATION_CREDENTIALS",
 )
-"""Where plug-ins look for a login of this machine: there is none, unless one of these is kept."""
+"""Places of this machine's logins for plug-ins: empty, unless one is kept."""
 
 
 @dataclass(frozen=True)
-class Seat:
-    """Where one preview at a time runs: a folder with a copy of the project, a backend and what is written for it."""
+class PreviewWorkspace:
+    """The workspace of one preview at a time: a copy of the project, a backend and its files."""
 
     root: Path
     project: Path
@@ -64,27 +64,27 @@ class Seat:
 
 @dataclass
 class Previews:
-    """Runs one project in any world, as `experiment` asks. Everything it needs is in a private folder."""
+    """Runs one project in any variant for `experiment`, in a private folder."""
 
     project: Project
-    surroundings: Surroundings
-    vault: Vault
-    seal: Seal
-    seats: Sequence[Seat]
+    run_options: RunOptions
+    generator: SecretGenerator
+    cipher: PassphraseCipher
+    workspaces: Sequence[PreviewWorkspace]
     files: Mapping[Path, str]
     kubeconfigs: Sequence[tuple[str, str]]
     keep: Collection[str] = ()
     pulumi: str = "pulumi"
     run_command: Run = field(default_factory=Commands)
-    state: stack_state.State | None = None
+    state: stack_state.StackState | None = None
 
     def __post_init__(self) -> None:
-        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
-        for seat in self.seats:
-            self._free.put(seat)
+        self._free: queue.SimpleQueue[PreviewWorkspace] = queue.SimpleQueue()
+        for workspace in self.workspaces:
+            self._free.put(workspace)
 
-    def __call__(self, worlds: Sequence[World]) -> list[Capture]:
-        with futures.ThreadPoolExecutor(len(self.seats)) as pool:
+    def __call__(self, worlds: Sequence[SecretVariant]) -> list[Capture]:
+        with futures.ThreadPoolExecutor(len(self.workspaces)) as pool:
             try:
                 return list(pool.map(self.run, worlds))
             except BaseException:
@@ -92,108 +92,115 @@ class Previews:
                     self.run_command.stop()
                 raise
 
-    def run(self, world: World) -> Capture:
-        """One preview in one world. What goes wrong is in the capture's problems."""
-        seat = self._free.get()
+    def run(self, world: SecretVariant) -> Capture:
+        """One preview in one variant. Failures are in the capture's problems."""
+        workspace = self._free.get()
         try:
-            return self._preview(seat, Answers(self.vault, world))
+            return self._preview(workspace, Answers(self.generator, world))
         finally:
-            self._free.put(seat)
+            self._free.put(workspace)
 
-    def _preview(self, seat: Seat, answers: Answers) -> Capture:
-        for left in (seat.plan, seat.calls):
+    def _preview(self, workspace: PreviewWorkspace, answers: Answers) -> Capture:
+        for left in (workspace.plan, workspace.calls):
             left.unlink(missing_ok=True)
-        variables, state = self._write(seat, answers)
+        variables, state = self._write(workspace, answers)
         command = [
             *(self.pulumi, "--non-interactive", "--color=never", "preview", "--json", "--show-secrets"),
             "--refresh=false",
-            *("--stack", self.surroundings.stack, "--config-file", str(seat.settings), "--save-plan", str(seat.plan)),
+            *(
+                "--stack",
+                self.run_options.stack,
+                "--config-file",
+                str(workspace.settings),
+                "--save-plan",
+                str(workspace.plan),
+            ),
         ]
-        done = self.run_command(command, seat.project, variables)
+        done = self.run_command(command, workspace.project, variables)
         digest = _json(done.output[done.output.find("{") :])
-        instead = {str(seat.project): str(self.project.folder), str(seat.root): "(private folder)"}
-        if done.code != 0 or not seat.plan.is_file():
+        instead = {str(workspace.project): str(self.project.folder), str(workspace.root): "(private folder)"}
+        if done.code != 0 or not workspace.plan.is_file():
             return Capture(problems=[self._said(planned.problem(digest, done.error), instead)])
         found = planned.captured(
-            _json(seat.plan.read_text(encoding="utf-8")),
+            _json(workspace.plan.read_text(encoding="utf-8")),
             digest,
-            _calls(seat.calls),
-            self.surroundings.known,
+            _calls(workspace.calls),
+            self.run_options.known,
             before=state.inputs if state else None,
             instead=instead,
             keep=self.keep,
         )
         found.remarks += self._kept(found.remarks)
-        if not seat.calls.is_file():
-            found.unsure.append("this engine does not tell which functions of providers the program calls")
+        if not workspace.calls.is_file():
+            found.unsure.append("this engine does not report the program's calls of provider functions")
         found.unsure += self.project.unread
         return found
 
-    # What a run is given --------------------------------------------------------------------------------------------
-
-    def _write(self, seat: Seat, answers: Answers) -> tuple[dict[str, str], stack_state.State | None]:
-        """Writes a world's secrets into the private folder. Returns the environment and the state before it."""
-        redirected = _Redirected(seat.root / "files", self.project.folder, answers, self.keep)
-        settings = stack_files.Settings(self.project, answers, self.seal, self.keep, redirected)
-        seat.settings.write_text(yaml.safe_dump(settings.document()), encoding="utf-8")
+    def _write(
+        self, workspace: PreviewWorkspace, answers: Answers
+    ) -> tuple[dict[str, str], stack_state.StackState | None]:
+        """Writes a variant's secrets into the private folder. Returns the environment and the state before it."""
+        redirected = _Redirected(workspace.root / "files", self.project.folder, answers, self.keep)
+        settings = stack_files.Settings(self.project, answers, self.cipher, self.keep, redirected)
+        workspace.settings.write_text(yaml.safe_dump(settings.document()), encoding="utf-8")
         others = {}
         for path, text in self.files.items():
             if str(path) not in self.keep:
-                copy = seat.project / path
+                copy = workspace.project / path
                 copy.unlink(missing_ok=True)  # it may be a link
                 others[text] = with_other_credentials(text, f"file {path}", answers)
                 copy.write_text(others[text], encoding="utf-8")
-        for stack, outputs in self.surroundings.stack_outputs.items():
-            _write_stack(seat, stack, stack_files.stack_with_outputs(stack, outputs, answers, self.seal))
-        variables = self._environment(seat, answers)
+        for stack, outputs in self.run_options.stack_outputs.items():
+            _write_stack(workspace, stack, stack_files.stack_with_outputs(stack, outputs, answers, self.cipher))
+        variables = self._environment(workspace, answers)
         if self.state is None:
             return variables, None
         others |= {value: variables[name] for name, value in os.environ.items() if variables.get(name, value) != value}
         others |= settings.others()
-        state = stack_state.with_other_secrets(self.state, answers, self.surroundings.known, others)
-        name = f"organization/{self.project.name}/{self.surroundings.stack}"
-        _write_stack(seat, name, state.checkpoint(name, self.seal))
+        state = stack_state.with_other_secrets(self.state, answers, self.run_options.known, others)
+        name = f"organization/{self.project.name}/{self.run_options.stack}"
+        _write_stack(workspace, name, state.checkpoint(name, self.cipher))
         return variables, state
 
-    def _environment(self, seat: Seat, answers: Answers) -> dict[str, str]:
-        """This process' environment with other credentials, led to the private backend."""
+    def _environment(self, workspace: PreviewWorkspace, answers: Answers) -> dict[str, str]:
+        """This process' environment with other credentials, and the private backend."""
         found = environment(engine_variables(os.environ), answers, self.keep)
-        aside = {name: str(seat.root / "none") for name in _LED_ASIDE}
+        aside = {name: str(workspace.root / "none") for name in _LED_ASIDE}
         paths = []
         for at, (name, text) in enumerate(self.kubeconfigs):
-            path = seat.root / f"kubeconfig-{at}"
+            path = workspace.root / f"kubeconfig-{at}"
             path.write_text(replaced(text, f"file {name}", answers), encoding="utf-8")
             paths.append(str(path))
         aside |= {"KUBECONFIG": os.pathsep.join(paths), "AWS_EC2_METADATA_DISABLED": "true"}
-        login = seat.root / "login"
+        login = workspace.root / "login"
         login.mkdir(exist_ok=True)
         return {
             **found,
             **{name: value for name, value in aside.items() if name not in self.keep},
-            **own_variables(seat.backend, login, self.seal.passphrase),
-            "PULUMI_DEBUG_GRPC": str(seat.calls),
+            **own_variables(workspace.backend, login, self.cipher.passphrase),
+            "PULUMI_DEBUG_GRPC": str(workspace.calls),
         }
 
     def _kept(self, told: Collection[str]) -> Iterator[str]:
-        """Of each name that stays: what that means. told: what was said already of functions and resources."""
+        """A remark on each kept name. `told`: remarks on functions and resources so far."""
         keys = {key for full in self.project.config for key in (full, full.removeprefix(f"{self.project.name}:"))}
         names = {*os.environ, *_LED_ASIDE, "KUBECONFIG", *keys, *map(str, self.files)}
         for name in self.keep:
             if name in names:
-                yield f"{name} was kept as it is: what depends on it is not seen"
+                yield f"{name} was kept unchanged: dependence on it stays unseen"
             elif not is_kept(name, told):
-                yield f"--keep {name}: no variable, configuration key, file, function or resource is called so"
+                yield f"--keep {name}: no variable, configuration key, file, function or resource has this name"
 
     def _said(self, text: str, instead: Mapping[str, str]) -> str:
-        """What the engine says, without any text that was made up for it and without any credential that was kept."""
+        """The engine's messages, without made-up texts and without kept credentials."""
         for path, other in instead.items():
             text = text.replace(path, other)
         config = texts(self.project.config)
         short = {key.removeprefix(f"{self.project.name}:"): value for key, value in config.items()}
         given = {**short, **config, **os.environ}
         kept = {given[name] for name in self.keep if len(given.get(name, "")) >= 6}
-        hidden = any(one in text for one in self.vault.texts() | kept | {self.seal.passphrase})
-        return "the preview fails: (what it says holds a secret)" if hidden else text
+        hidden = any(one in text for one in self.generator.texts() | kept | {self.cipher.passphrase})
+        return "the preview fails: (its message contains a secret)" if hidden else text
 
 
 class _Redirected:
@@ -207,9 +214,9 @@ class _Redirected:
             return text
         try:
             path = (self._project / Path(os.path.expandvars(text)).expanduser()).resolve()
-        except (OSError, ValueError, RuntimeError):  # no path, or of a user that there is not
+        except (OSError, ValueError, RuntimeError):  # no path, or of an unknown user
             return text
-        # The copy of the project has the others already.
+        # The copy of the project already has others.
         found = None if path.is_relative_to(self._project) else private.credential(path)
         if found is None:
             return text
@@ -219,9 +226,9 @@ class _Redirected:
         return str(copy)
 
 
-def _write_stack(seat: Seat, name: str, checkpoint: Mapping[str, Any]) -> None:
-    """A stack of a seat's backend. name: organization/project/stack."""
-    path = seat.backend / ".pulumi" / "stacks" / f"{'/'.join(name.split('/')[-2:])}.json"
+def _write_stack(workspace: PreviewWorkspace, name: str, checkpoint: Mapping[str, Any]) -> None:
+    """A stack of a workspace's backend. name: organization/project/stack."""
+    path = workspace.backend / ".pulumi" / "stacks" / f"{'/'.join(name.split('/')[-2:])}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(checkpoint), encoding="utf-8")
 
@@ -241,13 +248,10 @@ def _calls(log: Path) -> set[str]:
         return planned.calls_of(lines)
 
 
-# The stack as it is ---------------------------------------------------------------------------------------------------
-
-
 def exported(project: Project, stack: str) -> tuple[str, dict[str, Any]]:
-    """What `pulumi stack export` and `pulumi config` print with secrets, by this user's login and passphrase.
+    """The output of `pulumi stack export` and `pulumi config` with secrets, by this user's login and passphrase.
 
-    It stays in this process: no run gets it. Raises: UnusableProjectError.
+    It stays in this process, away from all runs. Raises: UnusableProjectError.
     """
 
     def printed(*words: str) -> str:
@@ -264,27 +268,24 @@ def exported(project: Project, stack: str) -> tuple[str, dict[str, Any]]:
     return printed("stack", "export"), config
 
 
-# Made ready ---------------------------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def ready(
     project: Project,
-    surroundings: Surroundings,
-    vault: Vault,
+    run_options: RunOptions,
+    generator: SecretGenerator,
     keep: Collection[str],
-    state: stack_state.State | None = None,
+    state: stack_state.StackState | None = None,
 ) -> Iterator[Previews]:
-    """A project that can be previewed; its private folder is gone at the end. Raises: UnusableProjectError.
+    """A project ready for previews, in a private folder until the end. Raises: UnusableProjectError.
 
-    state: what the last update left; without it each run starts from an empty stack.
+    state: the last update's result; without it each run starts from an empty stack.
     """
     pulumi = engine()
     stack_files.check_kept(project, keep)
     with private_folder("prove", "made-up secrets") as root:
         commands = Commands()
         try:
-            found = _previews(root, project, surroundings, vault, keep, pulumi, commands)
+            found = _previews(root, project, run_options, generator, keep, pulumi, commands)
             found.state = state
             yield found
         finally:
@@ -294,50 +295,54 @@ def ready(
 def _previews(
     root: Path,
     project: Project,
-    surroundings: Surroundings,
-    vault: Vault,
+    run_options: RunOptions,
+    generator: SecretGenerator,
     keep: Collection[str],
     pulumi: str,
     run_command: Run,
 ) -> Previews:
-    first = root / "seat-0"
+    first = root / "workspace-0"
     first.mkdir()
-    seal = _stack(Seat(first, first), project, surroundings.stack, pulumi, run_command)
+    cipher = _stack(PreviewWorkspace(first, first), project, run_options.stack, pulumi, run_command)
     copy = private.copied(project.folder, first / "project")
-    for settings in (project.stacks / f"Pulumi.{surroundings.stack}.yaml", project.given.absolute()):
+    for settings in (project.stacks / f"Pulumi.{run_options.stack}.yaml", project.given.absolute()):
         if settings.is_relative_to(project.folder):
             (copy / settings.relative_to(project.folder)).unlink(missing_ok=True)
-    seats = [Seat(first, copy)]
+    workspaces = [PreviewWorkspace(first, copy)]
     for number in range(1, min(2, os.cpu_count() or 1)):
-        other = root / f"seat-{number}"
+        other = root / f"workspace-{number}"
         shutil.copytree(first, other, symlinks=True)
-        seats.append(Seat(other, other / copy.relative_to(first)))
+        workspaces.append(PreviewWorkspace(other, other / copy.relative_to(first)))
     files = private.credentials_in(copy)
-    return Previews(project, surroundings, vault, seal, seats, files, _kubeconfigs(project), keep, pulumi, run_command)
+    return Previews(
+        project, run_options, generator, cipher, workspaces, files, _kubeconfigs(project), keep, pulumi, run_command
+    )
 
 
-def _stack(seat: Seat, project: Project, stack: str, pulumi: str, run_command: Run) -> Seal:
-    """Makes an empty stack in a seat's backend; returns what encrypts for it. Raises: UnusableProjectError."""
+def _stack(
+    workspace: PreviewWorkspace, project: Project, stack: str, pulumi: str, run_command: Run
+) -> PassphraseCipher:
+    """Makes an empty stack in a workspace's backend; returns its cipher. Raises: UnusableProjectError."""
     passphrase = secrets.token_urlsafe(32)
-    login, empty = seat.root / "login", seat.root / "empty"
-    for folder in (seat.backend, login, empty):
+    login, empty = workspace.root / "login", workspace.root / "empty"
+    for folder in (workspace.backend, login, empty):
         folder.mkdir()
     described = {"name": project.name, "runtime": project.described.get("runtime") or "python"}
     (empty / "Pulumi.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
     command = [pulumi, "--non-interactive", "--color=never", "stack", "init", stack, "--no-select"]
-    variables = engine_variables(os.environ) | own_variables(seat.backend, login, passphrase)
+    variables = engine_variables(os.environ) | own_variables(workspace.backend, login, passphrase)
     done = run_command(command, empty, variables)
     try:
         salt = yaml.safe_load((empty / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["encryptionsalt"]
     except (OSError, yaml.YAMLError, TypeError, KeyError):
-        why = planned.reasons({}, done.error).replace(str(seat.root), "(private folder)")
-        raise UnusableProjectError(f"pulumi: cannot make a stack of its own: {why}") from None
-    return Seal(passphrase, salt)
+        why = planned.reasons({}, done.error).replace(str(workspace.root), "(private folder)")
+        raise UnusableProjectError(f"pulumi: cannot make a private stack: {why}") from None
+    return PassphraseCipher(passphrase, salt)
 
 
 def _kubeconfigs(project: Project) -> list[tuple[str, str]]:
-    """What $KUBECONFIG leads to, or ~/.kube/config: names and texts. Where there is none, one that leads nowhere, with
-    the contexts that the project's documents name."""
+    """The files of $KUBECONFIG, or ~/.kube/config: names and texts. For a missing one, a kubeconfig without a
+    destination, with the contexts of the project's documents."""
     given = os.environ.get("KUBECONFIG") or "~/.kube/config"
     paths = [Path(one).expanduser() for one in given.split(os.pathsep) if one]
     found = [(path.name, path.read_text(encoding="utf-8")) for path in paths if path.is_file()]

@@ -1,4 +1,4 @@
-"""A copy of a project's folder, and the credentials that lie in it."""
+"""A copy of a project's folder, and the credentials in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from ..secrets import forms
+from ...runner.secrets import forms
 
 _LEFT_OUT: Final = frozenset({".git", ".pulumi", "__pycache__"})
 _SOURCES: Final = frozenset([".py", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", ".fs", ".vb", ".java", ".kt", ".scala"])
@@ -16,8 +16,8 @@ _SOURCES: Final = frozenset([".py", ".ts", ".js", ".mjs", ".cjs", ".go", ".cs", 
 def copied(source: Path, into: Path) -> Path:
     """Copies a project's folder; returns the copy.
 
-    It lies as deep below `into` as the original below its repository, with links to all that is beside it, so that
-    relative paths out of the folder lead where they led. Installed packages are links too.
+    It is as deep below `into` as the original below its repository, with links to its neighbours, so that relative
+    paths out of the folder stay valid. Installed packages are links too.
     """
     top = next((one for one in (source, *source.parents) if (one / ".git").exists()), source)
     target = into
@@ -51,7 +51,7 @@ def _copy(source: Path, target: Path, top: Path) -> None:
 
 
 def credentials_in(copy: Path) -> dict[Path, str]:
-    """The files of a copy in which everybody sees a credential, by their paths in it."""
+    """The files of a copy with a recognisable credential, by their paths in it."""
     found = {}
     for at, folders, files in os.walk(copy):
         folders[:] = [one for one in folders if not (Path(at) / one).is_symlink()]
@@ -64,7 +64,7 @@ def credentials_in(copy: Path) -> dict[Path, str]:
 
 
 def credential(path: Path) -> str | None:
-    """A file's text, if everybody sees a credential in it."""
+    """A file's text, if it has a recognisable credential."""
     try:
         if not path.is_file() or path.stat().st_size > forms.LARGEST:
             return None

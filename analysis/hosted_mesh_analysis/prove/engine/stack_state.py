@@ -1,7 +1,7 @@
-"""A stack's state with other secrets in it, so that a preview knows what the last update made.
+"""A stack's state with other secrets, so that a preview has the last update's results.
 
-What a secret was made into is found by its text, wherever in the state it stands, also inside longer texts and in
-base64: the old text becomes the same new one everywhere.
+Derived values are found by a secret's text in the whole state, also inside longer texts and in base64: the old text
+becomes the same new text everywhere.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ...plan.decode import SECRET, SIGNATURE
-from ...plan.model import PROVIDER_PREFIX
-from ..places import Known, Places
-from ..program.monitor import source_of
-from ..project import UnusableProjectError
+from hosted_mesh_plan.decode import SECRET, SIGNATURE
+from hosted_mesh_plan.model import PROVIDER_PREFIX
+
+from ...runner.places import Known, Places
+from ...runner.program.monitor import source_of
+from ...runner.project import UnusableProjectError
+from ...runner.secrets import forms, keys
+from ...runner.secrets.credentials import replaced, with_other_credentials
+from ...runner.secrets.generator import FIRST, Source
+from ...runner.secrets.made_up import Answers
+from ...runner.values import leaves, plain, show, substitution
 from ..public_facts import encodings
-from ..secrets import forms, keys
-from ..secrets.credentials import replaced, with_other_credentials
-from ..secrets.made_up import Answers
-from ..secrets.vault import FIRST, Source
-from ..values import leaves, plain, show, substitution
 from . import planned, stack_files
-from .sealed import Seal
+from .passphrase_cipher import PassphraseCipher
 
 LEAST: Final = 8
-"""Shorter texts are replaced where they are made, and not in other texts: those may have them by chance."""
+"""Shorter texts are replaced only at their source: other texts may contain them by chance."""
 _PUBLIC: Final = re.compile(r"-----BEGIN (?:CERTIFICATE|CERTIFICATE REQUEST|PUBLIC KEY)-----")
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/]{11,}={0,2}")
 _WORD: Final = re.compile(r"[a-z]+(?:[-. ][a-z]+)*")
@@ -37,8 +38,8 @@ _MADE: Final = ("tls:index/", "random:index/randomPassword:", "random:index/rand
 
 
 @dataclass(frozen=True)
-class State:
-    """What the last update left. version, features: of the format. resources: secrets marked, as the protocol does."""
+class StackState:
+    """The last update's result. version, features: of the format. resources: with the protocol's secret marks."""
 
     version: int
     features: tuple[str, ...]
@@ -46,20 +47,20 @@ class State:
 
     @property
     def inputs(self) -> dict[str, dict[str, Any]]:
-        """What each resource was given, by its URN."""
+        """Each resource's inputs, by its URN."""
         return {str(one["urn"]): one.get("inputs") or {} for one in self.resources}
 
-    def checkpoint(self, name: str, seal: Seal) -> dict[str, Any]:
-        """As a file backend has it, with its secrets encrypted. name: organization/project/stack."""
+    def checkpoint(self, name: str, cipher: PassphraseCipher) -> dict[str, Any]:
+        """In the form of a file backend, with its secrets encrypted. name: organization/project/stack."""
         features = {"features": list(self.features)} if self.features else {}
-        sealed = [_sealed(one, seal) for one in self.resources]
-        return stack_files.checkpoint(name, sealed, seal, version=self.version, **features)
+        sealed = [_sealed(one, cipher) for one in self.resources]
+        return stack_files.checkpoint(name, sealed, cipher, version=self.version, **features)
 
 
-def parsed(text: str, where: str, project: str, stack: str) -> State:
-    """A state from what `pulumi stack export --show-secrets` prints. where: what messages call it.
+def parsed(text: str, where: str, project: str, stack: str) -> StackState:
+    """A state from the output of `pulumi stack export --show-secrets`. where: its name in messages.
 
-    Resources that wait to be deleted are left out. Raises: UnusableProjectError.
+    Resources pending deletion are left out. Raises: UnusableProjectError.
     """
     fix = "Write it with `pulumi stack export --show-secrets`"
     try:
@@ -77,7 +78,7 @@ def parsed(text: str, where: str, project: str, stack: str) -> State:
         raise UnusableProjectError(
             f"{where}: is of {other}, not of {stack}::{project}. Name the stack with --stack, and its project's folder"
         )
-    return State(int(document.get("version") or 3), tuple(document.get("features") or ()), resources)
+    return StackState(int(document.get("version") or 3), tuple(document.get("features") or ()), resources)
 
 
 def _marks(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -91,19 +92,16 @@ def _marks(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _marks(one)
 
 
-def _sealed(value: Any, seal: Seal) -> Any:
+def _sealed(value: Any, cipher: PassphraseCipher) -> Any:
     if isinstance(value, Mapping):
         if value.get(SIGNATURE) == SECRET:
-            return {SIGNATURE: SECRET, "ciphertext": seal.close(json.dumps(_sealed(value.get("value"), seal)))}
-        return {key: _sealed(one, seal) for key, one in value.items()}
-    return [_sealed(one, seal) for one in value] if isinstance(value, list) else value
+            return {SIGNATURE: SECRET, "ciphertext": cipher.close(json.dumps(_sealed(value.get("value"), cipher)))}
+        return {key: _sealed(one, cipher) for key, one in value.items()}
+    return [_sealed(one, cipher) for one in value] if isinstance(value, list) else value
 
 
-# Other secrets ------------------------------------------------------------------------------------------------------
-
-
-def with_other_secrets(state: State, answers: Answers, known: Known, given: Mapping[str, str]) -> State:
-    """The state in one world. given: what the program's own secrets are there, by what they were."""
+def with_other_secrets(state: StackState, answers: Answers, known: Known, given: Mapping[str, str]) -> StackState:
+    """The state in one variant. given: the new values of the program's own secrets, by their old values."""
     first = replace(answers, world=FIRST) if answers.world.held else answers
     made = _Made(answers, known, dict(given))
     public = made if first is answers else _Made(first, known, dict(given))
@@ -122,7 +120,7 @@ def _with(resource: dict[str, Any], texts: _Texts) -> dict[str, Any]:
 
 
 def _public_halves(private: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The public halves of keys, in each of their forms. shown: of which keys they are to be."""
+    """The public halves of keys, in each of their forms. shown: the keys whose public halves they become."""
     for old in private:
         for here, there in zip(keys.privates_in(old), keys.privates_in(shown.get(old, "")), strict=False):
             try:
@@ -134,9 +132,9 @@ def _public_halves(private: Mapping[str, str], shown: Mapping[str, str]) -> Iter
 
 @dataclass
 class _Made:
-    """The secrets of a state's resources, made anew in the order in which they were made.
+    """The secrets of a state's resources, regenerated in the order of creation.
 
-    texts: what each old secret is now. facts: what each old certificate is now.
+    texts: the new value of each old secret. facts: the new text of each old certificate.
     """
 
     answers: Answers
@@ -148,7 +146,7 @@ class _Made:
         self._places = Places(self.known)
 
     def resource(self, one: dict[str, Any]) -> dict[str, Any]:
-        """A resource with what it made replaced. What it was given is replaced where that is a whole value."""
+        """A resource with its outputs replaced. Inputs are replaced as whole values only."""
         urn, kind = str(one["urn"]), str(one["type"])
         inputs = self._whole(one.get("inputs") or {})
         if kind.startswith(PROVIDER_PREFIX):
@@ -167,7 +165,7 @@ class _Made:
         return {**one, "inputs": inputs, "outputs": self._others(outputs, source, theirs)}
 
     def _generated(self, kind: str, urn: str, source: Source, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """As the in-process runs make it; nothing for what they cannot make."""
+        """As in in-process runs; nothing for types that those cannot make."""
         try:
             if kind.startswith("tls:index/privateKey"):
                 return self.answers.key(source, inputs)
@@ -179,14 +177,13 @@ class _Made:
             return {}
 
     def _learn(self, before: Any, after: Any) -> Any:
-        """Notes what a value was and is."""
         old, new = plain(before), plain(after)
         if isinstance(old, str) and isinstance(new, str) and len(old) >= LEAST:
             (self.facts if _PUBLIC.match(old) else self.texts)[old] = new
         return after
 
     def _opening(self, inputs: dict[str, Any], urn: str) -> Any:
-        """A provider's settings: a kubeconfig that nobody gave has the credentials of its clusters."""
+        """A provider's settings: an absent kubeconfig is replaced by one with its clusters' credentials."""
         for path, leaf in leaves(inputs):
             text = leaf.value
             if isinstance(text, str) and text not in self.texts.values() and forms.holds_credential(text):
@@ -222,7 +219,6 @@ class _Made:
 
 
 def _unpacked(text: str) -> str | None:
-    """What a text is in base64; None if that is no text."""
     try:
         inner = base64.b64decode(text, validate=True).decode()
     except ValueError:
@@ -239,7 +235,7 @@ def _mapped(tree: Any, other: Any) -> Any:
 
 
 def _in_secrets(tree: Any, other: Mapping[str, str]) -> Any:
-    """Replaces whole texts where they are marked secret."""
+    """Replaces whole texts that are marked secret."""
     if isinstance(tree, Mapping):
         if tree.get(SIGNATURE) == SECRET:
             return _mapped(tree, lambda text: other.get(text, text))
@@ -248,7 +244,7 @@ def _in_secrets(tree: Any, other: Mapping[str, str]) -> Any:
 
 
 class _Texts:
-    """Replaces texts in longer ones: as they are, as JSON writes them, and in base64."""
+    """Replaces texts in longer ones: plain, as in JSON, and in base64."""
 
     def __init__(self, other: Mapping[str, str]) -> None:
         self._other = {

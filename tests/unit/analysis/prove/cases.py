@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests.unit.policies.prove.judge import MISSED, TOO_LATE, Disagreement
-from tests.unit.policies.prove.programs import Program
+from tests.unit.analysis.prove.judge import MISSED, TOO_LATE, Disagreement
+from tests.unit.analysis.prove.programs import Program
 
 KNOWN: Final = Path(__file__).with_name("known.json")
 KEPT: Final = Path(__file__).with_name("kept.json")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hosted_mesh_policies.prove.engine.sealed import Seal
+from hosted_mesh_analysis.prove.engine.passphrase_cipher import PassphraseCipher
 
 SALT = f"v1:{base64.b64encode(b'eight by').decode()}:v1:none:none"
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
@@ -51,7 +51,7 @@ def written(resources: list[dict[str, Any]]) -> dict[str, Any]:
 
 def config(settings: Path) -> dict[str, str]:
     document = yaml.safe_load(settings.read_text())
-    seal = Seal(os.environ["PULUMI_CONFIG_PASSPHRASE"], document["encryptionsalt"])
+    seal = PassphraseCipher(os.environ["PULUMI_CONFIG_PASSPHRASE"], document["encryptionsalt"])
 
     def opened(value: Any) -> Any:
         return seal.open(value["secure"]) if isinstance(value, dict) and "secure" in value else value

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pulumi
-from hosted_mesh_policies.prove.capture import Capture
-from hosted_mesh_policies.prove.experiment import Experiment
-from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.program.monitor import Monitor, Surroundings
-from hosted_mesh_policies.prove.program.started import same_time, telling_more
-from hosted_mesh_policies.prove.secrets.credentials import replaced
-from hosted_mesh_policies.prove.secrets.made_up import Answers
-from hosted_mesh_policies.prove.secrets.vault import Vault, World
-from hosted_mesh_policies.prove.verdict import Verdict, verdict
+from hosted_mesh_analysis.prove.experiment import Experiment
+from hosted_mesh_analysis.prove.verdict import Verdict, verdict
+from hosted_mesh_analysis.runner.capture import Capture
+from hosted_mesh_analysis.runner.places import Known
+from hosted_mesh_analysis.runner.program.monitor import Monitor, RunOptions
+from hosted_mesh_analysis.runner.program.started import same_time, telling_more
+from hosted_mesh_analysis.runner.secrets.credentials import replaced
+from hosted_mesh_analysis.runner.secrets.generator import SecretGenerator, SecretVariant
+from hosted_mesh_analysis.runner.secrets.made_up import Answers
 from pulumi.runtime import mocks, settings
 
 from tests.corpus import literals
@@ -32,13 +32,13 @@ class Local(Monitor, mocks.MockMonitor):
     """The monitor as the SDK's mocks take it."""
 
 
-def captured(program: Program, world: World, vault: Vault, surroundings: Surroundings) -> Capture:
+def captured(program: Program, world: SecretVariant, generator: SecretGenerator, run_options: RunOptions) -> Capture:
     """One run. The clusters' kubeconfigs are secret configuration of the program."""
-    monitor = Local(surroundings, vault, world)
+    monitor = Local(run_options, generator, world)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a program's error leaves unawaited
-    names = {"project": surroundings.project, "stack": surroundings.stack}
+    names = {"project": run_options.project, "stack": run_options.stack}
     try:
-        with telling_more(), same_time(vault.now.timestamp()):
+        with telling_more(), same_time(generator.now.timestamp()):
             perform(lambda: program(_world(monitor.answers)), monitor, **names)
     except Exception as problem:
         monitor.capture.problems.append(type(problem).__name__)
@@ -70,13 +70,13 @@ class Outputs(Mapping[str, Mapping[str, Any]]):
 
 def proven(program: Program, rounds: int = 2, users: Sequence[str] = (), known: Known = KNOWN) -> Verdict:
     """The oracle's verdict on a program."""
-    vault = Vault(seed=0)
-    surroundings = Surroundings("corpus", "corpus", known, Outputs())
+    generator = SecretGenerator(seed=0)
+    run_options = RunOptions("corpus", "corpus", known, Outputs())
 
-    def run_all(worlds: Sequence[World]) -> list[Capture]:
-        return [captured(program, world, vault, surroundings) for world in worlds]
+    def run_all(worlds: Sequence[SecretVariant]) -> list[Capture]:
+        return [captured(program, world, generator, run_options) for world in worlds]
 
-    return verdict(Experiment(run_all, vault, rounds, users), known)
+    return verdict(Experiment(run_all, generator, rounds, users), known)
 
 
 def secret_of_world(name: str, text: str) -> Any:

@@ -1,11 +1,10 @@
 """Programs as data: which secret, whose, through what, into what, when. Hypothesis makes them.
 
-A program is built in a `World`: the corpus's own, which speaks to Pulumi's SDK, or the quick one of `quick`.
+A program is built in a `World` of the corpus, which speaks to Pulumi's SDK.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
@@ -269,9 +268,8 @@ class Batch:
     programs: Sequence[Program]
     places: Sequence[int] = ()
 
-    def build(self, world: World, ends: type[BaseException] | tuple[()] = ()) -> None:
-        """`ends` is what ends one program and not the others."""
+    def build(self, world: World) -> None:
         world.provider("cp"), world.provider("dp"), world.provider("other")
         for place, program in zip(self.places or range(len(self.programs)), self.programs, strict=True):
-            with contextlib.suppress(ends), scope(f"p{place}-", world.component(f"p{place}-", "corpus:index:Box")):
+            with scope(f"p{place}-", world.component(f"p{place}-", "corpus:index:Box")):
                 program.build(world)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.prove.engine import planned
-from hosted_mesh_policies.prove.places import Known, Side
-from hosted_mesh_policies.prove.values import UNKNOWN
-from hosted_mesh_policies.prove.verdict import Kind, Verdict
+from hosted_mesh_analysis.prove.engine import planned
+from hosted_mesh_analysis.prove.verdict import Kind, Verdict
+from hosted_mesh_analysis.runner.places import Known, Side
+from hosted_mesh_analysis.runner.values import UNKNOWN
 
 from tests.corpus.world import World, password
-from tests.unit.policies.plan.test_carriers import AWAY, HERE, TAKEN
-from tests.unit.policies.prove.fake_pulumi import provider, resource, written
-from tests.unit.policies.prove.in_process import SERVERS, proven
+from tests.unit.analysis.prove.fake_pulumi import provider, resource, written
+from tests.unit.analysis.prove.in_process import SERVERS, proven
+from tests.unit.plan.carried_objects import AWAY, HERE, TAKEN
 
 KNOWN = Known((SERVERS["cp"], "hub-*"), (SERVERS["dp"],))
 RUN = [how for how in AWAY if how != "argo, not known yet"]

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 import yaml
-from hosted_mesh_policies.prove.command import app
-from hosted_mesh_policies.prove.secrets import forms
+from hosted_mesh_analysis.prove.command import app
+from hosted_mesh_analysis.runner.secrets import forms
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from typer.testing import CliRunner
 
@@ -86,7 +86,7 @@ def prove(folder: Path, program: str, *options: str, **variables: str) -> subpro
         "COLUMNS": "200",
         **variables,
     }
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--rounds", "1", *options]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", str(folder), "--rounds", "1", *options]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -147,7 +147,7 @@ def test_sarif_points_at_the_program_where_it_lies(folder: Path) -> None:
     (folder / "Pulumi.yaml").write_text("{name: shop, runtime: python, main: 'the app #1'}")
     (folder / "the app #1").mkdir()
     (folder / "the app #1" / "__main__.py").write_text("raise ValueError")
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "--sarif", "program"]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", "--sarif", "program"]
     done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
     [result] = json.loads(done.stdout)["runs"][0]["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
@@ -157,7 +157,7 @@ def test_sarif_points_at_the_program_where_it_lies(folder: Path) -> None:
 def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) -> None:
     done = prove(folder, 'config_map("app", {"x": "y"}, data_plane)')
     assert (done.returncode, done.stderr) == (0, "")
-    assert "proven: nothing that a data plane is sent depends on a secret of the control plane" in done.stdout
+    assert "proven: no property of a data plane depends on a secret of the control plane" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_a_clean_program_is_proven_and_the_summary_says_what_on(folder: Path) ->
             "the program ends with ValueError (__main__.py, line 21): the port is wrong",
         ),
         ("token.apply(lambda t: 1 / len(t[999:]))", "the program ends with ZeroDivisionError"),
-        ("def f(t): raise ValueError(f'{t} is wrong')\ntoken.apply(f)", "(what it says holds a secret)"),
+        ("def f(t): raise ValueError(f'{t} is wrong')\ntoken.apply(f)", "(its message contains a secret)"),
         ("socket.create_connection(('192.0.2.1', 443))", "this run has no network"),
         ("import nothing_of_this_name", "ModuleNotFoundError"),
         ("import sys; sys.exit(3)", "the program ends with sys.exit(3) (__main__.py, line 21)\n"),
         ("import sys; sys.exit('too few')", "the program ends with sys.exit(1) (__main__.py, line 21): too few"),
         ("os.write(2, b'\\xff'); raise ValueError('coding')", "ends with ValueError (__main__.py, line 21): coding"),
         ("os.kill(os.getpid(), 11)", "the program was ended by signal SIGSEGV"),
-        ("os._exit(5)", "its process ended by itself with exit code 5: does it have Pulumi"),
+        ("os._exit(5)", "its process ended with exit code 5: install Pulumi"),
     ],
 )
 def test_a_program_that_cannot_be_run_is_said_in_a_line(folder: Path, program: str, said: str) -> None:
@@ -203,11 +203,12 @@ def test_a_socket_among_the_files_is_no_way_out(folder: Path, tmp_path: Path, ho
 
 def test_a_programs_own_processes_talk_by_sockets(folder: Path) -> None:
     program = """
-import multiprocessing
+import multiprocessing, os
+name = f"\\0of this program {os.getpid()}"  # abstract names are the machine's, and other tests run this program too
 with socket.socket(socket.AF_UNIX) as own, socket.socket(socket.AF_UNIX) as other:
-    own.bind("\\0of this program")
+    own.bind(name)
     own.listen()
-    other.connect("\\0of this program")
+    other.connect(name)
 with multiprocessing.get_context("fork").Manager() as manager:
     config_map("app", {"x": manager.dict({"y": "z"})["y"]}, data_plane)
 """
@@ -303,13 +304,13 @@ def test_a_project_without_stack_files_has_no_configuration(folder: Path) -> Non
 def test_a_python_that_cannot_be_run_is_said(folder: Path, python: str, why: str) -> None:
     done = prove(folder, LEAK, "--python", python)
     assert (done.returncode, done.stderr) == (2, "")
-    assert f"could not run: its Python cannot be run ({why}). See --python" in done.stdout
+    assert f"could not run: its Python cannot be run ({why}). Choose one with --python" in done.stdout
 
 
 def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
     done = prove(folder, "if pulumi.runtime.is_dry_run(): config_map('app', {'x': token}, data_plane)")
     assert done.returncode == 2
-    assert "the program asks whether this is a preview" in done.stdout
+    assert "the program reads whether this is a preview" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -319,9 +320,9 @@ def test_a_branch_on_a_preview_is_said(folder: Path) -> None:
         (["--secret", "nothing"], "the configuration has no such key"),
         (["--config-file", "/nothing/x.yaml"], "/nothing/x.yaml: cannot be read"),
         (["--policy-config", "/nothing/x.json"], "/nothing/x.json: cannot be read as JSON (No such file or directory)"),
-        (["--stack", "prod"], "Pulumi.prod.yaml: does not exist; here are those of dev. Name one"),
+        (["--stack", "prod"], "Pulumi.prod.yaml: does not exist; this folder has files of stacks dev. Name one"),
         (["--stack", "x" * 300], "cannot be read (File name too long). Name one with --config-file"),
-        (["--control-plane", "https://[::1"], "--control-plane https://[::1: is no address. Write one such as"),
+        (["--control-plane", "https://[::1"], "--control-plane https://[::1: is no address. Write an address such as"),
         (["--data-plane", "https://:6443"], "--data-plane https://:6443: is no address"),
         (["--json", "--sarif"], "exclude each other"),
         (["--output", "."], "--output .: cannot be written"),
@@ -350,7 +351,7 @@ def test_what_a_file_says_wrongly_is_one_line_on_standard_error(folder: Path, tm
     for options, said in (
         (
             ["--policy-config", str(config)],
-            f"{config}: providers-reach-their-own-cluster.controlPlaneServer: there is no such setting; did you mean",
+            f"{config}: providers-reach-their-own-cluster.controlPlaneServer: is not a setting; did you mean",
         ),
         (["--config-file", str(stack)], f"{stack}: is not YAML"),
     ):
@@ -369,7 +370,7 @@ def test_a_value_that_only_begins_like_json_is_text(folder: Path, tmp_path: Path
 
 def test_an_interrupt_ends_the_program(folder: Path) -> None:
     (folder / "__main__.py").write_text("import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(300)")
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder)]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         eventually((folder / "started").exists)
         process.send_signal(signal.SIGINT)
@@ -404,9 +405,9 @@ config_map("app", {"y": "z"}, data_plane)
 
 
 def test_help_teaches() -> None:
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", "--help"]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", "--help"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for part in ("Exit code 0", "--control-plane", "hosted-mesh prove app", "it has no network"):
+    for part in ("Exit code 0", "--control-plane", "hosted-mesh prove app", "The program has no network"):
         assert part in " ".join(said.split())
 
 
@@ -425,7 +426,7 @@ helm.v4.Chart("shop", chart="shop", version="1.0.0", values={"a": "b"},
 @pytest.mark.parametrize(("added", "code"), [('"plain"', 0), ("token", 1)])
 def test_a_chart_is_said_not_to_be_rendered_and_its_transforms_are_tried(folder: Path, added: str, code: int) -> None:
     done = prove(folder, CHART.replace("ADDED", added))
-    assert "note: kubernetes:helm.sh/v4:Chart shop: was not rendered; what it is given is compared" in done.stdout
+    assert "note: kubernetes:helm.sh/v4:Chart shop: was not rendered; its inputs are compared" in done.stdout
     assert (done.returncode, "ConfigMap shop (tried)" in done.stdout) == (code, bool(code))
 
 
@@ -440,9 +441,9 @@ def test_the_librarys_control_plane_alone_is_proven_with_the_other_stacks_output
     for stack, found in outputs.items():
         (tmp_path / stack).write_text(json.dumps(found))
         options += ["--stack-outputs", f"organization/hosted-mesh/{stack}={tmp_path / stack}"]
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", ".", *options]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", ".", *options]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    assert (done.returncode, "proven: nothing" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, "proven: no property" in done.stdout) == (0, True), done.stdout
 
 
 EXAMPLE = "examples/two_clusters"
@@ -473,9 +474,8 @@ def _printed(arguments: str, **variables: str) -> str:
 
 
 def test_the_pages_show_what_prove_prints() -> None:
-    shown = _shown("README.md", EXAMPLE)
-    assert shown == _shown("docs/policies/prove.md", EXAMPLE) == _words(_printed(EXAMPLE))
-    assert _shown("README.md", LEAKY) == _words(_printed(LEAKY, LEAK="control-plane"))
+    assert _shown("docs/policies/prove.md", EXAMPLE) == _words(_printed(EXAMPLE))
+    assert _shown("docs/first-run.md", LEAKY) == _words(_printed(LEAKY, LEAK="control-plane"))
 
 
 def test_in_a_sandbox_it_prints_the_same_but_for_the_addresses(tmp_path: Path) -> None:
@@ -490,4 +490,4 @@ def test_in_a_sandbox_it_prints_the_same_but_for_the_addresses(tmp_path: Path) -
     for server, made_up in zip(servers, MADE_UP, strict=True):
         assert f"place: {server} (" in printed
         printed = printed.replace(server, made_up)
-    assert _words(printed) == _shown("README.md", EXAMPLE)
+    assert _words(printed) == _shown("docs/policies/prove.md", EXAMPLE)

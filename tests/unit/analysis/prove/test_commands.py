@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hosted_mesh_policies.prove.commands import Commands
+from hosted_mesh_analysis.runner.commands import Commands
 
 from tests.support.waiting import eventually
 

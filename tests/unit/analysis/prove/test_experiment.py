@@ -15,14 +15,14 @@ import pulumi
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.verdict import Kind, Verdict
+from hosted_mesh_analysis.prove.verdict import Kind, Verdict
+from hosted_mesh_analysis.runner.places import Known
 
 from tests.corpus.case import Case
 from tests.corpus.clean import all_clean
 from tests.corpus.leaks import direct, indirect, wrapped
 from tests.corpus.world import Box, Object, World, key, password, random_id, reference, self_signed
-from tests.unit.policies.prove.in_process import SERVERS, proven, secret_of_world
+from tests.unit.analysis.prove.in_process import SERVERS, proven, secret_of_world
 
 Disguise = Callable[[str], Any]
 
@@ -74,7 +74,7 @@ def test_a_resource_that_is_there_for_one_secret_and_not_for_another_is_found_an
 
     found = proven(program)
     assert found.exit_code == 1
-    assert {resource for resource, _, _ in _said(found)} == {"ConfigMap (its name or its being there depends on it)"}
+    assert {resource for resource, _, _ in _said(found)} == {"ConfigMap (its name or its existence depends on it)"}
 
 
 def test_of_two_secrets_the_one_is_named_that_is_used_and_of_two_together_both() -> None:

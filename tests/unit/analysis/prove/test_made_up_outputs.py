@@ -9,14 +9,14 @@ from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
-from hosted_mesh_policies.prove.capture import Capture
-from hosted_mesh_policies.prove.program.declared import outputs_of
-from hosted_mesh_policies.prove.program.monitor import Surroundings
-from hosted_mesh_policies.prove.secrets.vault import FIRST, Vault
-from hosted_mesh_policies.prove.verdict import Kind
+from hosted_mesh_analysis.prove.verdict import Kind
+from hosted_mesh_analysis.runner.capture import Capture
+from hosted_mesh_analysis.runner.program.declared import outputs_of
+from hosted_mesh_analysis.runner.program.monitor import RunOptions
+from hosted_mesh_analysis.runner.secrets.generator import FIRST, SecretGenerator
 
 from tests.corpus.world import World
-from tests.unit.policies.prove.in_process import KNOWN, captured, proven
+from tests.unit.analysis.prove.in_process import KNOWN, captured, proven
 
 
 @pulumi.output_type
@@ -63,7 +63,7 @@ def read(program: Any, **surroundings: Any) -> tuple[dict[str, Any], Capture]:
         for name, output in program(world).items():
             output.apply(lambda value, name=name: found.update({name: value}))
 
-    capture = captured(play, FIRST, Vault(seed=0), Surroundings("corpus", "corpus", KNOWN, **surroundings))
+    capture = captured(play, FIRST, SecretGenerator(seed=0), RunOptions("corpus", "corpus", KNOWN, **surroundings))
     assert capture.problems == []
     return found, capture
 
@@ -144,7 +144,7 @@ def looked_up(name: str = "db") -> pulumi.Output[Login]:
     return pulumi.runtime.invoke_output("cloud:index:getLogin", {"name": name}, typ=Login)
 
 
-LOOKED_UP = "function cloud:index:getLogin: no provider is there to run it; what it answers is made up"
+LOOKED_UP = "function cloud:index:getLogin: no provider is there to run it; its answer is made up"
 
 
 def test_a_functions_answer_is_made_up_and_said_unless_somebody_vouches_for_it() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hosted_mesh_policies.plan.clusters import matches
-from hosted_mesh_policies.plan.model import Provider
-from hosted_mesh_policies.prove.places import Known, Places, Side
+from hosted_mesh_analysis.runner.places import Known, Places, Side
+from hosted_mesh_plan.clusters import matches
+from hosted_mesh_plan.model import Provider
 
 NAMED = [
     ("users", "users", True),

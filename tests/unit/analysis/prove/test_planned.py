@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.prove.capture import Capture
-from hosted_mesh_policies.prove.compare import difference
-from hosted_mesh_policies.prove.engine import planned, private, stack_files
-from hosted_mesh_policies.prove.engine.commands import engine_variables
-from hosted_mesh_policies.prove.engine.sealed import Seal
-from hosted_mesh_policies.prove.places import Known, Side
-from hosted_mesh_policies.prove.private_folder import private_folder
-from hosted_mesh_policies.prove.project import opened
-from hosted_mesh_policies.prove.secrets import forms
-from hosted_mesh_policies.prove.secrets.made_up import Answers
-from hosted_mesh_policies.prove.secrets.vault import Vault, World
-from hosted_mesh_policies.prove.values import UNKNOWN
+from hosted_mesh_analysis.prove.compare import difference
+from hosted_mesh_analysis.prove.engine import planned, private, stack_files
+from hosted_mesh_analysis.prove.engine.commands import engine_variables
+from hosted_mesh_analysis.prove.engine.passphrase_cipher import PassphraseCipher
+from hosted_mesh_analysis.runner.capture import Capture
+from hosted_mesh_analysis.runner.places import Known, Side
+from hosted_mesh_analysis.runner.private_folder import private_folder
+from hosted_mesh_analysis.runner.project import opened
+from hosted_mesh_analysis.runner.secrets import forms
+from hosted_mesh_analysis.runner.secrets.generator import SecretGenerator, SecretVariant
+from hosted_mesh_analysis.runner.secrets.made_up import Answers
+from hosted_mesh_analysis.runner.values import UNKNOWN
 
-from tests.unit.policies.prove.fake_pulumi import provider, resource, secret, written
+from tests.unit.analysis.prove.fake_pulumi import provider, resource, secret, written
 
-SEAL = Seal("password", "v1:fozI5u6B030=:v1:F+6ZduKKd8G0/V7L:PGMFeIzwobWRKmEAzUdaQHqC5mMRIQ==")
+SEAL = PassphraseCipher("password", "v1:fozI5u6B030=:v1:F+6ZduKKd8G0/V7L:PGMFeIzwobWRKmEAzUdaQHqC5mMRIQ==")
 """As pulumi/pulumi has it in pkg/secrets/passphrase/manager_test.go."""
 NOBODY = Known()
 MAP = "kubernetes:core/v1:ConfigMap"
@@ -142,10 +142,10 @@ def test_why_a_preview_failed_is_told_in_a_line() -> None:
     assert planned.reasons({"diagnostics": [about]}, "") == "Key mine: bad"
     about["urn"] = urn("pulumi:pulumi:Stack", "shop-dev")
     assert planned.reasons({"diagnostics": [about]}, "") == "bad"
-    assert told(stderr="warning: using it from PATH\n") == "the engine does not say why"
+    assert told(stderr="warning: using it from PATH\n") == "the engine gives no reason"
     assert told("it hums", severity="info", stderr="error: out of disk\n") == "out of disk"
     assert told("Error: bad\n    at index.js:1", severity="info#err") == "Error: bad"
-    assert told() == "the engine does not say why"
+    assert told() == "the engine gives no reason"
     assert len(told("long " * 1000)) <= planned.MOST_LETTERS
 
 
@@ -177,7 +177,7 @@ def _settings(folder: Path, described: str, settings: str, **more: Any) -> stack
     (folder / "Pulumi.yaml").write_text(f"name: shop\nruntime: go\n{described}")
     (folder / "Pulumi.dev.yaml").write_text(settings)
     secrets = more.pop("secrets", ())
-    answers = Answers(Vault(), World(1))
+    answers = Answers(SecretGenerator(), SecretVariant(1))
     return stack_files.Settings(opened(folder, "dev", None, secrets), answers, SEAL, **more)
 
 
@@ -209,7 +209,7 @@ def test_what_is_kept_stays_and_is_still_secret(tmp_path: Path) -> None:
 
 
 def test_a_stack_that_is_referred_to_has_its_outputs(tmp_path: Path) -> None:
-    answers = Answers(Vault(), World())
+    answers = Answers(SecretGenerator(), SecretVariant())
     config = forms.kubeconfig({"demo": {"server": "https://api.example.com:6443"}}, "t0k3n")
     given = {"password": "[secret]", "host": "istiod.example.com", "kubeconfig": json.dumps(config)}
     made = stack_files.stack_with_outputs("organization/mesh/trust", given, answers, SEAL)

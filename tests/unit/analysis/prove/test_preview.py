@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.support.waiting import eventually
-from tests.unit.policies.prove import fake_pulumi
+from tests.unit.analysis.prove import fake_pulumi
 
 TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 """What no run may see: a password from the environment, the token of a kubeconfig, a key in plain configuration."""
@@ -24,7 +24,7 @@ BEGINNING = """
 import base64, json, os, sys
 from pathlib import Path
 import yaml
-from tests.unit.policies.prove.fake_pulumi import provider, resource, secret
+from tests.unit.analysis.prove.fake_pulumi import provider, resource, secret
 
 KNOWN = "9dm2k7qz0xv4tn81rc6wpe35"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -86,7 +86,7 @@ def _started(folder: Path, program: str, *options: str) -> subprocess.Popen[str]
         "TMPDIR": str(top / "tmp"),
         "COLUMNS": "200",
     }
-    prove = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview", "--rounds", "1"]
+    prove = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", str(folder), "--preview", "--rounds", "1"]
     return subprocess.Popen(
         [*prove, *options], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -102,8 +102,8 @@ def prove(folder: Path, program: str, *options: str) -> subprocess.CompletedProc
 def test_a_clean_program_is_proven(folder: Path) -> None:
     done = prove(folder, CLEAN)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "proven: nothing that a data plane is sent depends on a secret of the control plane" in done.stdout
-    assert "note: a preview does not show what the program makes inside apply" in done.stdout
+    assert "proven: no property of a data plane depends on a secret of the control plane" in done.stdout
+    assert "note: a preview does not show resources made inside apply" in done.stdout
 
 
 def test_a_disguised_secret_is_found_with_its_property_and_key(folder: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_only_an_update_knows_is_not_proven(folder: Path) -> None:
     program = 'def plan(config, answer): return [*kept(config), config_map("app", {"x": UNKNOWN})]'
     found = json.loads(prove(folder, program, "--json").stdout)
     assert [(one["kind"], one["path"], one["why"]) for one in found["findings"]] == [
-        ("undecided", "data.x", "only an update knows it")
+        ("undecided", "data.x", "only an update computes it")
     ]
     there = program.replace('{"x": UNKNOWN}', '{"x": "y"}, "control-plane-cluster"')
     assert prove(folder, there).returncode == 0
@@ -133,21 +133,21 @@ def test_what_only_an_update_knows_is_not_proven(folder: Path) -> None:
             "    answer['calls'] = ['aws:index/getSecret:getSecret', 'kubernetes:yaml:decode']\n"
             "    return kept(config)",
             "aws:index/getSecret:getSecret",
-            "function aws:index/getSecret:getSecret: what it returns is the same in each run",
+            "function aws:index/getSecret:getSecret: it returns the same in each run",
         ),
         (
             "def plan(config, answer):\n    urn = 'urn:pulumi:dev::shop::kubernetes:core/v1:Secret::theirs'\n"
             "    state = {'urn': urn, 'type': 'kubernetes:core/v1:Secret', 'id': 'a/b'}\n"
             "    answer['steps'] = [{'op': 'read', 'urn': urn, 'newState': state}]\n    return kept(config)",
             "theirs",
-            "kubernetes:core/v1:Secret theirs: what it reads is the same in each run",
+            "kubernetes:core/v1:Secret theirs: it reads the same in each run",
         ),
         (
             "def plan(config, answer):\n"
             "    state = {'key': secret(UNKNOWN)}\n"
             "    return [*kept(config), resource('acme:index:Key', 'made', {}, 'control-plane-cluster', state=state)]",
             "acme:index:Key",
-            "acme:index:Key made: only an update knows the secret that it makes",
+            "acme:index:Key made: only an update computes its secret",
         ),
     ],
 )
@@ -184,9 +184,9 @@ def test_what_is_kept_is_said(folder: Path) -> None:
     assert prove(folder, program, "--secret", "plain").returncode == 1
     done = prove(folder, program, "--secret", "plain", "--keep", "plain")
     assert done.returncode == 0
-    assert "note: plain was kept as it is: what depends on it is not seen" in done.stdout
+    assert "note: plain was kept unchanged: dependence on it stays unseen" in done.stdout
     done = prove(folder, CLEAN, "--keep", "plane")
-    assert "note: --keep plane: no variable, configuration key, file, function or resource is called so" in done.stdout
+    assert "note: --keep plane: no variable, configuration key, file, function or resource has this name" in done.stdout
     assert TOKEN not in done.stdout
 
 
@@ -217,11 +217,11 @@ def test_outputs_of_another_stack_are_made_up(folder: Path) -> None:
     outputs = folder.parents[1] / "outputs.json"
     outputs.write_text(json.dumps({"password": "[secret]", "host": "istiod.example.com"}))
     program = """
-from hosted_mesh_policies.prove.engine.sealed import Seal
+from hosted_mesh_analysis.prove.engine.passphrase_cipher import PassphraseCipher
 def plan(config, answer):
     backend = Path(os.environ["PULUMI_BACKEND_URL"].removeprefix("file://"))
     latest = json.loads((backend / ".pulumi/stacks/mesh/trust.json").read_text())["checkpoint"]["latest"]
-    seal = Seal(os.environ["PULUMI_CONFIG_PASSPHRASE"], latest["secrets_providers"]["state"]["salt"])
+    seal = PassphraseCipher(os.environ["PULUMI_CONFIG_PASSPHRASE"], latest["secrets_providers"]["state"]["salt"])
     outputs = latest["resources"][0]["outputs"]
     password = json.loads(seal.open(outputs["password"]["ciphertext"]))
     return [*kept(config), config_map("app", {"x": password, "y": outputs["host"]})]
@@ -236,12 +236,12 @@ def plan(config, answer):
     ("program", "said"),
     [
         ("def plan(config, answer): raise ValueError('the port is wrong')", "ValueError: the port is wrong"),
-        ("def plan(config, answer): raise ValueError(config['shop:token'])", "(what it says holds a secret)"),
+        ("def plan(config, answer): raise ValueError(config['shop:token'])", "(its message contains a secret)"),
         (
             "def plan(config, answer): raise ValueError('unknown stack \"organization/a/b\"')",
             "Give the other stack's outputs with --stack-outputs STACK=FILE",
         ),
-        ("def plan(config, answer): raise ValueError('401 Unauthorized')", "name what it needs with --keep"),
+        ("def plan(config, answer): raise ValueError('401 Unauthorized')", "keep a necessary one with --keep"),
         ("def plan(config, answer): raise ValueError(str(Path.cwd()) + ' is wrong')", "repository/program is wrong"),
         ("import sys\nsys.exit('no plug-in')", "could not run: the preview fails: no plug-in"),
     ],
@@ -258,7 +258,7 @@ def test_a_preview_that_fails_is_said_in_a_line(folder: Path, program: str, said
     ("options", "said"),
     [
         (["--keep", "token"], "--keep token: its value is encrypted and is not read"),
-        (["--python", "python3"], "--python: is of no use with --preview"),
+        (["--python", "python3"], "--python: has no effect with --preview"),
         (["--secret", "nothing"], "the configuration has no such key"),
         (["--state", "--state-file", "state.json"], "--state and --state-file exclude each other"),
         (
@@ -275,7 +275,7 @@ def test_a_mistake_is_one_line_on_standard_error(folder: Path, options: list[str
 
 
 def test_without_the_engine_it_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview"]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", str(folder), "--preview"]
     environment = {**os.environ, "PATH": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

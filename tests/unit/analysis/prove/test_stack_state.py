@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
-from hosted_mesh_policies.prove.engine import stack_state
-from hosted_mesh_policies.prove.engine.sealed import Seal
-from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.project import UnusableProjectError
-from hosted_mesh_policies.prove.secrets import keys
-from hosted_mesh_policies.prove.secrets.made_up import Answers
-from hosted_mesh_policies.prove.secrets.vault import FIRST, Vault, World
-from hosted_mesh_policies.prove.values import plain
+from hosted_mesh_analysis.prove.engine import stack_state
+from hosted_mesh_analysis.prove.engine.passphrase_cipher import PassphraseCipher
+from hosted_mesh_analysis.runner.places import Known
+from hosted_mesh_analysis.runner.project import UnusableProjectError
+from hosted_mesh_analysis.runner.secrets import keys
+from hosted_mesh_analysis.runner.secrets.generator import FIRST, SecretGenerator, SecretVariant
+from hosted_mesh_analysis.runner.secrets.made_up import Answers
+from hosted_mesh_analysis.runner.values import plain
+from hosted_mesh_plan.decode import SECRET, SIGNATURE
 
 PASSWORD, TOKEN = "fqgU(CRU14yR3[{Q[4(M", "9dm2k7qz0xv4tn81rc6wpe35"
 CONFIGURED = "ah62-bq81-ck09"
@@ -77,10 +77,10 @@ def exported(*more: dict[str, Any]) -> str:
     return json.dumps({"version": 3, "deployment": {"resources": resources}})
 
 
-def in_world(world: World, vault: Vault, text: str | None = None) -> dict[str, Any]:
+def in_world(world: SecretVariant, generator: SecretGenerator, text: str | None = None) -> dict[str, Any]:
     """Outputs by a resource's name."""
     state = stack_state.parsed(text or exported(), "state.json", "shop", "dev")
-    made = stack_state.with_other_secrets(state, Answers(vault, world), Known(), {CONFIGURED: "zz99-yy88-xx77"})
+    made = stack_state.with_other_secrets(state, Answers(generator, world), Known(), {CONFIGURED: "zz99-yy88-xx77"})
     return {one["urn"].rpartition("::")[2]: plain(one.get("outputs") or one["inputs"]) for one in made.resources}
 
 
@@ -89,10 +89,10 @@ def decoded(text: str) -> str:
 
 
 def test_each_secret_is_another_one_and_the_same_everywhere() -> None:
-    vault = Vault()
-    worlds = [FIRST, World(1), World(2)]
-    seen = [in_world(world, vault) for world in worlds]
-    assert seen[1] == in_world(World(1), vault)
+    generator = SecretGenerator()
+    worlds = [FIRST, SecretVariant(1), SecretVariant(2)]
+    seen = [in_world(world, generator) for world in worlds]
+    assert seen[1] == in_world(SecretVariant(1), generator)
     passwords = {one["password"]["result"] for one in seen}
     assert len(passwords | {PASSWORD}) == 4
     for one in seen:
@@ -109,9 +109,9 @@ def test_each_secret_is_another_one_and_the_same_everywhere() -> None:
 
 
 def test_a_key_pair_and_its_certificate_fit() -> None:
-    vault = Vault()
-    for world in (FIRST, World(1)):
-        seen = in_world(world, vault)
+    generator = SecretGenerator()
+    for world in (FIRST, SecretVariant(1)):
+        seen = in_world(world, generator)
         private = keys.private_of(seen["key"]["privateKeyPem"])
         assert keys.public_texts(private.public_key()) == {name: seen["key"][name] for name in PUBLIC}
         certificate = x509.load_pem_x509_certificate(seen["root"]["certPem"].encode())
@@ -120,8 +120,10 @@ def test_a_key_pair_and_its_certificate_fit() -> None:
 
 
 def test_public_halves_can_stay_while_private_ones_change() -> None:
-    vault = Vault()
-    first, other, held = (in_world(world, vault) for world in (FIRST, World(1), World(1, held=True)))
+    generator = SecretGenerator()
+    first, other, held = (
+        in_world(world, generator) for world in (FIRST, SecretVariant(1), SecretVariant(1, held=True))
+    )
     assert held["key"]["privateKeyPem"] == other["key"]["privateKeyPem"] != first["key"]["privateKeyPem"]
     for name, text in PUBLIC.items():
         assert first["key"][name] == held["key"][name] != text
@@ -130,29 +132,32 @@ def test_public_halves_can_stay_while_private_ones_change() -> None:
 
 
 def test_what_a_cluster_makes_is_that_clusters() -> None:
-    vault = Vault()
-    in_world(FIRST, vault)
+    generator = SecretGenerator()
+    in_world(FIRST, generator)
     assert (
-        vault.sources["urn:pulumi:dev::shop::kubernetes:core/v1:Secret::minted"].place == "https://dp.example.com:443"
+        generator.sources["urn:pulumi:dev::shop::kubernetes:core/v1:Secret::minted"].place
+        == "https://dp.example.com:443"
     )
-    assert "kubeconfig https://dp.example.com:443" in vault.sources
+    assert "kubeconfig https://dp.example.com:443" in generator.sources
 
 
 def test_a_word_is_replaced_where_it_is_made_alone() -> None:
     """`istio-system` is in a Secret that a cluster filled, and is the name of a namespace too."""
     inputs = {"metadata": {"namespace": "istio-system"}}
-    seen = in_world(World(1), Vault(), exported(resource("kubernetes:core/v1:Service", "s", inputs, {})))
+    seen = in_world(
+        SecretVariant(1), SecretGenerator(), exported(resource("kubernetes:core/v1:Service", "s", inputs, {}))
+    )
     assert seen["s"]["metadata"]["namespace"] == "istio-system"
     assert decoded(seen["minted"]["data"]["namespace"]) != "istio-system"
 
 
 def test_what_waits_to_be_deleted_is_left_out() -> None:
     gone = resource("random:index/randomPassword:RandomPassword", "gone", {}, {"result": marked(TOKEN)}, delete=True)
-    assert "gone" not in in_world(FIRST, Vault(), exported(gone))
+    assert "gone" not in in_world(FIRST, SecretGenerator(), exported(gone))
 
 
 def test_a_backend_gets_it_sealed() -> None:
-    seal = Seal("a passphrase", "v1:ZWlnaHQgYnk=:v1:none:none")
+    seal = PassphraseCipher("a passphrase", "v1:ZWlnaHQgYnk=:v1:none:none")
     state = stack_state.parsed(exported(), "state.json", "shop", "dev")
     made = state.checkpoint("organization/shop/dev", seal)
     password = made["checkpoint"]["latest"]["resources"][1]["outputs"]["result"]
