@@ -1,1 +1,1 @@
-"""The flow detector: how a secret gets from where it was made to where it must not be. `leaks` is its entry."""
+"""The flow detector: the way of a secret from its source to a forbidden place. `leaks` is its entry."""

@@ -1,14 +1,14 @@
-"""The flow detector: which secrets are the control plane's, and by which resources do they reach somebody else?
+"""The flow detector: the control plane's secrets, and the foreign resources that they reach.
 
-It needs no values, only who depends on whom and which values are marked secret, so it works at the first preview. Every
-property is at a level of public, maybe or secret (`leaf.level`): as high as any of its values, and a value is as high
-as what it is made from, unless the value itself is known and public by its structure.
+It needs dependencies and secret marks but no values, so it works at the first preview. Every property has a level of
+public, maybe or secret (`leaf.level`): the highest of its values. A value has the highest level of its sources, unless
+it is known and public by its structure.
 
 - A *source* is a resource with secrets: a generated key or password, a Secret, a cloud's access key, another stack.
-- A generated secret is the control plane's when it flows into the control plane, or signs a certificate for a key
-  that does. Who made any other secret is asked of `plan.owners`.
-- What takes a secret in may give it away again, on whichever side it is: a certificate repeats its key, a ConfigMap, a
-  bucket or a chart what it was given.
+- A generated secret is the control plane's if it flows into the control plane, or signs a certificate for such a key.
+  `plan.owners` decides about other secrets.
+- A resource that receives a secret may pass it on, on either side: a certificate repeats its key, a ConfigMap, a bucket
+  or a chart repeats its input.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ... import vocabulary
-from ...plan.clusters import Role
-from ...plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE, Resource, Stack
-from ...plan.owners import CLOUDS, CONTROL_PLANE, Owners
-from ...plan.tree import Leaf, Path, at, leaves
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.clusters import Role
+from hosted_mesh_plan.model import IN_SECRET, PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE, Resource, Stack
+from hosted_mesh_plan.owners import CLOUDS, CONTROL_PLANE, Owners
+from hosted_mesh_plan.tree import UNKNOWN, Leaf, Path, at, leaves
+
 from ..leaf.content import as_bytes, held
-from ..leaf.level import Level
+from ..leaf.level import LEAST_SECRET, Level
 from ..leaf.names import describes, names_credential
 from ..leaf.public_structure import is_public
 from ..secrets.fingerprints import digests
 from ..secrets.resource_secrets import secret_leaves
 from ..secrets.resource_types import CERTIFICATE_TYPES, CHART_TYPES, KEY_TYPE, is_random, keeps_status, makes_what_opens
-from .property_levels import Uses
-from .taint import UNCLASSIFIED, Hop, Spread
+from .given_texts import GivenTexts
+from .property_levels import PropertyFlows
+from .taint import UNCLASSIFIED, Hop, TaintGraph
 
 _SIGNED: Final = re.compile(rb"(eyJ[\w-]+\.[\w-]+)\.([\w-]{43,86})")
 _HMACS: Final = {43: "sha256", 64: "sha384", 86: "sha512"}
-"""Of a token's signature in base64, by its length."""
+"""Algorithms by the length of a token's signature in base64."""
 
 
 def _has_signed(source: Resource, token: re.Match[bytes]) -> bool:
-    """Whether a source's secret is the one by which a token was signed: HS256 and its like."""
+    """True if a source's secret signed the token: HS256 and its like."""
     kind = _HMACS.get(len(token[2]))
     made = (hmac.digest(secret, token[1], kind) for _, secret in secret_leaves(source, source.outputs) if kind)
     return any(base64.urlsafe_b64encode(one).rstrip(b"=") == token[2] for one in made)
@@ -50,8 +52,8 @@ def _has_signed(source: Resource, token: re.Match[bytes]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Somebody else's secret that reaches a property. `path` starts at the secret's source; `level` says how sure, and
-    `owner` whose it is."""
+    """A foreign secret that reaches a property. `path` starts at the secret's source; `level` is the certainty, `owner`
+    the secret's owner."""
 
     resource: Resource
     property: str
@@ -63,22 +65,22 @@ class Leak:
 
 @dataclass(frozen=True)
 class Flow:
-    """What is asked of a whole stack's resources: what leaks, and what is certainly no leak."""
+    """The flows of a whole stack: its leaks, and values that are certainly none."""
 
     stack: Stack
     owners: Owners
 
     @cached_property
-    def uses(self) -> Uses:
-        return Uses(self.stack, self.owners)
+    def uses(self) -> PropertyFlows:
+        return PropertyFlows(self.stack, self.owners)
 
     @cached_property
-    def spread(self) -> Spread:
-        return Spread(self.stack, self.owners, self.uses)
+    def spread(self) -> TaintGraph:
+        return TaintGraph(self.stack, self.owners, self.uses)
 
     def awaited(self, resource: Resource) -> Iterator[Path]:
-        """Where the control plane's keys will give their public halves, and its objects facts of their status, if they
-        are what is expected there; in an account that nobody classified, what its own clouds will give."""
+        """Paths that wait for public halves of the control plane's keys or for facts of its objects' status, where such
+        are expected; in an unclassified account, for outputs of its own clouds."""
         in_account = resource.urn in self.spread.in_accounts
         for name in resource.sources:
             for source in self.stack.sources_of(resource, name):
@@ -91,7 +93,7 @@ class Flow:
 
     @cached_property
     def awaits_secrets(self) -> bool:
-        """True while a secret of the control plane's that this stack makes is not known."""
+        """True while a control-plane secret of this stack is unknown."""
         return any(
             one.urn in self.spread.owned and self.uses.is_source(one) and self.uses.is_new(one)
             for one in self.stack.resources
@@ -99,53 +101,107 @@ class Flow:
         )
 
     def is_data_planes_alone(self, resource: Resource, name: str) -> bool:
-        """True when what a property holds comes from elsewhere, and none of it from a control-plane source: a token of
-        the data plane that the control plane keeps, a random id."""
+        """True if a property's value has sources, and none is a control-plane source: a data plane's token kept by the
+        control plane, a random id."""
         sources = self.stack.sources_of(resource, name)
         return bool(sources) and not any(source.urn in self.spread.tainted for source in sources)
 
-    def not_its_own(self, resource: Resource) -> frozenset[str]:
-        """Properties of a control-plane resource that hold no secret of the control plane's: all that it was given,
-        where that is given away (what is wrong with it is told from where it comes), else the data planes' own."""
+    def of_its_own(self, resource: Resource, path: Path, value: bytes) -> Iterator[bytes]:
+        """The control plane's own parts of a control-plane resource's secret value.
+
+        Nothing for a resource that is given away: its leak is reported from the source. All of a value, unless its
+        property depends on resources without control-plane secrets: then the text that they gave is left out.
+        """
         if self.owners.is_given_away(resource):
-            return frozenset(resource.asked if isinstance(resource.asked, dict) else ())
-        foreign = (name for name in resource.sources if self.is_data_planes_alone(resource, name))
-        return frozenset(name for name in foreign if not self._is_made_for(resource, name))
+            return
+        given = self._given_by_others(resource, str(path[0]) if path else "")
+        if given is None:
+            yield value
+        elif given.is_complete or any(secret in value for secret in self._secret_configuration):
+            yield from given.rest_of(value, self.stack.names)
+
+    def is_all_from_others(self, resource: Resource, leaf: Leaf) -> bool:
+        """True for a value fully given, or to be given, by resources without control-plane secrets."""
+        if self.owners.is_given_away(resource):
+            return True
+        if leaf.value is UNKNOWN:
+            return bool(leaf.path) and self._given_by_others(resource, str(leaf.path[0])) is not None
+        value = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
+        return not any(True for _ in self.of_its_own(resource, leaf.path, value))
+
+    def issued_to(self, resource: Resource) -> frozenset[str]:
+        """URNs of the logins that a Secret declares as issued to its tenant."""
+        if resource.urn not in self._issued:
+            self._issued[resource.urn] = self.owners.issued_to(resource)
+        return self._issued[resource.urn]
+
+    @cached_property
+    def _issued(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def without_issued(self, resource: Resource, value: bytes) -> tuple[bytes, ...]:
+        """A Secret's value without logins issued to its tenant: the value itself if it has none."""
+        urns = self.issued_to(resource)
+        if not urns:
+            return (value,)
+        return tuple(GivenTexts.of(self.stack.by_urn[urn] for urn in urns).rest_of(value, self.stack.names))
+
+    @cached_property
+    def _secret_configuration(self) -> frozenset[bytes]:
+        values = (self.stack.config.get(key, "").encode() for key in self.stack.secret_config_keys)
+        return frozenset(value for value in values if len(value) >= LEAST_SECRET)
+
+    @cached_property
+    def _gifts(self) -> dict[tuple[str, str], GivenTexts | None]:
+        return {}
+
+    def _given_by_others(self, resource: Resource, name: str) -> GivenTexts | None:
+        """The texts of a property's sources; None without sources, or if one has a control-plane secret. A Secret's
+        `stringData` and `data` are one property."""
+        names = SECRET_DATA if resource.kind == "Secret" and name in SECRET_DATA else (name,)
+        key = resource.urn, names[0]
+        if key not in self._gifts:
+            used = [one for one in names if one in resource.sources]
+            alone = bool(used) and all(self.is_data_planes_alone(resource, one) for one in used)
+            alone = alone and not any(self._is_made_for(resource, one) for one in used)
+            waits = any(leaf.value is UNKNOWN for one in used for leaf in leaves(at(resource.asked, one)))
+            sources = self.stack.sources_of(resource, *used)
+            self._gifts[key] = GivenTexts.of(sources, waits=waits) if alone else None
+        return self._gifts[key]
 
     def _is_made_for(self, resource: Resource, name: str) -> bool:
-        """True for random text of nobody's that a Secret keeps under the name of a credential: so it is one."""
+        """True for ownerless random text that a Secret keeps under a credential's name."""
         sources = self.stack.sources_of(resource, name)
         if resource.kind != "Secret" or not all(map(is_random, sources)):
             return False
-        kept = leaves(at(resource.asked, name), (name,))  # not known yet, it is a leaf itself
+        kept = leaves(at(resource.asked, name), (name,))  # an unknown property is a leaf itself
         return any(names_credential(str(leaf.path[-1])) for leaf in kept)
 
     def takes_logins(self, resource: Resource, name: str) -> bool:
-        """True for where a data plane keeps logins: in its Secrets' data, and in its charts' values."""
+        """True for a data plane's place of logins: its Secrets' data, and its charts' values."""
         names = ("values",) if resource.type in CHART_TYPES else SECRET_DATA if resource.type == SECRET_TYPE else ()
         return name in names and self.owners.clusters.role(resource) is Role.DATA_PLANE
 
     def has_login(self, keeper: Resource, resource: Resource, name: str) -> bool:
-        """True where somebody says that what a Secret of the control plane's keeps may be there. With a mesh's label it
-        keeps no login of another."""
+        """True if a control-plane Secret's content may be in a place, by its annotation. With a mesh's label it keeps
+        no login of another mesh."""
         ours, theirs = (at(one.body, "metadata", "labels", vocabulary.MESH_LABEL) for one in (keeper, resource))
         same = ours is None or theirs is None or ours == theirs
         return same and self.takes_logins(resource, name) and self.owners.keeps_logins(keeper)
 
     def is_owned_for(self, urn: str, resource: Resource, name: str) -> bool:
-        """True for a source that is the control plane's where this property is concerned: a login that both sides have
-        is none there."""
+        """True for a source that is the control plane's with regard to this property. Shared logins are not."""
         keepers = self.spread.login_keepers if self.takes_logins(resource, name) else ()
         if not keepers:
             return urn in self.spread.owned
         return self.spread.is_owned_but(urn, lambda one: one.urn in keepers and self.has_login(one, resource, name))
 
     def is_tainted_for(self, urn: str, resource: Resource, name: str) -> bool:
-        """The same of what holds or may hold a secret of the control plane's."""
+        """The same for resources that hold or may hold a control-plane secret."""
         return any(urn in tainted for tainted in self._tainted_for((urn,), resource, name))
 
     def _tainted_for(self, urns: Iterable[str], resource: Resource, name: str) -> Iterator[Mapping[str, Hop | None]]:
-        """All that tells of some of these sources whether they hold or may hold such a secret."""
+        """The maps that decide whether some of these sources hold or may hold such a secret."""
         if not self.takes_logins(resource, name):
             yield self.spread.tainted
             return
@@ -155,8 +211,7 @@ class Flow:
                 yield self.spread.logins[login]
 
     def is_from_data_plane(self, resource: Resource) -> bool:
-        """True when something with secrets feeds a Secret's data, or a chart's values, and no control-plane secret
-        does."""
+        """True if a Secret's data or a chart's values have a source with secrets, and none of the control plane."""
         carried = self.owners.is_on_data_plane(resource) and self.owners.clusters.on_control_plane(resource)
         names = tuple(resource.sources) if carried else ("values",) if resource.type in CHART_TYPES else SECRET_DATA
         fed = [(name, one) for name in names for one in self.stack.sources_of(resource, name)]
@@ -168,9 +223,8 @@ class Flow:
         )
 
     def made_of_own(self, resource: Resource) -> frozenset[Path]:
-        """Among a chart's values the places that the update will make of secrets of the data plane's own, and of
-        nothing that is the control plane's. In what else a data plane has, but for its Secrets, those that are made of
-        what its cluster keeps in a Secret as well."""
+        """A chart's values that the update will make from the data plane's own secrets alone. For other objects of a
+        data plane except Secrets: the values made from content of a Secret in the same cluster."""
         in_chart = resource.type in CHART_TYPES
         if not in_chart and (resource.kind == "Secret" or self.owners.clusters.role(resource) is not Role.DATA_PLANE):
             return frozenset()
@@ -188,14 +242,13 @@ class Flow:
         return frozenset(found)
 
     def _is_kept_beside(self, resource: Resource, source: Resource) -> bool:
-        """True for what a Secret in the same cluster has: it is kept there, or made."""
         takers = self.spread.takers_by_source.get(source.urn, ())
         keepers = (source, *(taker for taker, name in takers if name in SECRET_DATA))
         place = self.owners.place(resource)
         return any(one.kind == "Secret" and self.owners.place(one) == place for one in keepers)
 
     def is_held_by_its_source(self, resource: Resource, path: Path) -> bool:
-        """True for a value that a source of its property has as its own secret, or has signed by it as a token, and no
+        """True for a value that a source of its property has as its own secret, or has signed as a token, and no
         control-plane source has."""
         value = as_bytes(at(resource.body, *path))
         sources = self.stack.sources_of(resource, str(path[0]))
@@ -206,8 +259,8 @@ class Flow:
         return not holders.isdisjoint(one.urn for one in sources) and not any(tainted)
 
     def is_own_authority(self, resource: Resource) -> bool:
-        """True for a Secret with an authority that was made for its data plane alone: nobody else takes in its key, or
-        any certificate that it made, and no other authority vouches for it."""
+        """True for a Secret with an authority made for its data plane alone: its key and its certificates have no other
+        receiver, and no other authority signs it."""
         fed = [one for name in SECRET_DATA for one in self.stack.sources_of(resource, name)]
         keys = [one.urn for one in fed if one.type == KEY_TYPE]
         if not keys or not self.is_from_data_plane(resource):
@@ -223,7 +276,7 @@ class Flow:
         return all(one.urn in family for one in fed) and not any(self._is_vouched_for(urn, family) for urn in family)
 
     def _is_vouched_for(self, urn: str, family: Set[str]) -> bool:
-        """Whether an authority outside of a family signs the request of one of its keys."""
+        """True if an authority outside of a family signs the request of one of its keys."""
         certificate = self.stack.by_urn[urn]
         asked, signers = (
             {one.urn for one in self.stack.sources_of(certificate, name)}
@@ -232,10 +285,9 @@ class Flow:
         return not asked.isdisjoint(family) and not signers <= family
 
     def leaks(self) -> Iterator[Leak]:
-        """Every property of what is given away that a secret of the control plane's, or of another data plane's,
-        reaches; and of what is in an account that nobody classified, where that has the secret from elsewhere. By what
-        the stack only reads, from another stack or a cluster, a data plane's provider may log in: it is mostly what the
-        data plane gave for this."""
+        """Every property of a given-away resource that a secret of the control plane or of another data plane reaches;
+        and of a resource in an unclassified account, if the secret comes from elsewhere. A data plane's provider may
+        log in with read values of another stack or cluster: mostly the data plane provided them."""
         for resource in self.stack.resources:
             if self.owners.is_given_away(resource):
                 place = self.owners.place(resource)
@@ -262,8 +314,8 @@ class Flow:
                 yield from filter(None, found)
 
     def is_from_elsewhere(self, origin: str) -> bool:
-        """Whether a known secret is the control plane's by more than an account that nobody classified. Before a write
-        the stack is not known."""
+        """True if a known secret is the control plane's by more than an unclassified account. Before a write the stack
+        is unknown."""
         urn = origin.partition(" ")[0]
         kind = urn.split("::")[2].rpartition("$")[2] if urn.startswith("urn:") and urn.count("::") > 2 else ""
         if kind.startswith(PROVIDER_PREFIX) or self.stack.partial:
@@ -271,11 +323,9 @@ class Flow:
         return urn not in self.spread.owned or urn in self.spread.owned_elsewhere
 
     def unexplained(self) -> Iterator[tuple[Resource, tuple[tuple[Path, bytes], ...]]]:
-        """Values, with their places, in what is given away, Secrets and charts' values apart, that the program marks as
-        secret and that no resource gives. A secret of the control plane's that the program read, or changed, looks like
-        this. A value of the configuration is among them. What a chart renders is marked when anything that it was given
-        is, so its objects are judged by what flows into the chart.
-        """
+        """Marked values, with their places, in given-away resources other than Secrets and charts' values, without a
+        source. A control-plane secret that the program read or changed looks like this, and so does configuration. A
+        chart's objects are marked if any input is, so the flow into the chart is judged instead."""
         for resource in self.stack.resources:
             rendered = any(kind.startswith("kubernetes:") for kind in self.stack.ancestor_types(resource))
             if self.owners.is_given_away(resource) and not rendered:
@@ -298,7 +348,7 @@ class Flow:
 
     @cached_property
     def _digests(self) -> frozenset[bytes]:
-        """Digests of what the data planes' Secrets are given: they restart Pods."""
+        """Digests of the data planes' Secrets' inputs: they restart Pods."""
         own: set[bytes] = set()
         for resource in self.stack.resources:
             if resource.kind == "Secret" and self.owners.is_given_away(resource):
@@ -309,12 +359,14 @@ class Flow:
         guilty = [
             (level, source)
             for source in self.stack.sources_of(resource, name)
-            if source.urn in tainted and (level := self.uses.level(resource, name, source)) is not Level.PUBLIC
+            if source.urn in tainted
+            and source.urn not in self.issued_to(resource)
+            and (level := self.uses.level(resource, name, source)) is not Level.PUBLIC
         ]
         if not guilty:
             return None
         use = self.uses.use(resource, name)
-        # Of several, tell of the one whose secret it is, as far as values are known; a certificate only repeats a key.
+        # Of several sources report the secret's own, as far as values are known; a certificate only repeats a key.
         level, source = min(
             guilty, key=lambda one: (one[1].urn not in use.holds, one[1].type in CERTIFICATE_TYPES, -one[0])
         )
@@ -324,7 +376,6 @@ class Flow:
 
     @staticmethod
     def _origin_path(urn: str, tainted: Mapping[str, Hop | None]) -> tuple[Hop, ...]:
-        """The way from where a secret was made to a resource that holds it."""
         hops: list[Hop] = []
         seen = {urn}
         while (hop := tainted.get(urn)) is not None and hop.urn not in seen:

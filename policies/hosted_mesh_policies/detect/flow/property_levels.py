@@ -1,4 +1,4 @@
-"""What a property holds of what it depends on: the level of each, and the sources whose known secrets are in it."""
+"""The level of each property towards its sources, and the sources with secrets in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from ...plan.clusters import KUBECONFIG_KEYS, Role
-from ...plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
-from ...plan.owners import BUILDERS, CLOUDS, Owners
-from ...plan.tree import UNKNOWN, Leaf, Path, at, leaves
+from hosted_mesh_plan.clusters import KUBECONFIG_KEYS, Role
+from hosted_mesh_plan.model import REFERENCE_TYPE, SECRET_DATA, STACK_TYPE, Resource, Stack
+from hosted_mesh_plan.owners import BUILDERS, CLOUDS, Owners
+from hosted_mesh_plan.tree import UNKNOWN, Leaf, Path, at, leaves
+
 from ..decoders.layers import views
 from ..decoders.text import TooMuchError
 from ..leaf.content import as_bytes, from_base64
@@ -36,35 +37,37 @@ from ..secrets.resource_types import (
 from .expected_contents import called, expects_public_half, expects_secret, is_pin
 
 _KEYS: Final = re.compile(rb"-----BEGIN|\b(?:ssh|ecdsa)-|\x30\x82")
-"""What has a fingerprint: PEM, a line of OpenSSH's, DER."""
+"""Values with a fingerprint: PEM, an OpenSSH line, DER."""
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """How a property uses what it depends on. `holds` are the sources whose known secrets were found in it."""
+class PropertyFlow:
+    """How a property uses its sources. `holds`: the sources with secrets found in it."""
 
     marked: tuple[Path, ...]
     unknown: tuple[Path, ...]
     undecided: tuple[Leaf, ...]
-    """Known values that neither a mark, nor their structure, nor another source's secret in them decides about."""
+    """Known values left undecided by marks, structure and other sources' secrets."""
     digests: tuple[Path, ...]
-    """Known values that are marked, and public by a digest in them: unless it is one of a password."""
+    """Known, marked values that are public as a digest, unless it is a password's digest."""
     holds: frozenset[str]
     places: tuple[Path, ...]
 
     @property
     def is_public(self) -> bool:
-        """True when everything is known, and public by its structure."""
+        """True if all values are present, and public by its structure."""
         return not (self.marked or self.unknown or self.undecided or self.holds)
 
 
-def _remembered(compute: Callable[Concatenate[Uses, Asked], Answer]) -> Callable[Concatenate[Uses, Asked], Answer]:
-    """A method of `Uses` that computes each answer once; resources are told apart by their URNs."""
+def _remembered(
+    compute: Callable[Concatenate[PropertyFlows, Asked], Answer],
+) -> Callable[Concatenate[PropertyFlows, Asked], Answer]:
+    """A method of `PropertyFlows` with each answer computed once, by the resources' URNs."""
 
     @wraps(compute)
-    def answer(uses: Uses, /, *asked: Asked.args, **named: Asked.kwargs) -> Answer:
+    def answer(uses: PropertyFlows, /, *asked: Asked.args, **named: Asked.kwargs) -> Answer:
         key = (compute, *(one.urn if isinstance(one, Resource) else one for one in asked))
         if key not in uses._answers:
             uses._answers[key] = compute(uses, *asked, **named)
@@ -75,7 +78,7 @@ def _remembered(compute: Callable[Concatenate[Uses, Asked], Answer]) -> Callable
 
 
 @dataclass(frozen=True)
-class Uses:
+class PropertyFlows:
     """The properties of a whole stack's resources."""
 
     stack: Stack
@@ -87,7 +90,7 @@ class Uses:
 
     @_remembered
     def is_source(self, resource: Resource) -> bool:
-        """True for a resource that has secrets of its own, or may have."""
+        """True for a resource with secrets of its own, or possibly so."""
         kind = resource.type
         if kind in ALL_SECRET_TYPES | {KEY_TYPE, REFERENCE_TYPE} or resource.kind == "Secret":
             return True
@@ -107,7 +110,7 @@ class Uses:
         return not status or status is UNKNOWN or any(True for _ in secret_leaves(resource, resource.outputs))
 
     @_remembered
-    def use(self, resource: Resource, name: str) -> Use:
+    def use(self, resource: Resource, name: str) -> PropertyFlow:
         tree = resource.asked if isinstance(resource.asked, dict) else {}
         in_secret = resource.kind == "Secret" and name in SECRET_DATA
         marked: list[Path] = []
@@ -135,13 +138,15 @@ class Uses:
                 marked.append(leaf.path)
             elif not found and data not in self._configured:
                 undecided.append(leaf)
-        return Use(tuple(marked), tuple(unknown), tuple(undecided), tuple(digests), frozenset(holds), tuple(places))
+        return PropertyFlow(
+            tuple(marked), tuple(unknown), tuple(undecided), tuple(digests), frozenset(holds), tuple(places)
+        )
 
     def level(self, resource: Resource, name: str, source: Resource) -> Level:
-        """How much of a source's secrets a property that depends on it has.
+        """The level of a property towards one source.
 
-        The SDKs send an unknown value without its secret mark, so before a value is known nothing tells which output of
-        a source was used. A Secret's data is always marked, by the SDK, so there the mark tells nothing.
+        The SDKs send an unknown value without its secret mark, so an unknown value does not show the output that it
+        uses. The SDK marks all data of a Secret, so its mark shows nothing.
         """
         if self.owners.is_deployers_login(resource, name):
             return Level.PUBLIC
@@ -168,12 +173,12 @@ class Uses:
 
     @staticmethod
     def _is_of_passwords(source: Resource) -> bool:
-        """Whether nothing that a source has, as far as it is known, has a public half or a fingerprint."""
+        """True if no present output of a source has a public half or a fingerprint."""
         kept = [value for _, value in secret_leaves(source, source.outputs)] if source.kind == "Secret" else []
         return is_random(source) or (bool(kept) and not any(map(_KEYS.search, kept)))
 
     def are_facts(self, resource: Resource, source: Resource, places: tuple[Path, ...]) -> bool:
-        """Whether what will come from a source with facts of its own goes where a fact is named. Then the write is
+        """True if the values to come from a source with facts are in places named for facts. Then the write is
         judged."""
         if source.type == KEY_TYPE:
             return all(expects_public_half(resource, place) for place in places)
@@ -183,7 +188,6 @@ class Uses:
         )
 
     def _gives_unknown(self, source: Resource) -> bool:
-        """Whether a value that is not known yet is to be taken for a secret of a source."""
         if source.type in PUBLIC_TOO:
             return self._says_a_secret(source)
         if source.type.split(":")[0] in CLOUDS:
@@ -192,14 +196,14 @@ class Uses:
 
     @staticmethod
     def _was_given(source: Resource) -> bool:
-        """Whether what is secret in a resource was asked for: then what it makes are facts, an ARN or a version."""
+        """True if a resource's secrets are inputs: then its outputs are facts, such as an ARN or a version."""
         asked = source.asked if isinstance(source.asked, dict) else {}
         given = (leaf for name, tree in asked.items() if is_secrets_name(name) for leaf in leaves(tree))
         return any(leaf.secret or leaf.value is UNKNOWN or not is_public(as_bytes(leaf.value)) for leaf in given)
 
     @_remembered
     def _says_a_secret(self, certificate: Resource) -> bool:
-        """Whether a certificate has a secret among what it says, its subject for one; what signs it is not said."""
+        """True if a certificate contains a secret, such as in its subject. Its signing key is not contained."""
         said = [name for name in certificate.sources if "private" not in name.lower()]
         return certificate.type in CERTIFICATE_TYPES and any(
             source.type in ALL_SECRET_TYPES or self._says_a_secret(source)
@@ -208,7 +212,7 @@ class Uses:
 
     @cached_property
     def _opening(self) -> frozenset[str]:
-        """URNs of the resources that give a control plane's provider its kubeconfig: their outputs open it."""
+        """URNs of the sources of a control-plane provider's kubeconfig."""
         clusters = self.owners.clusters
         return frozenset(
             source.urn
@@ -220,8 +224,8 @@ class Uses:
 
     @cached_property
     def _kept_alone(self) -> frozenset[str]:
-        """URNs of the random texts, which nobody marks, that are all that is not known yet in a Secret of the control
-        plane's. Where its keys are, they name credentials; the SDK shows none."""
+        """URNs of unmarked random texts that are the only unknown values of a Secret of the control plane whose keys
+        name credentials; the SDK shows none."""
         found: set[str] = set()
         for resource in self.stack.resources:
             if resource.kind == "Secret" and self.owners.clusters.on_control_plane(resource):
@@ -239,16 +243,15 @@ class Uses:
 
     @_remembered
     def _has_hidden_source(self, resource: Resource, name: str) -> bool:
-        """Whether a mark is that of a source that has nothing but secrets to give, rather than of a mostly public one
-        beside it."""
+        """True if a mark comes from a source of secrets alone, and not from a mostly public source beside it."""
         sources = [source for source in self.stack.sources_of(resource, name) if source.urn in self._known]
         return any(source.type not in PUBLIC_TOO and self.is_source(source) for source in sources)
 
     def _may_be_in(self, resource: Resource, name: str, source: Resource, undecided: tuple[Leaf, ...]) -> bool:
-        """Whether a known value that nothing explains may be a secret of a source, in disguise."""
+        """True if a present, unexplained value may be a source's secret in disguise."""
         if source.urn not in self._known:
-            # Its secrets are not shown. Another stack's are known to the program, so here the value may be one; of
-            # anything else, a value made from it would not be known either.
+            # Its secrets are not shown. The program has another stack's, so the value may be one; a value made
+            # from any other unknown secret would be unknown too.
             hidden = source.type == REFERENCE_TYPE or source.read_only or not self.is_new(source)
             return hidden and resource.kind == "Secret" and name in SECRET_DATA
         if source.type == KEY_TYPE:
@@ -257,7 +260,7 @@ class Uses:
         return source.type not in PUBLIC_TOO and not all(self._is_what_is_shown(leaf, shown) for leaf in undecided)
 
     def is_new(self, source: Resource) -> bool:
-        """True while a source's own outputs are not known."""
+        """True while a source's own outputs are unknown."""
         outputs = source.outputs if source.outputs is not None else {}
         return any(leaf.value is UNKNOWN for leaf in leaves(outputs)) or not outputs
 
@@ -266,15 +269,15 @@ class Uses:
         return frozenset(self.stack.config.get(key, "").encode() for key in self.stack.secret_config_keys)
 
     def _is_what_is_shown(self, leaf: Leaf, shown: Iterable[bytes]) -> bool:
-        """True when what sources show to everybody is all that is odd about a value."""
+        """True if a source's public outputs are the only odd parts of a value."""
         rest = as_bytes(leaf.value)
         for one in sorted(shown, key=len, reverse=True):
             rest = rest.replace(one, b"")
         return is_public(rest, self.stack.names)
 
     def _answered_beside(self, resource: Resource, name: str) -> Iterator[bytes]:
-        """What clouds answer to everybody, of all that a property comes from: their packages mark what is secret. What
-        a resource was asked for is no answer: the program may have made that from a secret."""
+        """Public outputs of the clouds that a property comes from: their packages mark secrets. Inputs are excluded:
+        the program may have made them from a secret."""
         for source in self.stack.sources_of(resource, name):
             if source.type.split(":")[0] in CLOUDS and not self._is_store(source):
                 asked = {as_bytes(leaf.value) for leaf in leaves(source.asked) if leaf.value is not UNKNOWN}
@@ -289,17 +292,15 @@ class Uses:
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        """URNs of the sources of which some secret's value is known."""
         return frozenset(urn for urns in self._holders for urn in urns)
 
     @cached_property
     def _holders(self) -> list[list[str]]:
-        """Per fingerprint of `_index`, the sources that have it."""
         by_fingerprint: dict[bytes, list[str]] = {}
         for source in self.stack.resources:
             if source.urn not in self._depended_on or not self.is_source(source):
                 continue
-            # One generated password in 300 has the form of something public.
+            # One generated password in 300 has a public form.
             certain = source.type in ALL_SECRET_TYPES or is_random(source)
             for tree in (source.outputs, source.inputs):
                 for path, value in secret_leaves(source, tree):
@@ -322,11 +323,11 @@ class Uses:
 
     @_remembered
     def found_in(self, data: bytes) -> frozenset[str]:
-        """The sources whose known secrets are in a value, in whatever wrapping."""
+        """The sources with secrets found in a value, in any wrapping."""
         holders = self._holders
         found: set[str] = set()
         if len(self._index) and len(data) >= LEAST_SECRET:
-            with suppress(TooMuchError):  # the value detector refuses it
+            with suppress(TooMuchError):  # the value detector rejects it
                 for view in views(data):
                     for hit in (*self._index.search(view.data), *in_letters(view.data, self._index)):
                         found.update(holders[int(self._index.origins[hit.origin])])

@@ -1,4 +1,4 @@
-"""Whose a secret is, and where it goes: the control plane's, or a data plane's, by what depends on what."""
+"""The owner of each secret and its way through the stack, by dependencies."""
 
 from __future__ import annotations
 
@@ -8,63 +8,64 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from ...plan.clusters import Role
-from ...plan.model import Resource, Stack
-from ...plan.owners import CONTROL_PLANE, Owners
+from hosted_mesh_plan.clusters import Role
+from hosted_mesh_plan.model import Resource, Stack
+from hosted_mesh_plan.owners import CONTROL_PLANE, Owners
+
 from ..leaf.level import Level
 from ..secrets.resource_secrets import is_minted
 from ..secrets.resource_types import CERTIFICATE_TYPES, KEY_TYPE, is_random
 from .expected_contents import is_private_half
-from .property_levels import Uses
+from .property_levels import PropertyFlows
 
-UNCLASSIFIED: Final = "a cluster that nobody classified"
-"""The owner of what is generated, and is in a Secret of such a cluster: it may be the control plane's."""
+UNCLASSIFIED: Final = "a cluster with no declared owner"
+"""The owner of a generated secret in a Secret of such a cluster: it may be the control plane's."""
 
 
 class Hop(NamedTuple):
-    """One step of a path: a resource, and the property of the next one that uses it."""
+    """One step of a path: a resource, and the next resource's property that uses it."""
 
     urn: str
     property: str
 
 
 @dataclass(frozen=True)
-class Spread:
+class TaintGraph:
     """The graph of a whole stack's resources, followed from each source."""
 
     stack: Stack
     owners: Owners
-    uses: Uses
+    uses: PropertyFlows
 
     @cached_property
     def owned(self) -> frozenset[str]:
-        """URNs of the sources, and of what their secrets passed through, that are the control plane's."""
+        """URNs of the control plane's sources, and of the resources that pass their secrets on."""
         return frozenset(self.owned_by)
 
     @cached_property
     def owned_by(self) -> Mapping[str, Resource]:
-        """By URN of what is the control plane's, who makes it so: itself, or who has its secret. One of whom somebody
-        said whose he is comes before those that are assumed to be the control plane's."""
+        """By URN of the control plane's resources, the owner's resource: itself, or a holder of its secret. Holders
+        with a declared owner come first."""
         return self._owned(self.stack.by_urn)
 
     @cached_property
     def in_accounts(self) -> frozenset[str]:
-        """URNs of what is in accounts that nobody classified."""
+        """URNs of resources in unclassified accounts."""
         return frozenset(urn for urn, r in self.stack.by_urn.items() if self.owners.is_in_unclassified_account(r))
 
     @cached_property
     def owned_elsewhere(self) -> frozenset[str]:
-        """The same by all but accounts that nobody classified: what only such an account has is no leak into it."""
+        """The same without unclassified accounts: a secret of such an account alone is no leak into it."""
         return frozenset(self._owned(self.stack.by_urn.keys() - self.in_accounts)) if self.in_accounts else self.owned
 
     @cached_property
     def login_keepers(self) -> frozenset[str]:
-        """URNs of the control plane's Secrets that keep logins which data planes have too, as somebody says."""
+        """URNs of the control plane's Secrets that are annotated as keepers of shared logins."""
         return frozenset(one.urn for one in self.stack.resources if self.owners.keeps_logins(one))
 
     def is_owned_but(self, urn: str, is_keeper: Callable[[Resource], bool]) -> bool:
-        """Whether something is the control plane's by more than Secrets of which `is_keeper` is true. They make no
-        password theirs, nor what they read of each other; what else reads them does."""
+        """True if a resource is the control plane's by more than Secrets that satisfy `is_keeper`. They own neither
+        passwords nor their reads of each other; their other readers do."""
         if urn not in self.owned or self.owners.maker(self.stack.by_urn[urn]) == CONTROL_PLANE:
             return urn in self.owned
         todo, seen = [urn], {urn}
@@ -82,7 +83,7 @@ class Spread:
 
     @cached_property
     def _getters(self) -> Mapping[str, list[Resource]]:
-        """By URN of a source, who gets its secret and does not give it away."""
+        """By URN of a source, the receivers of its secret that do not give it away."""
         found: dict[str, list[Resource]] = {}
         for resource in self.stack.by_urn.values():
             if not self.owners.is_given_away(resource):
@@ -91,7 +92,7 @@ class Spread:
         return found
 
     def _owned(self, by: Iterable[str]) -> dict[str, Resource]:
-        """What is the control plane's, each with who makes it so. by: who may."""
+        """The control plane's resources, each with its owner. by: possible owners."""
         may_make, everything = set(by), self.stack.by_urn.values()
         makers = [one for one in everything if one.urn in may_make and self.owners.maker(one) == CONTROL_PLANE]
         found: dict[str, Resource] = {}
@@ -103,12 +104,13 @@ class Spread:
                     continue
                 found[resource.urn] = maker
                 if resource.urn not in may_make or self.owners.is_given_away(resource):
-                    continue  # what its provider makes may be the control plane's, but not what it is given
+                    continue  # its provider's outputs may be the control plane's, but not its inputs
                 todo += (one for one in self._secrets_into(resource) if self.owners.maker(one) is None)
         return found
 
     def _secrets_into(self, resource: Resource) -> Iterator[Resource]:
-        """The resources whose secrets this one gets; for a certificate on a control-plane key, its signer too."""
+        """The resources with secrets that this one receives; for a certificate of a control-plane key also its
+        signer."""
         for name in resource.sources:
             for source in self.stack.sources_of(resource, name):
                 if self._gives_away(resource, name, source):
@@ -117,16 +119,15 @@ class Spread:
             yield from self._signers_of(resource)
 
     def _gives_away(self, resource: Resource, name: str, source: Resource) -> bool:
-        """As `level`, but where nothing is known yet a key in an object that is no Secret is its public half: people
-        keep keys in Secrets, or beside their certificates, and the data plane's public key in the control plane must
-        not make the key the control plane's.
-        """
+        """As `level`, but an unknown value made from a key, outside of Secrets, counts as its public half. Keys are
+        kept in Secrets or beside certificates, and a data plane's public key in the control plane must not make the key
+        the control plane's."""
         if source.type == KEY_TYPE and (unknown := self.uses.use(resource, name).unknown) and resource.is_kubernetes:
             return resource.kind == "Secret" or any(is_private_half(resource, place) for place in unknown)
         return self.uses.level(resource, name, source) is Level.SECRET
 
     def _signers_of(self, key: Resource) -> Iterator[Resource]:
-        """Who signs the certificates of a key: with that signer's key, anybody could make this one's identity."""
+        """The signers of a key's certificates: a signer's key could make this key's identity."""
         for request, _ in self.takers_by_source.get(key.urn, ()):
             for certificate, name in self.takers_by_source.get(request.urn, ()):
                 if {request.type, certificate.type} <= CERTIFICATE_TYPES and name == "certRequestPem":
@@ -134,7 +135,7 @@ class Spread:
 
     @cached_property
     def takers_by_source(self) -> Mapping[str, list[tuple[Resource, str]]]:
-        """Per source, what depends on it and by which property."""
+        """Per source, the resources that depend on it and by which property."""
         found: dict[str, list[tuple[Resource, str]]] = {}
         for resource in self.stack.resources:
             for name, urns in resource.sources.items():
@@ -144,13 +145,13 @@ class Spread:
 
     @cached_property
     def tainted(self) -> Mapping[str, Hop | None]:
-        """What holds or may hold a control-plane secret, each with the step before it: the sources, and what takes one
-        in, on whichever side it is. Not what is given away: that is where the path ends."""
+        """Resources that hold or may hold a control-plane secret, each with the step before it: sources, and receivers
+        on either side. Given-away resources are excluded: a path ends there."""
         return self._spread(self._beginnings(self.owned))
 
     @cached_property
     def tainted_by_shown(self) -> Mapping[str, Hop | None]:
-        """The same without what the stack only reads."""
+        """The same without resources that the stack only reads."""
         return self._spread(urn for urn in self._beginnings(self.owned) if not self.stack.by_urn[urn].read_only)
 
     @cached_property
@@ -159,7 +160,7 @@ class Spread:
 
     @cached_property
     def kept_as_logins(self) -> frozenset[str]:
-        """URNs of what only such Secrets make the control plane's."""
+        """URNs of passwords that are the control plane's only by such Secrets."""
         keepers = self.login_keepers
         if not keepers:
             return frozenset()
@@ -167,7 +168,7 @@ class Spread:
 
     @cached_property
     def logins(self) -> Mapping[str, Mapping[str, Hop | None]]:
-        """By URN of those that have a secret, what holds or may hold it."""
+        """By URN of their sources, the resources that hold or may hold such logins."""
         return {urn: self._spread([urn]) for urn in self._beginnings(self.kept_as_logins)}
 
     @cached_property
@@ -181,7 +182,7 @@ class Spread:
 
     @cached_property
     def tainted_but_logins(self) -> Mapping[str, Hop | None]:
-        """As `tainted`, by all but such logins."""
+        """As `tainted`, without such logins."""
         begun = (urn for urn in self._beginnings(self.owned) if urn not in self.logins)
         return self._spread(begun) if self.logins else self.tainted
 
@@ -193,8 +194,8 @@ class Spread:
 
     @cached_property
     def neighbours(self) -> Mapping[str, Mapping[str, Hop | None]]:
-        """The same per data plane, for the credentials that its cluster makes; and for generated secrets that a cluster
-        has of which nobody says whose it is."""
+        """The same per data plane, for the credentials that its cluster makes, and for generated secrets of undeclared
+        clusters."""
         minted: dict[str, list[str]] = {}
         for resource in self.stack.resources:
             place = self.owners.place(resource) if is_minted(resource) else None
@@ -225,5 +226,5 @@ class Spread:
                     continue
                 if taker.urn not in found:
                     todo.append(taker.urn)
-                found[taker.urn] = Hop(source.urn, name)  # a keeper of secrets tells where it has them from
+                found[taker.urn] = Hop(source.urn, name)  # a Secret shows its sources
         return found
