@@ -1,1 +1,1 @@
-"""What rules are made with: what they are given, what they say, and how they are run so that none ends in silence."""
+"""Runs the rules: their input, their findings, and a verdict for every failure of a rule."""

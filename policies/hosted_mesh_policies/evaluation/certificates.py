@@ -1,4 +1,4 @@
-"""What certificate a Secret keeps for the private key in it."""
+"""The certificate of a Secret's private key."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
+from hosted_mesh_plan.model import IN_SECRET, Resource
+from hosted_mesh_plan.tree import Leaf, leaves
+
 from ..detect.keys.der import is_certificate_authority, private_numbers, public_key_of
 from ..detect.leaf.content import held
-from ..plan.model import IN_SECRET, Resource
-from ..plan.tree import Leaf, leaves
 
 _PEM = re.compile(rb"-----BEGIN ([A-Z ]+)-----([^-]*)-----END \1-----")
 ED25519_BYTES: Final = 32
@@ -20,7 +21,7 @@ RSA_TAIL: Final = 64
 
 
 def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authority", "istiod", ""]:
-    """What certificate a Secret keeps for the private key in it. "" when there is none, or it is another key's."""
+    """The kind of a Secret's certificate for its private key; "" for none, or one of another key."""
     blocks = [(label, der) for leaf in leaves(resource.body) for label, der in _blocks(leaf)]
     keys = [der for label, der in blocks if b"PRIVATE KEY" in label]
     found: set[Literal["leaf", "authority", "istiod"]] = set()
@@ -31,15 +32,14 @@ def holds_certificate_of_its_key(resource: Resource) -> Literal["leaf", "authori
 
 
 def _is_for(public: bytes, key: bytes) -> bool:
-    """True when a private key is that of a public key. RSA and EC keys repeat theirs; an Ed25519 key does not, so there
-    the form has to do."""
+    """True for a private key and its public key. RSA and EC private keys repeat theirs; for an Ed25519 key the form
+    decides."""
     if len(public) == ED25519_BYTES:
         return public in key or [len(number) for number in private_numbers(key)] == [ED25519_BYTES]
     return bool(public) and (public in key or public[-RSA_TAIL - 5 : -5] in key)
 
 
 def _blocks(leaf: Leaf) -> Iterator[tuple[bytes, bytes]]:
-    """The PEM blocks of one value of a Secret: label and DER."""
     for label, block in _PEM.findall(held(leaf)) if leaf.path[:1] in IN_SECRET else ():
         with contextlib.suppress(ValueError):
             yield label, base64.b64decode(block)

@@ -1,4 +1,4 @@
-"""What a rule says about a resource."""
+"""A rule's verdict on a resource."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Severity(Enum):
-    """How bad it is; the words are Pulumi's."""
+    """Severity, in Pulumi's words."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -15,17 +15,31 @@ class Severity(Enum):
     CRITICAL = "critical"
 
 
+class Undeclared(str):
+    """The text of a verdict that rests only on an undeclared owner."""
+
+    __slots__ = ()
+
+
+class Warned(str):
+    """The text of a warning, at any level of its rule."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation. `what` and `path` never hold a value or a part of one; they name places.
+    """One violation. `what` and `path` name places and never contain a value or a part of one.
 
-    `rule` is the policy's name, `urn` the resource to look at, `path` the property on it ("" for the whole resource).
+    `rule` is the policy's name, `urn` the resource, `path` its property ("" for the whole resource). `advisory` lowers
+    a mandatory policy's level for this verdict.
     """
 
     rule: str
     urn: str
     path: str
     what: str
+    advisory: bool = False
 
     @property
     def message(self) -> str:

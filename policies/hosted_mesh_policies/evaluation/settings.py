@@ -1,4 +1,4 @@
-"""What the pack can be told (`--policy-pack-config`): one typed object, and the schema of each policy's share of it."""
+"""The pack's settings (`--policy-pack-config`): one typed object, and the schema of each policy's part."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from ..plan.clusters import ClusterConfig
+from hosted_mesh_plan.clusters import ClusterConfig
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of all policies. The defaults suit a stack made with the library."""
+    """All settings of all policies. The defaults suit a stack of the library."""
 
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
+    strict: bool = False
+    comments: tuple[str, ...] = ()
     data_plane_stacks: tuple[str, ...] = ("*/data-plane",)
     data_plane_logins: tuple[str, ...] = ()
     control_plane_config_keys: tuple[str, ...] = ()
@@ -23,16 +25,20 @@ class Settings:
     istiod_accounts: tuple[str, ...] = ("istiod*", "istio-reader*", "hosted-mesh*")
     authorities_elsewhere: tuple[str, ...] = ()
     shared_namespaces: tuple[str, ...] = ("kube-system", "default", "istio-system")
-    most_authority_days: int = 3653
-    most_leaf_days: int = 398
-    renewal_due_days: int = 30
+
+    @property
+    def declares_owners(self) -> bool:
+        """True if a cluster, an account, a stack, a login or a configuration key has a declared owner."""
+        own = (self.data_plane_logins, self.control_plane_config_keys)
+        stacks = self.data_plane_stacks != Settings.data_plane_stacks
+        return self.clusters != ClusterConfig() or any(own) or stacks
 
     @classmethod
     def read(cls, by_policy: Mapping[str, Mapping[str, Any]]) -> Settings:
-        """From the configuration of each policy, as the engine or a file gives it.
+        """From the configuration of each policy, as in the engine or a file.
 
-        A key belongs to one policy and holds for all: the engine fills in each policy's defaults, so a key of two
-        policies would have two values. `configuration.check` has refused what does not fit.
+        A key belongs to one policy and holds for all: the engine adds each policy's defaults, so a key of two policies
+        would have two values. `configuration.check` rejects invalid ones before.
         """
         merged = {key: value for values in by_policy.values() for key, value in values.items() if value is not None}
         given = {name: merged[_key(name)] for name in _DEFAULTS if _key(name) in merged}
@@ -45,7 +51,6 @@ _DEFAULTS: Final = {**vars(ClusterConfig()), **{k: v for k, v in vars(Settings()
 
 
 def _key(name: str) -> str:
-    """The setting's name in a configuration: `mostLeafDays` for `most_leaf_days`."""
     first, *others = name.split("_")
     return first + "".join(map(str.title, others))
 
@@ -59,7 +64,7 @@ def schema_of(**descriptions: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, text in descriptions.items():
         default = _DEFAULTS[name]
-        numbers = {"type": "integer", "minimum": 1}
+        numbers = {"type": "boolean"} if isinstance(default, bool) else {"type": "integer", "minimum": 1}
         kind = {"type": "array", "items": {"type": "string"}} if isinstance(default, tuple) else numbers
         value = list(default) if isinstance(default, tuple) else default
         found[_key(name)] = {**kind, "description": text, "default": value}
@@ -69,7 +74,9 @@ def schema_of(**descriptions: str) -> dict[str, dict[str, Any]]:
 CLUSTER_SCHEMA: Final = schema_of(
     control_plane_servers="Addresses of the control plane's API servers, such as https://10.0.0.1:6443.",
     data_plane_servers="Addresses of data planes' API servers.",
-    control_plane_providers="Names or URNs of providers that reach control planes; * matches anything.",
-    data_plane_providers="Names or URNs of providers that reach data planes; * matches anything.",
-    data_plane_tenants="Data planes of one tenant, as TENANT=ADDRESS, shop=https://10.0.0.2:6443 for one.",
+    control_plane_providers="Names or URNs of providers that reach control planes; * matches any text.",
+    data_plane_providers="Names or URNs of providers that reach data planes; * matches any text.",
+    data_plane_tenants="Data planes of one tenant, as TENANT=ADDRESS, such as shop=https://10.0.0.2:6443.",
+    strict="Makes verdicts on undeclared owners mandatory, also without any other setting.",
+    comments="Notes for people, such as the questions of `hosted-mesh-policies init`. The pack ignores them.",
 )

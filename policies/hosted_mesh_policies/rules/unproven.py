@@ -1,4 +1,4 @@
-"""Before a write the engine does not say where a value comes from. Its preview did; so it takes the preview's word."""
+"""Before a write the engine does not show a value's sources, so the preview's evidence decides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import vocabulary
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.annotations import declassified, is_annotated
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.tree import Leaf, is_covered, leaves, show
+
 from ..detect.flow.expected_contents import pinned_in_record
 from ..detect.leaf.content import as_bytes, held
 from ..detect.leaf.level import Level, level_of
@@ -16,9 +20,6 @@ from ..detect.secrets.resource_types import makes_what_opens
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule
-from ..plan.annotations import declassified, is_annotated
-from ..plan.model import Resource
-from ..plan.tree import Leaf, is_covered, leaves, show
 
 ALLOW: Final = "allow"
 REFUSE_SECRETS: Final = "refuse-secrets"
@@ -26,13 +27,13 @@ REFUSE_ALL: Final = "refuse-all"
 NOT_AWAITED: Final = "is not the public fact, or the public half of a key, that the preview waited for"
 
 LEADS_ELSEWHERE: Final = (
-    "does not lead to its own cluster, as its preview showed, and objects of the control plane's go by it"
+    "does not lead to its own cluster, which its preview showed, and objects of the control plane depend on it"
 )
 
 
 def check(context: Context, resource: Resource) -> Iterator[Place]:
-    """Values marked secret whose owner nothing proves, and values that the preview did not show. Dependencies are not
-    known before a write, and a secret's first use may be this one, so neither flow nor value can speak yet."""
+    """Marked values without a proven owner, and values that the preview did not show. Dependencies are unknown before a
+    write, and a secret's first use may be this one, so neither flow nor value can judge it."""
     stack, mode, evidence = context.stack, context.settings.without_preview, context.evidence
     if not stack.partial or stack.preview:
         return
@@ -48,7 +49,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     if is_annotated(resource, vocabulary.DATA_PLANE_OWNED_ANNOTATION):
         return
     allowed = declassified(resource) | (evidence.paths.get(resource.urn, frozenset()) if evidence else frozenset())
-    why = "this run had no preview that could show whose" if evidence is None else "its preview could not show whose"
+    why = "this run had no preview to prove its owner" if evidence is None else "its preview did not prove its owner"
     told = [(leaf, f"a secret, and {why}") for leaf in leaves(resource.asked) if leaf.secret]
     if evidence is None:
         told += [(leaf, f"looks like a secret, and {why}") for leaf in leaves(resource.asked) if _looks_secret(leaf)]
@@ -63,17 +64,17 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
         data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
         public = is_public(data, stack.names)
         if what is NOT_AWAITED and (digest := _expected_digest(resource, leaf, data)):
-            public = not leaf.secret and (public or is_bare_digest(digest))  # what is made of a public key has no mark
+            public = not leaf.secret and (public or is_bare_digest(digest))  # derived public values have no mark
         if data and not public and not is_covered(show(leaf.path), allowed):
             yield context.show(leaf.path), what
 
 
 def _in_account(context: Context, resource: Resource) -> Iterator[Place]:
-    """What the control plane's clouds mark, where a preview waited for it, in an account that nobody classified."""
+    """Marked outputs of the control plane's clouds that a preview waited for, in an unclassified account."""
     waited = context.evidence.awaited.get(resource.urn, frozenset()) if context.evidence else frozenset()
     for leaf in leaves(resource.asked) if waited and context.owners.is_in_unclassified_account(resource) else ():
         if leaf.secret and is_covered(show(leaf.path), waited) and not makes_what_opens(resource, leaf.path):
-            yield context.show(leaf.path), "a secret, and its preview could not show whose"
+            yield context.show(leaf.path), "a secret, and its preview did not prove its owner"
 
 
 LONGEST_DRAWN: Final = 128
@@ -81,8 +82,8 @@ _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
 
 
 def _looks_secret(leaf: Leaf) -> bool:
-    """True for an unmarked value that is drawn at random and no digest, where a program may put any text: a ConfigMap's
-    data, a variable. In other fields random text is an id or a name, as far as anybody can tell."""
+    """True for an unmarked random value that is no digest, in a place of free text: a ConfigMap's data, a variable. In
+    other fields random text counts as an id or a name."""
     if leaf.secret or not isinstance(leaf.value, str) or len(leaf.value) > LONGEST_DRAWN or not leaf.path:
         return False
     name, text = str(leaf.path[-1]), leaf.value
@@ -93,7 +94,7 @@ def _looks_secret(leaf: Leaf) -> bool:
 
 
 def _expected_digest(resource: Resource, leaf: Leaf, data: bytes) -> bytes:
-    """What should be a digest where everybody expects those of public keys: under their names, and in DNS."""
+    """The possible digest in a place of public keys' digests: under their names, and in DNS."""
     named = any(names_digest_of_public(key) for key in leaf.path if isinstance(key, str))
     return pinned_in_record(resource, data) or (data if named else b"")
 
@@ -103,20 +104,21 @@ SCHEMA: Final[dict[str, dict[str, Any]]] = {
         "type": "string",
         "enum": [REFUSE_SECRETS, REFUSE_ALL, ALLOW],
         "default": REFUSE_SECRETS,
-        "description": "What an update without preview may not write to a data plane: secrets that are not said to "
-        "be the data plane's own, anything at all, or neither.",
+        "description": "Writes to a data plane that an update without preview rejects: secrets not declared as the "
+        "data plane's own, every object, or none.",
     }
 }
 UNPROVEN = Rule(
     name="secrets-of-unproven-owner-are-not-written",
     title="Secrets of unproven owner are not written",
-    description="A secret is written to a data plane only if a preview showed whose it is, and what a preview did "
-    "not show only if it is public by its form. Without a preview a secret must be said to be the data plane's own.",
+    description="A secret is written to a data plane only if a preview proved its owner, and a value that no preview "
+    "showed only if its form is public. Without a preview, declare a secret as the data plane's own.",
     cure="Run the update with its preview, or with the evidence of an earlier one. Make objects outside of "
-    "apply. If the secret is the data plane's, say so on the resource: annotation "
+    "apply. If the secret is the data plane's, declare that on the resource: annotation "
     f'{vocabulary.DATA_PLANE_OWNED_ANNOTATION}: "<reason>".',
     severity=Severity.CRITICAL,
     page="timing",
     check=check,
+    rests_on_owner=True,
     schema=SCHEMA,
 )

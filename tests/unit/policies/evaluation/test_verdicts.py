@@ -7,13 +7,13 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.finding import Finding
 from hosted_mesh_policies.evaluation.rule import Rule, judge
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.catalogue import RULES
 
 from tests.corpus import literals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hosted_mesh_policies import vocabulary
+from hosted_mesh_plan import vocabulary
 from hosted_mesh_policies.evaluation.rule import Rule
 from hosted_mesh_policies.rules.catalogue import RULES
 
@@ -20,6 +20,7 @@ from tests.corpus.case import (
     TENANTS,
     TRUST,
     UNPROVEN,
+    USER_IMAGES,
     VALUE,
     WEBHOOKS,
     Case,
@@ -32,13 +33,13 @@ OWN_EXITS = {
     FLOW: vocabulary.DECLASSIFY_ANNOTATION,
     SHAPE: vocabulary.DATA_PLANE_OWNED_ANNOTATION,
     UNPROVEN: vocabulary.DATA_PLANE_OWNED_ANNOTATION,
-    VALUE: "Nothing declassifies",
-    PROVIDERS: "classify",
+    VALUE: "no annotation allows",
+    PROVIDERS: "Declare clusters",
     TRUST: "authoritiesElsewhere",
     OUTPUTS: "Output.secret",
 }
 """What a rule's cure or settings name. A secret that is there byte for byte has no exit, and its cure says so."""
-ACCEPTED = [WEBHOOKS, RIGHTS, EXPOSURE, TENANTS, OPERATORS]
+ACCEPTED = [WEBHOOKS, RIGHTS, EXPOSURE, TENANTS, OPERATORS, USER_IMAGES]
 BY_NAME = {rule.name: rule for rule in RULES}
 
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Resource
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import VALUE
 
-from tests.corpus.strangers.advised import LOGIN as FOR_DATA_PLANE
-from tests.corpus.strangers.advised import OF_DEFAULT, SETTING
+from tests.corpus.blind_corpus.suggested_settings import LOGIN as FOR_DATA_PLANE
+from tests.corpus.blind_corpus.suggested_settings import OF_DEFAULT, SETTING
 from tests.unit.policies.rules.sides import (
     KEY,
     LOGIN,
@@ -62,7 +62,7 @@ def test_so_does_one_on_what_an_account_is_given(value: Any) -> None:
     role = resource(kind, "orders", "some-account", inputs=inputs, dependencies={"password": (word.urn,)})
     found = judged(word, role, given := secret("users", value, word))
     assert _advised(found) == {("postgresql:some-account", "dataPlaneProviders")}
-    assert all("by which Role orders is made" in one for one in found)
+    assert all("which makes Role orders, has no declared owner" in one for one in found)
     assert judged(word, role, given, data_plane_providers=("some-account",)) == []
 
 
