@@ -1,4 +1,4 @@
-"""Meshes of different owners do not know of each other: no namespace, host, key or credential of another's."""
+"""Meshes of different owners are apart: none has a namespace, host, key or credential of another."""
 
 from __future__ import annotations
 
@@ -7,34 +7,38 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from .. import vocabulary
-from ..detect.leaf.level import Level
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.clusters import Role, is_tenants
+from hosted_mesh_plan.istiod import discovery_container, environment
+from hosted_mesh_plan.model import IN_SECRET, SECRET_DATA, Resource
+from hosted_mesh_plan.tree import UNKNOWN, at, leaves, show
+
+from ..detect.leaf.content import held
+from ..detect.leaf.level import Level, level_of
 from ..detect.search.index import Index
 from ..detect.secrets.resource_types import ALL_SECRET_TYPES, KEY_TYPE
 from ..detect.value.control_plane_secrets import add_secrets_of
 from ..detect.value.inspection import inspect
 from ..evaluation.context import Context
-from ..evaluation.finding import Severity
+from ..evaluation.finding import Severity, Warned
 from ..evaluation.rule import Rule
 from ..evaluation.settings import schema_of
-from ..plan.istiod import discovery_container, environment
-from ..plan.model import Resource
-from ..plan.tree import at, show
+from .whose import ONE_TENANTS
 
 OWN_SECRETS: Final = frozenset({vocabulary.CACERTS_SECRET, vocabulary.KUBECONFIG_SECRET})
-"""Secrets that no two meshes may share. A registry login or a DNS credential may be shared by choice."""
+"""Secrets of one mesh alone. A registry login or a DNS credential may be shared by choice."""
 _NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 @dataclass
 class Meshes:
-    """Which resource, by URN, and which name of a namespace or a host is which mesh's."""
+    """The mesh of each resource, by URN, and of each namespace and host."""
 
     of: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
-    """Hosts, and the names of namespaces that one mesh alone uses, in whichever cluster."""
+    """Hosts, and namespaces that one mesh alone uses, in any cluster."""
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By cluster, its namespaces that one mesh alone uses there, whoever uses the same name elsewhere."""
+    """By cluster, its namespaces that one mesh alone uses there."""
 
 
 def meshes(context: Context) -> Meshes:
@@ -66,7 +70,7 @@ def meshes(context: Context) -> Meshes:
 
 
 def _cluster(context: Context, resource: Resource) -> str:
-    """The cluster in which an object is made, wherever an operator carries it."""
+    """The cluster of an object, before any operator carries it on."""
     return context.clusters.name_of(resource.provider) if resource.provider else ""
 
 
@@ -80,11 +84,65 @@ def _hosts(resource: Resource) -> Iterator[str]:
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
     found = meshes(context)
+    yield from _shared(context, found)
     if len(set(found.of.values())) < 2:
         return
     yield from _references(context, found)
     yield from _secrets(context, found)
     yield from _keys(context, found)
+
+
+def _shared(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
+    """One secret in Secrets of two data planes' clusters without mesh labels: rejected if settings declare two tenants,
+    else a warning, since both clusters may be one tenant's."""
+    holders: dict[tuple[str, bytes | str], dict[str, tuple[Resource, str]]] = {}
+    kept = [
+        (place, resource)
+        for resource in context.stack.resources
+        if resource.urn not in found.of
+        and _is_tenants_secret(context, resource)
+        and (place := context.owners.place(resource)) is not None
+    ]
+    for place, resource in kept if len({place for place, _ in kept}) > 1 else ():
+        for key, path in _secrets_of(context, resource):
+            holders.setdefault(key, {}).setdefault(place, (resource, path))
+    told = set[tuple[str, ...]]()
+    for by_place in holders.values():
+        names = tuple(sorted(resource.urn for resource, _ in by_place.values()))
+        if len(by_place) < 2 or names in told:
+            continue
+        told.add(names)
+        declared = all(map(is_tenants, by_place))
+        (first, _), *others = by_place.values()
+        for resource, path in others:
+            what = f"has the same secret as {first.called}, which is in another data plane"
+            yield resource, path, what if declared else Warned(f"{what}. {ONE_TENANTS}")
+
+
+def _is_tenants_secret(context: Context, resource: Resource) -> bool:
+    return (
+        resource.kind == "Secret"
+        and not resource.read_only
+        and context.clusters.role(resource) is Role.DATA_PLANE
+        and at(resource.body, "type") not in _LOGINS
+    )
+
+
+def _secrets_of(context: Context, resource: Resource) -> Iterator[tuple[tuple[str, bytes | str], str]]:
+    """The secrets of a Secret's data: generated sources, and values that are secret by their form."""
+    for name in SECRET_DATA:
+        for source in context.stack.sources_of(resource, name):
+            generated = source.type == KEY_TYPE or source.type in ALL_SECRET_TYPES
+            if generated and context.flow.uses.level(resource, name, source) is Level.SECRET:
+                yield ("source", source.urn), name
+    for leaf in leaves(resource.asked):
+        if leaf.path[:1] in IN_SECRET and leaf.value is not UNKNOWN and leaf.value is not None:
+            data = held(leaf)
+            if len(data) >= LEAST_SHARED and level_of(data, str(leaf.path[-1]), context.stack.names) is Level.SECRET:
+                yield ("value", data), show(leaf.path)
+
+
+LEAST_SHARED: Final = 8
 
 
 def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
@@ -105,8 +163,8 @@ def _references(context: Context, found: Meshes) -> Iterator[tuple[Resource, str
 
 
 def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    """One mesh's CA key or kubeconfig in an object of another mesh, in whichever cluster; what a Secret in its cluster
-    has, in a cluster where it has nothing."""
+    """One mesh's CA key or kubeconfig in an object of another mesh, in any cluster; and content of a mesh's Secret in a
+    cluster where that mesh has nothing."""
     holders = _holders(context, found)
     if not holders:
         return
@@ -132,8 +190,8 @@ def _secrets(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, s
 
 
 def _of_one_mesh(context: Context, given: Iterable[tuple[Resource, str]]) -> frozenset[str | None]:
-    """The data planes' accounts in which credentials of one mesh alone are. An account is no cluster, and has no mesh's
-    label: so it is taken for that mesh's.
+    """The data planes' accounts with credentials of one mesh alone. An account has no mesh label, so it counts as that
+    mesh's.
 
     given: resources, each with a mesh that has a credential in it.
     """
@@ -145,7 +203,7 @@ def _of_one_mesh(context: Context, given: Iterable[tuple[Resource, str]]) -> fro
 
 
 def _holders(context: Context, found: Meshes) -> Mapping[bytes, set[tuple[str, bool]]]:
-    """Per fingerprint the meshes whose it is, and whether no other one may have it in whichever cluster."""
+    """Per fingerprint its meshes, and whether it is exclusive in every cluster."""
     holders: dict[bytes, set[tuple[str, bool]]] = {}
     for resource in context.stack.resources:
         own = _is_own_secret(context, resource)
@@ -170,7 +228,7 @@ def _homes(context: Context, found: Meshes) -> Mapping[str, set[str | None]]:
 
 
 def _is_in_its_cluster(context: Context, resource: Resource) -> bool:
-    """True for a Secret in a data plane; not for a registry's login, which several may be given."""
+    """True for a Secret in a data plane, except a registry login, which several may have."""
     return (
         resource.kind == "Secret"
         and context.owners.is_given_away(resource)
@@ -187,8 +245,8 @@ def _is_own_secret(context: Context, resource: Resource) -> bool:
 
 
 def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]]:
-    """One private key that is given to two meshes, one password that is given to the clusters of two, or to a cluster
-    in which its mesh has nothing; this shows before any value is known."""
+    """One private key in two meshes, one password in the clusters of two, or in a cluster where its mesh has nothing.
+    Works before values are known."""
     of, homes = found.of, _homes(context, found)
     takers: dict[str, dict[str, Resource]] = {}
     strangers: list[tuple[Resource, str, Resource]] = []
@@ -227,8 +285,8 @@ def _keys(context: Context, found: Meshes) -> Iterator[tuple[Resource, str, str]
 
 
 def _is_for_one(context: Context, resource: Resource, source: Resource) -> bool:
-    """Whether a generated secret is to be in one mesh only. What the control plane keeps for several meshes, a registry
-    login for instance, may be one; what is in two data planes has two owners."""
+    """True for a generated secret of one mesh only. The control plane may keep one for several meshes, such as a
+    registry login; two data planes are two owners."""
     return source.type == KEY_TYPE or (source.type in ALL_SECRET_TYPES and context.owners.is_given_away(resource))
 
 
@@ -236,11 +294,11 @@ TENANTS = Rule(
     name="tenants-are-apart",
     title="Tenants are apart",
     description="No object of one mesh refers to another mesh's namespace, host, key or credential.",
-    cure="Give each mesh its own namespace, host name, CA and access, and refer to nothing of another's. Meshes "
-    "that are meant to talk are joined by MeshFederation. A namespace that is no mesh's is named in sharedNamespaces.",
+    cure="Give each mesh its own namespace, host name, CA and access, and remove references to another mesh. Connect "
+    "meshes by MeshFederation. Name namespaces of no mesh in sharedNamespaces.",
     severity=Severity.HIGH,
     page="tenants",
     acceptable=True,
     check_stack=check_stack,
-    schema=schema_of(shared_namespaces="Namespaces that belong to no mesh, whatever their labels."),
+    schema=schema_of(shared_namespaces="Namespaces of no mesh, with any labels."),
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hosted_mesh_analysis.prove.verdict import Kind
+from hosted_mesh_analysis.runner.places import Known
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.prove.places import Known
-from hosted_mesh_policies.prove.verdict import Kind
 
 from tests.corpus import literals
 from tests.corpus.simulated_engine import SERVERS, run
 from tests.corpus.world import World, password
-from tests.unit.policies.prove.in_process import proven
+from tests.unit.analysis.prove.in_process import proven
 
 CP, DP = SERVERS["cp"], SERVERS["dp"]
 OTHER, THIRD = "https://other.example.com:6443", "https://third.example.com:6443"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.vocabulary import DATA_PLANE_OWNED_ANNOTATION, MESH_LABEL
 from hosted_mesh_policies.configuration import UnusableConfigurationError, check_settings
-from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION, MESH_LABEL
 
 from tests.corpus import literals
 from tests.corpus.world import World, key, password, self_signed
@@ -187,5 +187,5 @@ def test_an_entry_that_says_nothing_is_refused_by_its_place(entry: str) -> None:
     with pytest.raises(UnusableConfigurationError) as refused:
         check_settings({"dataPlaneTenants": [*ONE, entry]})
     assert str(refused.value) == (
-        "dataPlaneTenants[2]: wants a tenant and its cluster, such as shop=https://10.0.0.2:6443"
+        "dataPlaneTenants[2]: must be a tenant and its cluster, such as shop=https://10.0.0.2:6443"
     )
