@@ -1,1 +1,1 @@
-"""The value detector: the control plane's known secrets, looked for in texts. `inspection` is its entry."""
+"""The value detector: searches texts for the control plane's secrets. `inspection` is its entry."""

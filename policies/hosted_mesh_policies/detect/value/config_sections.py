@@ -1,14 +1,13 @@
-"""Whose a secret of the configuration is, by the section that it is in.
+"""The owner of a configuration's secret, by its section.
 
-Nothing in a secret says whose it is. But who configures two owners alike gives each a section: a namespace of the
-configuration (`hub:walKey`, `shop:walKey`), or a member of one secret object. A section is a data plane's own when
+A secret does not show its owner. But a configuration of two owners gives each a section: a namespace (`hub:walKey`,
+`shop:walKey`), or a member of one secret object. A section is a data plane's own if
 
-- all of its secrets that go anywhere go to that data plane;
+- all of its used secrets go to that data plane;
 - it has a counterpart: another section has the same key with another value, in the same object or chart of the control
-  plane's, and nothing of that section goes anywhere else.
+  plane, and nothing of that section goes anywhere else.
 
-A section that is called like a package, or like the project, or `shared`, is nobody's: what is in it belongs to a
-subject.
+A section named after a package, the project or `shared` has no owner: its secrets belong to a subject.
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from ...plan.clusters import Role
-from ...plan.model import Resource, Stack
-from ...plan.owners import CONTROL_PLANE, Owners
-from ...plan.tree import Path, at, leaves
+from hosted_mesh_plan.clusters import Role
+from hosted_mesh_plan.model import Resource, Stack
+from hosted_mesh_plan.owners import CONTROL_PLANE, Owners
+from hosted_mesh_plan.tree import Path, at, leaves
+
 from ..decoders.layers import views
 from ..leaf.content import as_bytes, held
 from ..leaf.document import as_document
@@ -33,21 +33,21 @@ from ..shape.credential_forms import Kind
 from ..shape.shapes import shapes
 
 HARMLESS: Final = frozenset({Kind.KEY_ID, Kind.NAMED, Kind.ARGUMENT})
-"""What may be left of a text without its secrets: an id, and a name with what its grammar has after it."""
+"""Acceptable rests of a text without its secrets: an id, and a name with its following text."""
 
 
 OF_ALL: Final = ("all", "base", "common", "default", "global", "shared")
 
 
 class Entry(NamedTuple):
-    """One secret of the configuration: its section, and what it is called there."""
+    """One secret of the configuration: its section, and its name there."""
 
     section: str
     name: str
 
 
-class Use(NamedTuple):
-    """Where one goes: whose place, and in which object or chart, at which property."""
+class SectionUse(NamedTuple):
+    """A place of a secret: the owner, and the object or chart and its property."""
 
     place: str
     spot: tuple[str, str, Path]
@@ -55,16 +55,15 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class Sections:
-    """The sections of one stack's secret configuration. `text` gives a resource's text; it is read when somebody asks
-    for the first time."""
+    """The sections of one stack's secret configuration, read on first use. `text` gives a resource's text."""
 
     stack: Stack
     owners: Owners
     text: Callable[[Resource], Text]
 
     def of_own(self, resource: Resource) -> Iterator[Path]:
-        """The places of a data plane's object whose credentials are all of sections of its own. The id of a cloud's key
-        is no credential by itself. Raises TooMuchError."""
+        """The places of a data plane's object with credentials of its own sections alone. A cloud key's id is no
+        credential by itself. Raises TooMuchError."""
         own = self._own_values.get(self.owners.place(resource) or "", [])
         for leaf in leaves(resource.asked) if own else ():
             rest = data = held(leaf) if resource.kind == "Secret" else as_bytes(leaf.value)
@@ -75,7 +74,7 @@ class Sections:
 
     @cached_property
     def _own_values(self) -> dict[str, list[bytes]]:
-        """Per data plane the secrets of its sections, the longest first."""
+        """Per data plane the secrets of its sections, longest first."""
         found: dict[str, list[bytes]] = {}
         for value in sorted(self._entries, key=len, reverse=True):
             for place in {self._own[one.section] for one in self._entries[value] if one.section in self._own}:
@@ -92,19 +91,19 @@ class Sections:
         return found
 
     @cached_property
-    def _uses(self) -> dict[Entry, set[Use]]:
-        """Where each entry goes, in whatever wrapping. Raises TooMuchError."""
+    def _uses(self) -> dict[Entry, set[SectionUse]]:
+        """The places of each entry, in any wrapping. Raises TooMuchError."""
         index, values = Index(), list(self._entries)
         for number, value in enumerate(values):
             index.add(fingerprints(value, certain=True), str(number))
-        found: dict[Entry, set[Use]] = {}
+        found: dict[Entry, set[SectionUse]] = {}
         for resource in self.stack.resources if len(index) else ():
             if (place := self._place(resource)) is None:
                 continue
             for path, data in self.text(resource).parts():
                 hits = {index.origins[hit.origin] for view in views(data) for hit in index.search(view.data)}
                 for entry in (entry for number in hits for entry in self._entries[values[int(number)]]):
-                    found.setdefault(entry, set()).add(Use(place, (resource.type, _name_of(resource), path)))
+                    found.setdefault(entry, set()).add(SectionUse(place, (resource.type, _name_of(resource), path)))
         return found
 
     def _place(self, resource: Resource) -> str | None:
@@ -116,7 +115,6 @@ class Sections:
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        """Per section that is a data plane's own, that data plane."""
         names = {entry.name: entry for entries in self._entries.values() for entry in entries}
         if not any(entry != names[entry.name] for entries in self._entries.values() for entry in entries):
             return {}  # no two sections have the same key

@@ -1,17 +1,19 @@
-"""The control plane's secrets whose values are known by now, as an index of fingerprints."""
+"""The control plane's present secret values, as an index of fingerprints."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from ...plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role, normal_server
-from ...plan.model import IN_SECRET, SECRET_DATA, Provider, Resource, Stack
-from ...plan.tree import Leaf, Path, at, leaves, show
+from hosted_mesh_plan.clusters import KUBECONFIG_KEYS, Cluster, Clusters, Role, normal_server
+from hosted_mesh_plan.model import IN_SECRET, Provider, Resource, Stack
+from hosted_mesh_plan.tree import Leaf, Path, at, leaves, show
+
 from ..flow.leaks import Flow
 from ..leaf.content import as_bytes, held
 from ..leaf.names import CREDENTIALS, is_identifiers_name, is_secrets_name
@@ -25,7 +27,7 @@ PROVIDER_NAMESPACES: Final = (
     "kubernetes:*", "aws:*", "azure*:*", "gcp:*", "google*:*", "cloudflare:*", "digitalocean:*", "hcloud:*",
     "linode:*", "openstack:*", "ovh:*", "vault:*", "ns1:*", "powerdns:*",
 )  # fmt: skip
-"""Configuration of the deployer's own providers: whatever is secret there is the control plane's."""
+"""Configuration of the deployer's own providers: every secret in it is the control plane's."""
 
 
 _ID: Final = re.compile(rb"[\w.-]+")
@@ -34,11 +36,11 @@ _ID: Final = re.compile(rb"[\w.-]+")
 def known_secrets(
     stack: Stack, clusters: Clusters, flow: Flow, config_keys: Iterable[str], ambient: Mapping[str, str]
 ) -> Index:
-    """The index for a stack. Values born on a data plane (a token that its API server made) are the data plane's,
-    wherever they are kept; but not what the control plane's server is shown too.
+    """The index for a stack. Values made on a data plane (a token of its API server) are the data plane's in any place,
+    except values that the control plane's server receives too.
 
-    config_keys: patterns of keys of secret configuration that is the control plane's, besides its providers'.
-    ambient: the deployer's environment variables.
+    config_keys: patterns of the control plane's secret configuration keys, besides its providers'. ambient: the
+    deployer's environment variables.
     """
     born = born_on_data_plane(stack, clusters, clusters.providers.values())
     data_planes = frozenset((*born, *public_ids(stack)))
@@ -58,21 +60,21 @@ def known_secrets(
         if clusters.role_of_provider(provider) is Role.CONTROL_PLANE:
             add_provider(index, data_planes, shown, provider, clusters.clusters[provider.urn])
     owned = sorted((one for one in stack.resources if one.urn in flow.spread.owned), key=_origin_first)
-    owned.sort(key=flow.owners.keeps_logins)  # what another has too is told from there
+    owned.sort(key=flow.owners.keeps_logins)  # shared values are reported from there
     in_accounts = [one for one in owned if one.urn not in flow.spread.owned_elsewhere]
     for resource in (one for one in owned if one.urn in flow.spread.owned_elsewhere):
-        add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
+        add_secrets_of(resource, index, data_planes, partial(flow.of_its_own, resource), stack.names)
     for provider in {one.urn: one for one in _providers(stack)}.values():
         if flow.owners.is_own_account(provider):
             add_account(index, data_planes, provider)
-    for resource in in_accounts:  # last, so that what the control plane has elsewhere is told from there
-        add_secrets_of(resource, index, data_planes, flow.not_its_own(resource), stack.names)
+    for resource in in_accounts:  # last, so that the control plane's other copies are reported first
+        add_secrets_of(resource, index, data_planes, partial(flow.of_its_own, resource), stack.names)
     return index
 
 
 @dataclass
 class Shown:
-    """The credentials that data planes' API servers are shown, each with their addresses."""
+    """Credentials that data planes' API servers receive, each with their addresses."""
 
     _at: dict[bytes, set[str]] = field(default_factory=dict)
 
@@ -81,8 +83,7 @@ class Shown:
             self._at.setdefault(one, set()).add(_front_door(cluster))
 
     def of(self, cluster: Cluster) -> Iterator[bytes]:
-        """Those of the control plane's own credentials that a data plane sees. A proxy in front of both is not a data
-        plane."""
+        """The control plane's own credentials that a data plane receives. A common proxy is no data plane."""
         return (one for one in _fingerprints_of(cluster.shown) if self._at.get(one, set()) - {_front_door(cluster)})
 
 
@@ -96,7 +97,7 @@ def _front_door(cluster: Cluster) -> str:
 
 
 def add_provider(index: Index, data_planes: Set[bytes], shown: Shown, provider: Provider, cluster: Cluster) -> None:
-    """Adds what is secret in the kubeconfig of a control plane's provider."""
+    """Adds the secrets of a control-plane provider's kubeconfig."""
     for key in KUBECONFIG_KEYS:
         origin = f"{provider.urn} {key}"
         add(index, data_planes, as_bytes(at(provider.inputs, key)), origin, certain=False)
@@ -105,7 +106,7 @@ def add_provider(index: Index, data_planes: Set[bytes], shown: Shown, provider: 
 
 
 def add_account(index: Index, data_planes: Set[bytes], provider: Provider) -> None:
-    """Adds by what a provider logs in to the deployer's own account: what is marked, or called so."""
+    """Adds a provider's login to the deployer's own account: marked inputs, and credentials by name."""
     for leaf in leaves(provider.inputs if provider.inputs is not None else {}):
         name = str(leaf.path[-1]) if leaf.path else ""
         if leaf.secret or is_secrets_name(name):
@@ -113,7 +114,6 @@ def add_account(index: Index, data_planes: Set[bytes], provider: Provider) -> No
 
 
 def _providers(stack: Stack) -> Iterator[Provider]:
-    """Those that resources go through, and those that are registered."""
     for resource in stack.resources:
         if resource.provider is not None:
             yield resource.provider
@@ -122,19 +122,19 @@ def _providers(stack: Stack) -> Iterator[Provider]:
 
 
 def for_others(cluster: Cluster) -> frozenset[bytes]:
-    """Fingerprints of what a kubeconfig has for other users than that of its context."""
+    """Fingerprints of a kubeconfig's credentials for users of other contexts."""
     return frozenset(_fingerprints_of(cluster.others))
 
 
 def own_kubeconfigs(provider: Provider, cluster: Cluster) -> Iterator[bytes]:
-    """Fingerprints of what a provider's kubeconfig has for itself."""
+    """Fingerprints of a provider's own credentials in its kubeconfig."""
     foreign = for_others(cluster)
     for key in KUBECONFIG_KEYS:
         yield from (one for one in fingerprints(as_bytes(at(provider.inputs, key))) if one not in foreign)
 
 
 def _origin_first(resource: Resource) -> tuple[int, str]:
-    """What makes secrets before what keeps or repeats them: a verdict names the first. The engine has no order."""
+    """Sources of secrets before their keepers and repeaters: a verdict names the first. The engine has no order."""
     if resource.type == KEY_TYPE or resource.type in ALL_SECRET_TYPES:
         return 0, resource.urn
     return 3 if resource.type in CERTIFICATE_TYPES else 2 if resource.kind == "Secret" else 1, resource.urn
@@ -150,7 +150,7 @@ def add(
     name: str = "",
     names: frozenset[str] = frozenset(),
 ) -> None:
-    """Adds a secret's fingerprints, but not the data plane's. `name` is its key's, `names` are objects'."""
+    """Adds a secret's fingerprints, except the data plane's. `name` is its key's, `names` are objects'."""
     found = fingerprints(value, certain=certain, name=name, names=names)
     index.add((one for one in found if one not in data_planes), origin)
 
@@ -159,24 +159,22 @@ def add_secrets_of(
     resource: Resource,
     index: Index,
     data_planes: Set[bytes],
-    foreign: frozenset[str] = frozenset(),
+    own: Callable[[Path, bytes], Iterable[bytes]] = lambda _, value: (value,),
     names: frozenset[str] = frozenset(),
 ) -> None:
-    """Adds what is secret in one control-plane resource: marked values, a Secret's data, a key, a password. `foreign`
-    are properties that hold only what is not the control plane's."""
-    if foreign & set(SECRET_DATA):  # one becomes the other on its way
-        foreign |= set(SECRET_DATA)
+    """Adds the secrets of one control-plane resource: marked values, a Secret's data, a key, a password. `own` yields
+    the control plane's parts of a value."""
     certain = resource.type in ALL_SECRET_TYPES or is_random(resource)
     for tree in (resource.inputs, resource.outputs):
-        # A key is there in several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
+        # A key has several encodings. Verdicts name the first: privateKeyPem, not privateKeyPemPkcs8.
         for path, value in sorted(secret_leaves(resource, tree), key=lambda leaf: len(show(leaf[0]))):
-            if path[0] not in foreign:
+            for part in own(path, value):
                 origin = _origin(resource, path)
-                add(index, data_planes, value, origin, certain=certain, name=str(path[-1]), names=names)
+                add(index, data_planes, part, origin, certain=certain, name=str(path[-1]), names=names)
 
 
 def kept_kubeconfigs(resource: Resource) -> Iterator[tuple[str, frozenset[str]]]:
-    """The kubeconfigs that a control-plane resource keeps, by their origins: the API servers that each is for."""
+    """The kubeconfigs kept by a control-plane resource, by their origins: the API servers of each."""
     for tree in (resource.inputs, resource.outputs):
         for path, value in secret_leaves(resource, tree):
             if may_hold_kubeconfig(value) and (found := kubeconfig_in_text(value)) is not None:
@@ -188,8 +186,7 @@ def _origin(resource: Resource, path: Path) -> str:
 
 
 def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Provider]) -> Iterator[bytes]:
-    """Fingerprints of what data planes made themselves, and of the credentials in `providers` that open only those
-    clusters."""
+    """Fingerprints of values made by data planes, and of credentials in `providers` that open only those clusters."""
     for provider in providers:
         if clusters.role_of_provider(provider) is Role.DATA_PLANE:
             yield from own_kubeconfigs(provider, clusters.clusters.get(provider.urn, Cluster()))
@@ -201,8 +198,8 @@ def born_on_data_plane(stack: Stack, clusters: Clusters, providers: Iterable[Pro
 
 
 def public_ids(stack: Stack) -> Iterator[bytes]:
-    """Fingerprints of ids, which are nobody's secret: random ones that are made to be shown, and those that an account
-    tells under a name that says so (`clientId`), if nothing that was made has the same as a secret."""
+    """Fingerprints of ids, which are no secrets: public random ones, and an account's outputs under an id's name
+    (`clientId`), unless a source has the same value as a secret."""
     made = [one for one in stack.resources if not one.is_kubernetes]
     told, random = set[bytes](), set[bytes]()
     for resource in made:

@@ -1,7 +1,7 @@
-"""The value detector: is a known secret anywhere in this data, in whatever wrapping?
+"""The value detector: finds control-plane secrets in data, in any wrapping.
 
-One pass over the data's decodings serves two detectors: it looks up the fingerprints and notes whether the shape
-detector has anything to look at.
+One pass over the data's decodings serves two detectors: it looks up the fingerprints, and notes work for the shape
+detector.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ...plan.tree import Path
+from hosted_mesh_plan.tree import Path
+
 from ..decoders.layers import views
 from ..search.index import Index, in_letters
 from ..search.tree_text import Text
@@ -18,7 +19,7 @@ from ..shape.shapes import may_hold_shape
 
 
 class Match(NamedTuple):
-    """A known secret found: on which property, where the secret comes from, under which layers."""
+    """A secret found: its property, its origin, its layers."""
 
     path: Path
     origin: str
@@ -27,14 +28,14 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What one pass over a text found. `shapely` says that `shapes` is worth asking about its parts."""
+    """The result of one pass over a text. `shapely`: its parts are worth `shapes`."""
 
     matches: tuple[Match, ...] = ()
     shapely: bool = False
 
 
 def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspection:
-    """Every property that holds a known secret or a fragment of one. Raises TooMuchError (see `layers`)."""
+    """Every property that holds a control-plane secret or a fragment of one. Raises TooMuchError (see `layers`)."""
     found: dict[tuple[Path, int], Match] = {}
     inner: set[int] = set()
     shapely = False
@@ -55,19 +56,18 @@ def inspect(text: Text, index: Index, *, look_for_shapes: bool = True) -> Inspec
 
 
 SEPARATORS: Final = "separators"
-"""How a secret is called of which only the letters and digits are there in one piece."""
+"""The layer of a secret with only its letters and digits in one piece."""
 
 
 def _most_exact(found: Collection[Match]) -> Iterator[Match]:
-    """Without a match on a whole whose part is matched for the same secret: short siblings are also searched end to
-    end, which finds again what one of them holds."""
+    """Matches without those on a whole whose part matches the same secret: joined siblings repeat the find of one."""
     wholes = {(match.path[:depth], match.origin) for match in found for depth in range(len(match.path))}
     yield from (match for match in found if (match.path, match.origin) not in wholes)
 
 
 def _under_layers(text: Text, index: Index, wanted: set[int]) -> list[tuple[Match, int]]:
-    """A hit under layers has no offset in the buffer, so it is looked for again, property by property. This costs only
-    where something was found."""
+    """A hit under layers has no offset in the buffer, so each property is searched again. This costs only after a
+    find."""
     found: list[tuple[Match, int]] = []
     unplaced = set(wanted)
     for path, data in text.parts():

@@ -1,4 +1,4 @@
-"""Logins that both sides have: the control plane keeps one in a Secret of which somebody says so."""
+"""Shared logins: the control plane keeps one in an annotated Secret."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ...plan.model import SECRET_DATA, Resource, Stack
-from ...plan.tree import Path, show
+from hosted_mesh_plan.model import SECRET_DATA, Resource, Stack
+from hosted_mesh_plan.tree import Path, show
+
 from ..flow.leaks import Flow
 from ..search.index import Index
 from ..search.tree_text import Text
@@ -25,7 +26,7 @@ NO_LOGINS: Final = frozenset({Kind.PRIVATE_KEY, Kind.CLIENT_KEY, Kind.KUBECONFIG
 
 @dataclass(frozen=True)
 class Logins:
-    """Those of one stack. gathered_from: by URN what came by before, while the whole is not known."""
+    """The shared logins of one stack. gathered_from: earlier resources by URN, while the whole is unknown."""
 
     stack: Stack
     flow: Flow
@@ -33,8 +34,8 @@ class Logins:
     gathered_from: Mapping[str, Resource]
 
     def are_both_sides(self, resource: Resource, match: Match) -> bool:
-        """True for a known secret, where a data plane keeps logins, that in the control plane nothing has but such
-        Secrets. Raises TooMuchError."""
+        """True for a secret, in a data plane's place of logins, that only such Secrets of the control plane have.
+        Raises TooMuchError."""
         name = str(match.path[0]) if match.path else ""
         urn, _, place = match.origin.partition(" ")
         source = self.gathered_from.get(urn) or self.stack.by_urn.get(urn)
@@ -44,7 +45,7 @@ class Logins:
         return bool(values) and not any(map(self._is_more, values))
 
     def _is_kept_as_login(self, source: Resource, resource: Resource, name: str) -> bool:
-        """True for what is random and only such Secrets keep, and for such a Secret that was given nothing else."""
+        """True for random text that only such Secrets keep, and for such a Secret without other inputs."""
         if not self.flow.takes_logins(resource, name):
             return False
         if self.flow.has_login(source, resource, name):
@@ -53,7 +54,7 @@ class Logins:
         return source.urn in self.flow.spread.owned and not self.flow.is_owned_for(source.urn, resource, name)
 
     def _is_more(self, value: bytes) -> bool:
-        """True for a key, and for what the control plane has elsewhere, marked there or not."""
+        """True for a key, and for a secret that the control plane has in another place, marked or not."""
         if any(shape.kind in NO_LOGINS for shape in shapes(value)):
             return True
         index = Index()
@@ -62,7 +63,7 @@ class Logins:
 
     @cached_property
     def _with_logins(self) -> tuple[Resource, ...]:
-        """What the control plane has beside such Secrets and holds some login of theirs. Raises TooMuchError."""
+        """Other resources of the control plane with such a login. Raises TooMuchError."""
         index = Index()
         for source in self.stack.resources:
             if source.urn in self.flow.spread.kept_as_logins or self.flow.owners.keeps_logins(source):

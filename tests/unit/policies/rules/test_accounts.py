@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge, judge_resource
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 from hosted_mesh_policies.rules.unproven import UNPROVEN
 
@@ -69,7 +69,7 @@ def test_an_account_that_nobody_classified_is_a_place_where_things_go(kind: str,
         given = _made(kind, "given", {argument: value}, _through(package, name), dependencies={argument: (word.urn,)})
         found = _judged(word, _kept(value, "ours", word.urn), given)
         assert bool(found) is said
-        assert all(f"Nobody says whose provider {package}:some-account is" in one for one in found)
+        assert all(f"Provider {package}:some-account has no declared owner" in one for one in found)
         assert all("controlPlaneProviders" in one for one in found)
 
 

@@ -11,20 +11,20 @@ from typing import Any
 
 import pulumi
 import pytest
-from hosted_mesh_policies import vocabulary
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 
 from tests.corpus import literals
 from tests.corpus.case import Case
 from tests.corpus.simulated_engine import simulate
 from tests.corpus.world import Object, World, key, password, random_id, request, self_signed, signed
-from tests.unit.policies.prove.in_process import proven
+from tests.unit.analysis.prove.in_process import proven
 from tests.unit.policies.rules.sides import LOGIN, OWN, REASON, REFERENCE, URN, WORD, judged, resource, secret
 
 Said = Mapping[str, str]
@@ -232,7 +232,7 @@ ELSEWHERE: dict[str, Program] = {
     "DNS": _elsewhere("cloudflare:index/record:Record", type="TXT", content="login"),
     "a forge": _elsewhere("github:index/actionsSecret:ActionsSecret", repository="app", plaintextValue="login"),
     "a machine": _elsewhere("command:remote:Command", create="x"),
-    "a cluster that nobody classified": _unclassified,
+    "a cluster with no declared owner": _unclassified,
     "an account that nobody classified": _account,
 }
 
@@ -414,7 +414,7 @@ def test_a_providers_name_in_a_hint_means_no_other_provider_of_that_name() -> No
         context = Context(Stack("s", (made, kept, secret("users", UNKNOWN, made), leaked)), Settings(clusters=config))
         return [finding.message for rule in (FLOW, VALUE) for finding in judge(rule, context)]
 
-    (hint,) = (one for one in said() if "Nobody says whose provider" in one)
+    (hint,) = (one for one in said() if "has no declared owner" in one)
     named = hint.partition("whose provider ")[2].partition(" is")[0]
     assert [one for one in said(named) if "Secret prod-login" in one]
 
