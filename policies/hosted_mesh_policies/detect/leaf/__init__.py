@@ -1,1 +1,1 @@
-"""What one value is, by itself and by its name."""
+"""Classifies one value, by its content and its name."""

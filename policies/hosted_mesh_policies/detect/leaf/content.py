@@ -1,15 +1,15 @@
-"""What a leaf of a tree has in bytes: its own text, and what a Secret's `data` hold in base64."""
+"""A leaf's bytes: its own text, and the decoded content of a Secret's `data`."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from ...plan.tree import Leaf
+from hosted_mesh_plan.tree import Leaf
 
 
 def as_bytes(value: Any) -> bytes:
-    """A leaf's own text. Empty for what cannot carry a secret: booleans, small numbers, nothing."""
+    """A leaf's own text. Empty for booleans, small numbers and nothing."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes):
@@ -20,7 +20,7 @@ def as_bytes(value: Any) -> bytes:
 
 
 def from_base64(data: bytes) -> bytes:
-    """A Secret's `data` decoded; as it is when it is not base64."""
+    """A Secret's `data` decoded; unchanged if it is not base64."""
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:
@@ -28,6 +28,6 @@ def from_base64(data: bytes) -> bytes:
 
 
 def held(leaf: Leaf) -> bytes:
-    """What a value of a Secret is to its readers: `data` is in base64."""
+    """A Secret's value as its readers get it: `data` is in base64."""
     data = as_bytes(leaf.value)
     return from_base64(data) if leaf.path[:1] == ("data",) else data

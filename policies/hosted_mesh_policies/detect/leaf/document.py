@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import yaml
-
-from ...plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
+from hosted_mesh_plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
 
 
 def as_document(value: bytes) -> Any:

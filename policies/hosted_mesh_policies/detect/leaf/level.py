@@ -1,7 +1,7 @@
-"""What one value is by itself and by its name: public, secret, or undecided.
+"""Classifies one value, by its content and its name: public, secret, or undecided.
 
-Public is what is so by its structure or under its name. Secret is what its name says so about, and what is too random
-to be a word. Everything else is undecided: it is looked for as a whole and never by a part.
+A value is public by its structure or name, and secret by its name or by its randomness. Any other value is undecided:
+it is searched for as a whole, never by a part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .randomness import is_random
 
 
 class Level(IntEnum):
-    """The lattice: a value made from several is at the highest level of any of them."""
+    """The lattice: a value made from several has their highest level."""
 
     PUBLIC = 0
     MAYBE = 1
@@ -26,19 +26,19 @@ class Level(IntEnum):
 
 
 LEAST_SECRET: Final = 8
-"""A shorter value cannot be told from chance: "admin", "5432"."""
+"""A shorter value is found by chance: "admin", "5432"."""
 
 _WITH_LOGIN: Final = re.compile(r"[@?]")
 _HOSTS_KEYS: Final = re.compile(
     r"(?:\s*(?:#[^\n]*|\S+ (?:ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/]{40,}={0,2}[ \w@.-]*)(?:\n|$))+"
 )
-"""Lines of `known_hosts`, of keys of whatever form."""
+"""Lines of `known_hosts`, for any kind of key."""
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){2,}[a-z]{2,16}\.?(?::\d{1,5})?")
-"""Of three labels and more, one of which may be drawn by a cloud."""
+"""Of three labels and more, one of them possibly random from a cloud."""
 
 
 def level_of(value: bytes, name: str = "", names: Collection[str] = ()) -> Level:
-    """Where one whole value of a control plane's Secret stands. `name` is its key's name."""
+    """The level of one whole value of a control plane's Secret. `name` is its key's name."""
     text = value.decode("utf-8", "replace")
     if (text in names and not is_random(text)) or not without_public(value).strip() or is_public_der(value):
         return Level.PUBLIC

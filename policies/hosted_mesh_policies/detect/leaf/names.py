@@ -1,4 +1,4 @@
-"""Names that say what a value is: one table of them, for every detector."""
+"""Names that classify a value: one table for every detector."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACCOUNT_KEY = re.compile(r"(azure[_-]?)?(storage[_-]?)?account[_-]?key[12]?", r
 
 
 def names_clouds_credential(name: str) -> bool:
-    """True for the name of such a variable, and for that of the key of a cloud's storage."""
+    """True for the name of such a variable, and of a cloud storage key."""
     return name in CREDENTIALS or bool(_ACCOUNT_KEY.fullmatch(name))
 
 
@@ -42,7 +42,7 @@ _DESCRIPTION = re.compile(
 
 
 def is_secrets_name(name: str) -> bool:
-    """True for a key such as `password`, `apiToken`, `tls.key`: its value is secret whatever it looks like."""
+    """True for a key such as `password`, `apiToken`, `tls.key`: its value is secret in any form."""
     return bool(_SECRET.search(name)) and not _DESCRIPTION.search(name)
 
 
@@ -50,12 +50,12 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _AFTER: Final = re.compile(
     r"base|encoded|values?|literal|inline|string|bytes|plain|plaintext|text|raw|b64|base64|current|old|new|\d+"
 )
-"""Words after a name that do not change what it says: `secret_key_base`, `hmacEncoded`, `token.value`."""
+"""Words after a name without a meaning of their own: `secret_key_base`, `hmacEncoded`, `token.value`."""
 _SHOWN: Final = re.compile(
     r"pub$|publishable|site|dkim|digest|encrypted|sealed|example|dummy|fake|next|page|continue|idempotency|csrf"
 )
 _SHOWN_ANYWHERE: Final = frozenset({"public", "checksum", "hash", "hashed", "stakater"})
-"""Words by which the same name is another thing's: a public key, a checksum of a Secret, a place in a list."""
+"""Words that make a name harmless: a public key, a checksum of a Secret, a place in a list."""
 _SAYS_IT: Final = (
     "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "psk", "hmac", "authorization",
     "apikey", "secretkey", "accountkey", "privatekey", "presharedkey", "sharedaccesskey", "requirepass", "masterauth",
@@ -74,8 +74,8 @@ _WHOLE: Final = frozenset(
 
 @lru_cache(maxsize=16384)
 def names_credential(name: str) -> bool:
-    """True for a name that says of a value beside it that it opens something: `adminPassword`, `X-Api-Key`,
-    `PGPASSWORD`, `secret_key_base`. Read word by word; the last word decides: `tokenUrl` and `secretName` are none."""
+    """True for the name of a credential beside a value: `adminPassword`, `X-Api-Key`, `PGPASSWORD`, `secret_key_base`.
+    The last word decides: `tokenUrl` and `secretName` are none."""
     words = [word.lower() for word in _WORD.findall(name)]
     while words and _AFTER.fullmatch(words[-1]):
         words.pop()
@@ -91,13 +91,13 @@ def names_credential(name: str) -> bool:
 
 
 def names_key(name: str) -> bool:
-    """True for `key`, `tls.key`, `keyPEM`, `ca-key.pem`: of a pair, the half that is kept."""
+    """True for `key`, `tls.key`, `keyPEM`, `ca-key.pem`: the private half of a pair."""
     words = [word.lower() for word in _WORD.findall(name)]
     return "key" in words[-2:] and "public" not in words
 
 
 def names_credentials(name: str) -> bool:
-    """True for a name of several: `tokens`, `passwords`. Below it each name is only which one."""
+    """True for a name of several credentials: `tokens`, `passwords`. The names below it only number them."""
     return name.endswith("s") and names_credential(name) and not name.lower().endswith("credentials")
 
 
@@ -112,13 +112,13 @@ _OF_SECRET = re.compile(r"passw|pwd|secret|token|(?<!access.)(?<!public)(?<!publ
 
 
 def describes(name: str) -> bool:
-    """True for a name of a fact about something: its id, its ARN, its date."""
+    """True for the name of a fact: an id, an ARN, a date."""
     return is_identifiers_name(name) or bool(re.search(r"(?:^|[_.-])(?i:arn|date)$|[a-z](?:Arn|Date)$", name))
 
 
 def is_identifiers_name(name: str) -> bool:
-    """True for a name that says what or where something is: `client-id`, `zone`, `endpoint`. Its value is public,
-    however random it looks."""
+    """True for the name of an identifier or place: `client-id`, `zone`, `endpoint`. Its value is public, even if
+    random."""
     words = [word.lower() for word in _WORD.findall(name)]
     says = bool(words) and (words[-1] in _IDENTIFIERS or bool(_PUBLIC_KEY.search(name)))
     return says and not _OF_SECRET.search(name)
@@ -132,8 +132,7 @@ _PUBLIC_HALF: Final = re.compile(
 
 
 def names_public_half(name: str) -> bool:
-    """True for a name under which everybody expects the public half of a key, `publicKeys`, `known_hosts`, and
-    for what checks signatures: `trustRoots`."""
+    """True for the name of a public half, `publicKeys`, `known_hosts`, and of signature checks: `trustRoots`."""
     return bool(_PUBLIC_HALF.search(name))
 
 
@@ -145,8 +144,8 @@ _DIGEST_OF_PUBLIC: Final = re.compile(
 
 
 def names_digest_of_public(name: str) -> bool:
-    """True for a name under which everybody expects digests of public keys and of certificates: `pins.json`,
-    `hostKeyFingerprint`, `thumbprintLists`."""
+    """True for the name of digests of public keys and certificates: `pins.json`, `hostKeyFingerprint`,
+    `thumbprintLists`."""
     return bool(_DIGEST_OF_PUBLIC.search(name))
 
 
@@ -155,13 +154,13 @@ _LOGINS: Final = re.compile(r"^(?:[a-z]+Profile|users?|masterAuth|advancedSecuri
 
 
 def is_own_login(path: Sequence[str | int]) -> bool:
-    """True for a property of a cloud's resource by which that is logged in to, such as a database's `masterPassword`:
-    the account makes what opens with it."""
+    """True for the login of a cloud's resource, such as a database's `masterPassword`: the account makes the resource
+    that it opens."""
     keys = [key for key in path if isinstance(key, str)]
     within = len(keys) == 1 or bool(keys and _LOGINS.search(keys[0]))
     return within and bool(_OWN_LOGIN.search(keys[-1]))
 
 
 def names_issuer(name: str) -> bool:
-    """True for the name of who signs tokens or takes them, whose address everybody knows."""
+    """True for the name of a signer or receiver of tokens, with a public address."""
     return bool(re.search(r"(?:^|[_.-])(?:issuer|audience)$", name, re.IGNORECASE))

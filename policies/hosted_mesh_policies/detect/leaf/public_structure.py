@@ -1,5 +1,5 @@
-"""What is public by its structure: what can be parsed as something that is made to be shown, such as certificates,
-public keys, JWKS, known_hosts, digests, UUIDs, host names, numbers, words."""
+"""Values that are public by their structure: certificates, public keys, JWKS, known_hosts, digests, UUIDs, host names,
+numbers, words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .randomness import are_words, is_random, is_scrambled
 from .spelled_bytes import is_spelled
 
 UUID: Final = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-"""A pattern: how a UUID is spelled, without what may stand around it."""
+"""A pattern of a UUID, without its surroundings."""
 
 _ESCAPED_BREAK: Final = re.compile(rb"\\+[nr]")
 
@@ -24,7 +24,7 @@ _BLOCK = re.compile(
     rb"([^-]*)-----END \1-----(?:\\+[nr])*"
 )
 _BASE64_DER = re.compile(rb"(?<![A-Za-z0-9+/])(?:MI[A-Za-z0-9+/]{20}|MFkw|MHYw|MCow)[A-Za-z0-9+/]{42,}={0,2}")
-"""As DER begins: what is longer than 255 bytes, and public keys on the curves P-256, P-384 and 25519."""
+"""The beginning of DER of more than 255 bytes, and of public keys on the curves P-256, P-384 and 25519."""
 _DER_BEGINS: Final = (b"MI", b"MFkw", b"MHYw", b"MCow")
 _BASE64_PEM = re.compile(rb"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/]{62,}={0,2}")
 _SSH = re.compile(rb"(ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9@.-]+) (AAAA[0-9A-Za-z+/]{40,}={0,2})")
@@ -37,14 +37,14 @@ _STRUCTURE = re.compile(
     rb"|\bv=DKIM1;[ a-z0-9=;]{0,32}p=MI[A-Za-z0-9+/]{4}ANBgkqhkiG9w0BAQEFAAO[A-Za-z0-9+/]{42,}={0,2}"
     rb"|\bgoogle-site-verification=[\w-]{43}(?![\w-])"
     rb"|(?i:\bserial(?:[ _]?number)?[:=]\s*(?:0x[0-9a-f]{8,40}|(?:[0-9a-f]{2}:){7,19}[0-9a-f]{2})(?![0-9a-f:]))"
-    rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # where errors are reported to, as every page shows it
+    rb"|https?://[0-9a-f]{32}@[\w.-]+/\d+\b"  # the public address of an error reporting service
     rb"|(?<![\w.])\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 )
 
 
 def without_public(value: bytes) -> bytes:
-    """The value without the parts that parse as public: certificates, public keys, trust stores, digests, UUIDs,
-    dates, names that a cloud gives."""
+    """The value without its public parts: certificates, public keys, trust stores, digests, UUIDs, dates, names from a
+    cloud."""
     if b"-----BEGIN" in value:
         value = _BLOCK.sub(lambda found: b"" if is_public_der(_decoded(found.group(2))) else found.group(), value)
     if any(sign in value for sign in _DER_BEGINS):
@@ -66,7 +66,7 @@ def _is_public_der(der: bytes) -> bool:
 
 
 def _decoded(block: bytes) -> bytes:
-    """What a block holds. In JSON its line breaks are escaped, in JSON in JSON twice."""
+    """A block's content. In JSON its line breaks are escaped, in JSON in JSON twice."""
     if b"\\" in block:
         block = _ESCAPED_BREAK.sub(b"", block)
     try:
@@ -76,7 +76,6 @@ def _decoded(block: bytes) -> bytes:
 
 
 def _padded(coded: bytes) -> bytes:
-    """Base64 with as many signs at its end as its length wants."""
     coded = coded.rstrip(b"=")
     return coded + b"=" * (-len(coded) % 4)
 
@@ -90,7 +89,7 @@ _BARE_DIGEST: Final = re.compile(rb"([0-9a-f]+|[0-9A-F]+)|[A-Za-z0-9+/]+={0,2}")
 
 
 def is_bare_digest(value: bytes) -> bool:
-    """True for what is in its form a digest and nothing else, in hex or base64. So is a key: a name has to say more."""
+    """True for a mere digest in hex or base64. A key has the same form, so a name must decide."""
     if not (found := _BARE_DIGEST.fullmatch(value)):
         return False
     sizes = {len(_decoded(_padded(value))), len(value) / 2 if found[1] else 0}
@@ -101,7 +100,7 @@ _SHOWN_DIGEST: Final = re.compile(rb"(?i:\b(?:sha\d+|md5)[:/-][a-z0-9+/]{32,}|\b
 
 
 def has_shown_digest(value: bytes) -> bool:
-    """True for a text with a digest in a form that is public. Of a password there is no public one."""
+    """True for a text with a digest in a public form. Digests of passwords have none."""
     return bool(_SHOWN_DIGEST.search(value))
 
 
@@ -132,7 +131,7 @@ LONGEST_PLAIN: Final = 512
 
 
 def is_binary(value: bytes) -> bool:
-    """True for what is no text in UTF-8."""
+    """True for bytes that are no UTF-8 text."""
     try:
         value.decode()
     except UnicodeDecodeError:
@@ -144,19 +143,18 @@ _ESCAPES: Final = re.compile(rb'\\+(?:(")|[nrt])')
 
 
 _BASE64_TEXT: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4}){6,}(?:[A-Za-z0-9+/]{2,3}={1,2})?")
-"""So long that bytes by chance are no text in ASCII."""
+"""Long enough that random bytes are no ASCII text."""
 
 
 _FOLDED: Final = re.compile(rb"[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})*\r?\n[A-Za-z0-9+/]{1,76}={0,2}")
 
 
 def unfolded(value: bytes) -> bytes:
-    """A value in base64 without its line breaks; any other as it is."""
+    """A value in base64 without its line breaks; any other unchanged."""
     return value.translate(None, b"\r\n") if b"\n" in value and _FOLDED.fullmatch(value.strip()) else value
 
 
 def _text_in_base64(value: bytes) -> bytes:
-    """The text that a value is in base64; empty when it is none."""
     if not _BASE64_TEXT.fullmatch(value := unfolded(value)):
         return b""
     decoded = _decoded(value)
@@ -164,7 +162,7 @@ def _text_in_base64(value: bytes) -> bytes:
 
 
 def is_public(value: bytes, names: Collection[str] = ()) -> bool:
-    """True when every part of a value is public by its structure. `names` are those of objects in the plan."""
+    """True if every part of a value is public by its structure. `names` are those of objects in the plan."""
     if (text_in := _text_in_base64(value)) and is_public(text_in):
         return True
     rest = without_public(value)

@@ -1,4 +1,4 @@
-"""Whether letters and digits follow each other as by chance, as in keys, tokens and passwords, or make words."""
+"""Distinguishes random letters and digits, as in keys, tokens and passwords, from words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 LEAST_RANDOM: Final = 10
 LEAST_MIXED: Final = 16
-"""A run this long with digits between its letters twice is no word."""
+"""A run of this length with digits between its letters twice is no word."""
 LONGEST_WORD: Final = 24
 """A run of letters longer than this is not a word."""
 
@@ -22,7 +22,7 @@ _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
 
 @lru_cache(maxsize=16384)
 def is_random(token: str) -> bool:
-    """True for letters and digits that make no words: keys, tokens, generated passwords. Hash suffixes are short."""
+    """True for letters and digits without words: keys, tokens, generated passwords. Hash suffixes are short."""
     return any(map(_is_random_run, _SEPARATORS.split(token)))
 
 
@@ -46,7 +46,7 @@ _WORD_RUN: Final = re.compile(r"[A-Za-z]+\d{0,4}|\d+[A-Za-z]{0,3}|[A-Za-z0-9]{1,
 
 
 def are_words(token: str) -> bool:
-    """True for words, numbers and short codes, whatever signs join them."""
+    """True for words, numbers and short codes, with any joining signs."""
     return all(map(_is_word_run, _SEPARATORS.split(token)))
 
 
@@ -60,18 +60,17 @@ _REGULAR: Final = re.compile(
     r"[A-Z]?[a-z]{2,}\d{0,4}|[a-zA-Z]|[A-Z]+\d{0,4}|\d+[a-zA-Z]{0,3}|v\d+(?:(?:alpha|beta)\d+)?|[A-Za-z]\d[a-z]"
     r"|(?:[a-z]{2,}|[A-Z])?(?:[A-Z][a-z]{2,}\d{0,2}|[A-Z]{2,4}\d{0,2})+"
 )
-_RANGES: Final = re.compile(r"a-z|A-Z|0-9|a-f|A-F")  # of a regular expression
+_RANGES: Final = re.compile(r"a-z|A-Z|0-9|a-f|A-F")  # in a regular expression
 _OF_NAMES: Final = frozenset("._/:-,'\"\\`")
 _BRACKETS: Final = frozenset("()[]{}<>")
 LEAST_SCRAMBLED: Final = 12
 
 
 def is_scrambled(chunk: str) -> bool:
-    """True for a generated password whose punctuation cuts it into pieces so short that each could be a word.
+    """True for a generated password with pieces, between its punctuation, so short that each could be a word.
 
-    chunk: text without blanks. Either two of the pieces are none that people write, or they are numbers with three
-    kinds of signs between them and no bracket, or capitals, small letters, digits and punctuation follow each other as
-    by chance.
+    chunk: text without blanks. Two of the pieces are unusual, or they are numbers with three kinds of signs and no
+    bracket, or capitals, small letters, digits and punctuation follow at random.
     """
     chunk = _RANGES.sub("", chunk)
     if len(chunk) < LEAST_SCRAMBLED:

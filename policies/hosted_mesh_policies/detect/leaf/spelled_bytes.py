@@ -1,4 +1,4 @@
-"""Bytes that a text has one by one: as numbers, in hex, escaped, as letters apart, as bits, in lines of uuencode."""
+"""Bytes of a text one by one: as numbers, in hex, escaped, as letters apart, as bits."""
 
 from __future__ import annotations
 
@@ -36,26 +36,24 @@ _SPELLED: Final[tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bool]
         lambda found: _are_drawn(_pieces(found)),
     ),
     (re.compile(rb"(?:[01]{8}[\s,]{1,2}){7,}[01]{8}"), bool),
-    (re.compile(rb"(?m)^([!-M])([!-`]{16,60})[ `]?$"), lambda found: _is_uuencoded(found)),
 )
-"""Bytes one by one, as numbers, in hex, escaped (in a URL, a mail, a language or HTML), as letters apart, as bits, or
-in lines of uuencode: each piece is a number or a word, and all of them may be anything. With each pattern what tells
-such bytes from what only looks like them."""
+"""Bytes one by one, as numbers, in hex, escaped (in a URL, a mail, a language or HTML), as letters apart, or as bits.
+Each piece is a number or a word, and together they may be anything. Each pattern has a check that rejects similar text.
+"""
 
 
 def is_spelled(value: bytes) -> bool:
-    """True where a value has bytes written one by one. A fingerprint in hex with colons is none, nor are numbers in
-    order, letters that a URL cannot have, nor flags."""
+    """True for bytes written one by one. Fingerprints in hex with colons, numbers in order, letters that a URL cannot
+    have, and flags are none."""
     return any(are_bytes(found) for pattern, are_bytes in _SPELLED for found in pattern.finditer(value))
 
 
 def _pieces(found: re.Match[bytes]) -> list[bytes]:
-    """What stands between the separators, the pattern's first group."""
     return found.group().split(found[1])
 
 
 def _is_fingerprint(found: re.Match[bytes]) -> bool:
-    """As many bytes as a digest has, with colons, and they are no text."""
+    """True for a digest's number of bytes, with colons, that are no text."""
     pieces = _pieces(found)
     if found[1] != b":" or len(pieces) not in _DIGEST_BYTES:
         return False
@@ -82,7 +80,3 @@ def _is_foreign_text(escaped: bytes) -> bool:
     except ValueError:
         return False
     return not text.isascii()
-
-
-def _is_uuencoded(line: re.Match[bytes]) -> bool:
-    return len(line[2]) == -(-(line[1][0] - 32) // 3) * 4

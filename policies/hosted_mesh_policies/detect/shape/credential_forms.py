@@ -1,6 +1,6 @@
-"""How credentials look: one row per form, with words that must be there before its expression is worth trying.
+"""The forms of credentials: one row per form, with words that precede its expression.
 
-Looking for the words first (on a lower-case copy) is what makes "no" cheap; expressions alone cost ten times more.
+A search for the words (on a lower-case copy) makes a miss cheap; expressions alone cost ten times more.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 
 from ..leaf.placeholders import is_blanked, is_example
 from ..leaf.public_structure import is_public
+from ..leaf.randomness import is_random, is_scrambled
 
 
 class Kind(Enum):
-    """What a credential is. The value is how messages call it."""
+    """Kinds of credentials. The value is the name in messages."""
 
     PRIVATE_KEY = "a private key"
     KEYSTORE = "a keystore with a private key"
@@ -27,19 +28,19 @@ class Kind(Enum):
     BEARER_TOKEN = "a bearer token"  # noqa: S105
     CLOUD = "a cloud or DNS credential"
     KEY_ID = "the id of a cloud's access key"
-    ACCESS_TOKEN = "an access token of a known service"  # noqa: S105
+    ACCESS_TOKEN = "an access token of a service"  # noqa: S105
     PASSWORD_IN_URL = "a password in a URL"  # noqa: S105
     PASSWORD_HASH = "a password file entry"  # noqa: S105
     REGISTRY_LOGIN = "a registry login"
     ARGUMENT = "a credential given as an argument"
     STORE_TOKEN = "a token of a store of secrets"  # noqa: S105
-    SECRET_KEY = "a secret key of a known tool"  # noqa: S105
+    SECRET_KEY = "a secret key of a tool"  # noqa: S105
     NAMED = "a credential, by the name beside it"
 
 
 class Signature(NamedTuple):
-    """One form. `words` are lower-case bytes of which one must be in the lower-case data. A group, if the expression
-    has one, is the secret itself, which must not be a placeholder; if it is called `login`, it is one in base64."""
+    """One form. The lower-case data must contain one of the lower-case `words`. The expression's group, if any, is the
+    secret itself, which must be no placeholder; a group `login` is in base64."""
 
     kind: Kind
     words: tuple[bytes, ...]
@@ -47,7 +48,7 @@ class Signature(NamedTuple):
 
 
 _TEMPLATES = rb"(?:\{\{(?:[^{}\"]|\"[^{}\"]{0,100}\"){0,200}\}\}|\$\{[^}\"]{0,100}\}|\$\([^)\"]{0,100}\)){1,4}\""
-"""Nothing but what is filled in elsewhere, to the end of a text in quotes."""
+"""Only templates, to the end of a quoted text."""
 _VALUE = rb"[\"']?\s*[:=]\s*[\"']?"
 
 PEM: Final = re.compile(
@@ -92,8 +93,8 @@ _OF_SERVICES: Final = {
     b"xai-": rb"[A-Za-z0-9]{80}", b"xapp-": rb"\d-[A-Z0-9]+-\d+-[a-z0-9]{20,}",
     b"xkeysib-": rb"[0-9a-f]{64}-[A-Za-z0-9]{16}", b"xsmtpsib-": rb"[0-9a-f]{64}-[A-Za-z0-9]{16}",
 }  # fmt: skip
-"""How tokens of services begin, and go on: as the services publish it, and as gitleaks' rules have it. No beginning is
-another one's."""
+"""First and following letters of services' tokens, by their publications and gitleaks' rules. No beginning occurs
+twice."""
 _OF_CLOUDS: Final = {
     b"1//0": rb"[A-Za-z0-9_-]{60,}", b"ABSK": rb"[A-Za-z0-9+/]{109,}", b"AQVN": rb"[A-Za-z0-9_-]{35,}",
     b"bedrock-api-key-": rb"YmVkcm9jay5hbWF6b25hd3MuY29t", b"FwoGZXIvYXdzE": rb"[A-Za-z0-9+/]{100,}",
@@ -115,7 +116,7 @@ _FORMS: Final = (
     (Kind.CLOUD, (b"aadclientsecret",), rb"aadClientSecret" + _VALUE + rb"([^\s\"']{16,})"),
     (Kind.CLOUD, (b"k8s-aws-v1.",), rb"k8s-aws-v1\.[A-Za-z0-9_-]{40,}"),
     (
-        Kind.CLOUD,  # by which a cloud's account opens its registry
+        Kind.CLOUD,  # a cloud account opens its registry
         (b'"aws"', b"aws:", b"oauth2accesstoken"),
         rb"\"username\"\s*:\s*\"(?:AWS|oauth2accesstoken)\"\s*,\s*\"password\"\s*:\s*\"([^\"]{40,})"
         rb"|(?:^|\0)(?:AWS|oauth2accesstoken):([A-Za-z0-9+/=._-]{40,})",
@@ -152,7 +153,7 @@ _FORMS: Final = (
     (Kind.ACCESS_TOKEN, (b"-us",), rb"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?![\w-])"),
     (Kind.ACCESS_TOKEN, (b":aa",), rb"(?<![\w.-])(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     (
-        Kind.ACCESS_TOKEN,  # addresses that let in whoever has them
+        Kind.ACCESS_TOKEN,  # addresses that admit their holder
         (b"hooks.slack", b"webhooks/", b"webhookb2/", b"azurewebsites.net/", b"sig=", b"-signature="),
         rb"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/T[A-Za-z0-9_]{2,}(?:/[A-Za-z0-9_]{2,}){1,2}"
         rb"/[A-Za-z0-9]{20,}"
@@ -220,11 +221,11 @@ _STARTS: Final = re.compile(
     + b"|".join(first + b"(?:" + b"|".join(re.escape(one[1:]) for one in starts) + b")" for first, starts in _BY_LETTER)
     + b")"
 )
-"""How any of them begins. Letter by letter, which is three times faster than one after the other."""
+"""Their common beginning, letter by letter, three times faster than one by one."""
 
 
 def matches(data: bytes, lower: bytes) -> Iterator[tuple[Kind, re.Match[bytes]]]:
-    """All that has one of the forms, placeholders among it. lower: the data in small letters."""
+    """All matches of a form, including placeholders. lower: the data in small letters."""
     for one in SIGNATURES:
         if any(word in lower for word in one.words):
             yield from ((one.kind, found) for found in one.pattern.finditer(data))
@@ -244,8 +245,18 @@ _PLACEHOLDER = re.compile(
 LONGEST_BLANKED: Final = 128
 
 
+_NAMES_OBJECT: Final = re.compile(rb"(?<!client-)(?<!app-)secret(?:=|\s+|\"?,\s*\")$")
+_OBJECTS_NAME: Final = re.compile(rb"(?:[a-z0-9-]{1,63}/)?[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9-]{1,63}){0,4}")
+
+
+def _is_objects_name(option: bytes, value: bytes) -> bool:
+    """True for a Secret's name, with or without namespace, after an option such as `--webhook-secret`."""
+    named = bool(_NAMES_OBJECT.search(option)) and bool(_OBJECTS_NAME.fullmatch(value))
+    return named and not is_random(re.sub(r"-[a-z0-9]{5,10}$", "", value.decode())) and not is_scrambled(value.decode())
+
+
 def is_placeholder(found: re.Match[bytes]) -> bool:
-    """True when what stands in the secret's place is a reference, a word such as "changeme", an example. A bearer's
+    """True if the secret's place has a reference, a word such as "changeme", an example or an object's name. A bearer
     token is no words either."""
     value = next((group for group in found.groups() if group), b"")
     if is_example(value) or (len(whole := value or found[0]) <= LONGEST_BLANKED and is_blanked(whole)):
@@ -254,11 +265,13 @@ def is_placeholder(found: re.Match[bytes]) -> bool:
         return bool(value)
     if found.groupdict().get("login"):
         return not _is_login(value)
+    if _is_objects_name(found[0].partition(value)[0], value):
+        return True
     return found[0].partition(value)[0].rstrip().lower().endswith(b"bearer") and is_public(value)
 
 
 def _is_login(value: bytes) -> bool:
-    """True for a name and a password in base64, and not for words that have its letters."""
+    """True for a name and a password in base64, not for words with base64's letters."""
     try:
         return b":" in base64.b64decode(value, validate=True).decode("ascii").encode()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Kubeconfigs with a credential, as texts and as mappings: where they go, and by what."""
+"""Kubeconfigs with a credential, as texts and as mappings: their clusters and credentials."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
+from hosted_mesh_plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
+from hosted_mesh_plan.tree import at
 
-from ...plan.decode import UNPARSABLE, YAML_LOADER, nests_too_deeply
-from ...plan.tree import at
 from .credential_forms import CLIENT_KEY
 
 _CREDENTIALS: Final = ("token", "client-key-data", "password", "refresh-token", "client-secret", "access-token")
 MOST_DOCUMENTS: Final = 6
-"""How many documents inside documents are opened."""
+"""Most nested documents to open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """Where a kubeconfig goes, and by which credentials. Never printed."""
+    """A kubeconfig's clusters and credentials. Never printed."""
 
     servers: tuple[str, ...] = ("",)
     authorities: tuple[str, ...] = ()
@@ -26,13 +26,12 @@ class Kubeconfig:
 
 
 def may_hold_kubeconfig(data: bytes) -> bool:
-    """A fast look: False means that there is no kubeconfig with a credential."""
+    """A fast precheck: False means that there is no kubeconfig with a credential."""
     return b"users" in data and b"clusters" in data and any(key.encode() in data for key in _CREDENTIALS)
 
 
 def kubeconfig_in_text(data: bytes, depth: int = 0) -> Kubeconfig | None:
-    """What a kubeconfig with a credential opens; None when there is no such kubeconfig. A kubeconfig may be
-    a text inside another document."""
+    """A text's kubeconfig with a credential, or None. It may be a text inside another document."""
     try:
         if nests_too_deeply(data):
             raise ValueError
@@ -59,7 +58,7 @@ def kubeconfig_in_text(data: bytes, depth: int = 0) -> Kubeconfig | None:
 
 
 def kubeconfig_in(node: dict[str, Any]) -> Kubeconfig | None:
-    """What a mapping opens when it is a kubeconfig with a credential."""
+    """A mapping's kubeconfig with a credential, or None."""
     users, clusters = node.get("users"), node.get("clusters")
     if not isinstance(users, list) or not isinstance(clusters, list):
         return None

@@ -1,4 +1,4 @@
-"""The shape detector: credentials by their structure, whoever made them."""
+"""The shape detector: credentials of any origin, by their structure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...plan.tree import Path, Tree
+from hosted_mesh_plan.tree import Path, Tree
+
 from ..decoders.layers import views
 from ..decoders.text import BETWEEN, printable
 from ..keys.der import OPENSSH, openssh_numbers, private_numbers
@@ -19,13 +20,13 @@ from .credential_forms import CLIENT_KEY, JWT, PEM, Kind, is_placeholder, matche
 from .kubeconfigs import Kubeconfig, kubeconfig_in, kubeconfig_in_text, may_hold_kubeconfig
 
 _PAGES_KEY: Final = re.compile(rb"(?<!\w)apiKey[\"']?\s{0,4}:\s{0,4}[\"']?AIza[\w-]{35}(?=[\"',\s]{0,12}authDomain)")
-"""Firebase's key in the settings of a page, which all visitors have: it names a project and opens nothing."""
+"""Firebase's public key in a page's settings: it names a project and opens nothing."""
 _OF_PRIVATE_JWK: Final = re.compile(rb"\"(?:d|k)\"\s*:\s*\"[A-Za-z0-9_-]{16,}\"")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A credential that was recognised, the decoders that it was under, and for a kubeconfig what it opens."""
+    """A recognised credential, its decoders, and for a kubeconfig its target."""
 
     kind: Kind
     layers: tuple[str, ...]
@@ -40,16 +41,16 @@ def shapes(data: bytes) -> Iterator[Shape]:
         named = "folding" not in view.layers and holds_named(text, text.lower())
         for kind, opens in (*_in_view(text), *([(Kind.NAMED, None)] if named else [])):
             if kind is Kind.KUBECONFIG and "folding" in view.layers:
-                continue  # without its line breaks it cannot be read; the view before had them
+                continue  # unreadable without its line breaks, which the view before had
             if kind is Kind.PASSWORD_IN_URL and view.layers[-1:] == ("folding",):
-                continue  # a URL at a line's end and an address for mail in the next
+                continue  # a URL at a line's end and a mail address in the next
             if (kind, opens) not in seen:
                 seen.add((kind, opens))
                 yield Shape(kind, view.layers, opens)
 
 
 def may_hold_shape(data: bytes) -> bool:
-    """A look at one view of a whole buffer: False means that `shapes` finds nothing in any of its parts."""
+    """A precheck of one view of a whole buffer: False means that `shapes` finds nothing in any of its parts."""
     if _has_der_key(data) or _has_keystore(data):
         return True
     data = printable(data)
@@ -84,14 +85,12 @@ def _in_view(data: bytes) -> Iterator[tuple[Kind, Kubeconfig | None]]:
 
 
 def _has_keystore(data: bytes) -> bool:
-    """True when a piece of the data is a keystore with a key."""
     if b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c" not in data and b"\xfe\xed\xfe\xed" not in data:
         return False
     return any(has_key(piece) for piece in data.split(BETWEEN))
 
 
 def _has_der_key(data: bytes) -> bool:
-    """True when a piece of the data is a DER private key."""
     start = 0 if data[:1] == b"\x30" else data.find(BETWEEN + b"\x30") + len(BETWEEN)
     while start >= len(BETWEEN) or (start == 0 and data[:1] == b"\x30"):
         if private_numbers(data[start : start + 8192]):
@@ -107,8 +106,8 @@ def _token_kind(claims: Mapping[str, Any]) -> Kind:
 
 
 def shapes_in_tree(tree: Tree) -> Iterator[tuple[Path, Shape]]:
-    """Credentials that are mappings and not texts: a kubeconfig or a private JWK in a custom resource; and values under
-    names of credentials."""
+    """Credentials that are mappings: a kubeconfig or a private JWK in a custom resource; and values under names of
+    credentials."""
     yield from ((path, Shape(Kind.NAMED, ())) for path in named_in_tree(tree))
     todo: list[tuple[Path, Tree]] = [((), tree)]
     while todo:

@@ -9,9 +9,9 @@ import string
 from typing import Final
 
 import pytest
+from hosted_mesh_analysis.diff.masked import is_credential
 from hosted_mesh_policies.detect.shape.credential_forms import SIGNATURES, TOKENS, Signature, matches
 from hosted_mesh_policies.detect.shape.shapes import may_hold_shape, shapes
-from hosted_mesh_policies.diff.masked import is_credential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
