@@ -1,4 +1,4 @@
-"""The engine's process, and which program it runs."""
+"""The engine's process and its program."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-
-from ..plan.decode import UNPARSABLE
+from hosted_mesh_plan.decode import UNPARSABLE
 
 _PROJECTS: Final = ("Pulumi.yaml", "Pulumi.yml", "Pulumi.json")
 _PACKAGES: Final = frozenset({"node_modules", "__pycache__"})
 
 
 def identity() -> str | None:
-    """`pid:start time` of the nearest ancestor called pulumi, else of the parent. None where processes cannot be told
-    apart."""
+    """`pid:start time` of the nearest ancestor named pulumi, else of the parent. None where /proc shows neither."""
     return _identity(_process())
 
 
 def folder() -> Path | None:
-    """Where the engine runs. `pulumi -C FOLDER` goes there first. None where that cannot be told."""
+    """The engine's working folder. `pulumi -C FOLDER` enters it first. None if unknown."""
     try:
         return Path(f"/proc/{_process()}/cwd").readlink()
     except OSError:
@@ -31,11 +29,11 @@ def folder() -> Path | None:
 
 
 def program(working: Path, without: Path) -> str | None:
-    """A hash of a program: of all files in the folder of its Pulumi.yaml and of `main`, whatever they are.
+    """A hash of a program: of all files in the folders of its Pulumi.yaml and of `main`.
 
-    Left out are installed packages, folders whose name begins with a dot, and stacks' own files, which the engine
-    gives as configuration. working: where the engine runs. without: a file that does not count.
-    Returns None if there is no project, or a file of it cannot be read.
+    Excluded are installed packages, folders with a name that begins with a dot, and stacks' own files, which the engine
+    passes as configuration. working: the engine's folder. without: a file to exclude. Returns None without a project,
+    or with an unreadable file.
     """
     places = (one / name for one in (working, *working.parents) for name in _PROJECTS)
     described = next((one for one in places if one.is_file()), None)
@@ -54,7 +52,6 @@ def program(working: Path, without: Path) -> str | None:
 
 
 def _roots(described: Path) -> list[Path]:
-    """The folders of Pulumi.yaml and of the program, which may be the same."""
     content = yaml.safe_load(described.read_text(encoding="utf-8"))
     told = content.get("main") if isinstance(content, dict) else None
     main = (described.parent / str(told or ".")).resolve()
@@ -62,7 +59,7 @@ def _roots(described: Path) -> list[Path]:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Behind links to folders too, each folder once."""
+    """Follows links to folders, each folder once."""
     seen = set[Path]()
     for at, folders, files in os.walk(root, followlinks=True):
         here = Path(at)

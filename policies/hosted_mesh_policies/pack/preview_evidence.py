@@ -1,15 +1,13 @@
-"""What a preview proves for the update of the same run.
+"""Evidence of a preview for the update of the same run.
 
-Before a write the engine does not say where a value comes from. The preview did. So a preview notes, per data-plane
-resource, which of its values marked secret (or not known yet) come from the data plane's own sources, and the update
-that the same engine process runs next trusts exactly those. An update without that note refuses secrets of
-unproven owner.
+Before a write the engine does not show a value's sources. The preview did. So a preview notes, per data-plane resource,
+the secret or unknown values from the data plane's own sources. The next update of the same engine process trusts
+exactly those. An update without that note rejects secrets of unproven owner.
 
-The note holds URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
-time, so no other run, however soon, can use it. A preview in one job and its update in another say where to keep it
-(`HOSTED_MESH_EVIDENCE`); then it is bound to the stack, its configuration and the program: what a secret is made of is
-in the program alone, and before a write only the preview knows it. It is bound to what the pack was told, too: whose a
-cluster or an account is, the settings say.
+The note has URNs, property paths and salted hashes, never values. It is bound to the engine's process and its start
+time, so no other run can use it. `HOSTED_MESH_EVIDENCE` names a file for an update in another job. The file is bound to
+the stack, its configuration, the program and the pack's settings: only the program shows a secret's sources, and only
+the settings show the owner of a cluster or an account.
 """
 
 from __future__ import annotations
@@ -26,16 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from hosted_mesh_plan.carriers import ProviderConfig
+from hosted_mesh_plan.evidence import Evidence, Shown
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.tree import UNKNOWN, Leaf, at, leaves, show
+from hosted_mesh_plan.tree import Path as Place
+
 from ..detect.leaf.level import Level
 from ..detect.leaf.names import describes
 from ..detect.secrets.resource_types import tells_facts
 from ..evaluation.context import Context
 from ..evaluation.finding import Finding
-from ..plan.carriers import ProviderConfig
-from ..plan.evidence import Evidence, Shown
-from ..plan.model import SECRET_DATA, Resource
-from ..plan.tree import UNKNOWN, Leaf, leaves, show
-from ..plan.tree import Path as Place
 from ..rules.credentials import FLOW, SHAPE, VALUE
 from . import engine
 
@@ -44,13 +43,13 @@ _UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class UnusableEvidenceError(Exception):
-    """A file of evidence that counts as none. The message says why, and never a value."""
+    """A file of evidence that counts as none. The message has the reason, and never a value."""
 
 
 @dataclass(frozen=True)
-class Bond:
-    """What a file of evidence is good for. `stack`: its configuration, and its name under the empty key. `program`: a
-    hash of its files, or its commit. `told`: the pack's settings, and the policies that were off."""
+class EvidenceScope:
+    """The scope of a file of evidence. `stack`: its configuration, and its name under the empty key. `program`: a hash
+    of its files, or its commit. `told`: the pack's settings, and the disabled policies."""
 
     stack: Mapping[str, str]
     program: str
@@ -58,7 +57,7 @@ class Bond:
 
 
 def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
-    """What a whole stack's verdict shows for the update."""
+    """The evidence of a whole stack's verdict for the update."""
     accused = {finding.urn for finding in findings if finding.rule in {FLOW.name, VALUE.name, SHAPE.name}}
     paths: dict[str, frozenset[str]] = {}
     data_planes: set[str] = set()
@@ -67,13 +66,12 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
     awaited: dict[str, frozenset[str]] = {}
     authorities: set[str] = set()
     opens_own: dict[str, frozenset[str]] = {}
+    issued: dict[str, frozenset[str]] = {}
     salted = Evidence(salt=secrets.token_hex(16))
     for resource in context.stack.resources:
         if context.clusters.on_control_plane(resource):
-            alone = frozenset(name for name in resource.sources if context.flow.is_data_planes_alone(resource, name))
-            if alone & set(SECRET_DATA):
-                alone |= set(SECRET_DATA)
-            foreign.update({resource.urn: alone} if alone else {})
+            others = frozenset(_from_others(context, resource))
+            foreign.update({resource.urn: others} if others else {})
         if not context.owners.is_judged(resource):
             continue
         if waits := frozenset(map(show, context.flow.awaited(resource))):
@@ -90,27 +88,46 @@ def evidence_of(context: Context, findings: list[Finding]) -> Evidence:
                 data_planes.add(resource.urn)
             if context.flow.is_own_authority(resource):
                 authorities.add(resource.urn)
+        if logins := frozenset(_issued(context, resource)):
+            issued[resource.urn] = logins
         if own := context.of_own_sections(resource) | context.flow.made_of_own(resource):
             opens_own[resource.urn] = frozenset(name for path in own for name in map(show, _names(path)))
     alone, made = frozenset(data_planes), frozenset(authorities)
     at_home = context.owners.configs_at_home
-    return Evidence(paths, alone, foreign, shown, awaited, made, opens_own, at_home, salted.salt)
+    return Evidence(paths, alone, foreign, shown, awaited, made, opens_own, at_home, issued, salted.salt)
+
+
+def _issued(context: Context, resource: Resource) -> Iterator[str]:
+    """The values of a Secret that are logins issued to its tenant, without values that have another secret."""
+    for name in resource.sources if context.flow.issued_to(resource) else ():
+        for leaf in leaves(at(resource.asked, name), (name,)):
+            if leaf.value is UNKNOWN or context.is_issued_login(resource, leaf.path):
+                yield from map(show, _names(leaf.path))
+
+
+def _from_others(context: Context, resource: Resource) -> Iterator[str]:
+    for name in resource.sources:
+        if context.flow.is_data_planes_alone(resource, name):
+            for leaf in leaves(at(resource.asked, name), (name,)):
+                if context.flow.is_all_from_others(resource, leaf):
+                    yield from map(show, _names(leaf.path))
 
 
 def _names(path: Place) -> list[Place]:
-    """Where a value will be in the update: a Secret's `stringData` may have become `data` by then."""
+    """A value's places in the update: a Secret's `stringData` may have become `data`."""
     renamed = [("data", *path[1:])] if path[:1] == ("stringData",) else []
     return [path, *renamed]
 
 
 def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
-    """Values that are secret or unknown, and that no control-plane source feeds. Where one does that has public outputs
-    too (a certificate, a cloud's resource), which of them will come shows only in the update: by its mark, or in a
-    Secret by its structure. What is the control plane's and marks nothing, a service's resource, may give either."""
+    """Secret or unknown values without a control-plane source. If such a source has public outputs too (a certificate,
+    a cloud's resource), only the update decides: by the mark, or in a Secret by structure. An unmarked resource of the
+    control plane, such as a service's, may yield either."""
     flow = context.flow
     for name, tree in resource.asked.items() if isinstance(resource.asked, dict) else ():
         hidden = [leaf for leaf in leaves(tree, (name,)) if leaf.secret or leaf.value is UNKNOWN]
         sources = context.stack.sources_of(resource, name)
+        sources = [one for one in sources if one.urn not in flow.issued_to(resource)]
         tainted = {one.urn for one in sources if flow.is_tainted_for(one.urn, resource, name)}
         guilty = [
             one
@@ -127,7 +144,7 @@ def _proven(context: Context, resource: Resource) -> Iterator[Leaf]:
 
 
 def note_path(stack: str, project: str) -> Path | None:
-    """Where the note of this run is: named by the engine's process. None where processes cannot be told apart."""
+    """The place of this run's note, named by the engine's process. None where processes cannot be identified."""
     process = engine.identity()
     if process is None:
         return None
@@ -136,8 +153,7 @@ def note_path(stack: str, project: str) -> Path | None:
 
 
 def write_note(path: Path | None, evidence: Evidence) -> None:
-    """Keeps a note for the update of the same engine process. Failing to is not an error: the update is then
-    stricter."""
+    """Keeps a note for the update of the same engine process. A failure is no error: the update is then stricter."""
     if path is None:
         return
     with contextlib.suppress(OSError):
@@ -146,14 +162,14 @@ def write_note(path: Path | None, evidence: Evidence) -> None:
             return
         path.parent.chmod(0o700)
         for old in path.parent.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another run takes its note away
+            with contextlib.suppress(FileNotFoundError):  # another run removed its note
                 if time.time() - old.stat().st_mtime > OLDEST_NOTE_SECONDS:
                     old.unlink()
         _write(path, _content(evidence))
 
 
 def read_note(path: Path | None) -> Evidence | None:
-    """The note of this run's preview, if there was one. It is used once."""
+    """The note of this run's preview, if any. It is used once."""
     if path is None:
         return None
     try:
@@ -166,18 +182,16 @@ def read_note(path: Path | None) -> Evidence | None:
         return None
 
 
-def save(path: Path, evidence: Evidence, bond: Bond) -> None:
-    """Writes a file for an update elsewhere: what a preview showed, and what it is bound to. It holds URNs, paths and
-    salted hashes. Raises OSError."""
+def save(path: Path, evidence: Evidence, bond: EvidenceScope) -> None:
+    """Writes a file for an update elsewhere: a preview's evidence and its scope, as URNs, paths and salted hashes.
+    Raises OSError."""
     _write(path, {**_content(evidence), **_bound(bond, evidence.salt)})
 
 
-def load(path: Path, bond: Bond) -> Evidence:
-    """What `save` wrote. What the state changed since is told by the values: each is compared with what the preview
-    showed.
+def load(path: Path, bond: EvidenceScope) -> Evidence:
+    """Reads the file of `save`. Values detect later changes of the state: each is compared with the preview's.
 
-    Raises: UnusableEvidenceError if there is none, or if it is of another stack, configuration or program, or of a pack
-    that was told otherwise.
+    Raises: UnusableEvidenceError if it is missing, or of another stack, configuration, program or pack settings.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -186,7 +200,7 @@ def load(path: Path, bond: Bond) -> Evidence:
     except OSError as problem:
         raise UnusableEvidenceError(f"cannot be read ({problem.strerror})") from None
     except _UNREADABLE:
-        raise UnusableEvidenceError("is not what a preview of this version writes") from None
+        raise UnusableEvidenceError("is no evidence of this version's preview") from None
     for key, why in _OTHERS.items():
         if not same[key]:
             raise UnusableEvidenceError(f"is of {why}")
@@ -194,14 +208,14 @@ def load(path: Path, bond: Bond) -> Evidence:
 
 
 _OTHERS: Final = {
-    "bound": "another stack, or of another configuration of it",
-    "program": "another program, or of other files beside it",
-    "told": "other settings of the policies; give both jobs the same --policy-pack-config",
+    "bound": "another stack or stack configuration",
+    "program": "another program, or other files beside it",
+    "told": "other policy settings; give both jobs the same --policy-pack-config",
 }
 
 
-def _bound(bond: Bond, salt: str) -> dict[str, str]:
-    """Slow on purpose for the configuration, which has secrets that could be guessed."""
+def _bound(bond: EvidenceScope, salt: str) -> dict[str, str]:
+    """Slow on purpose, since a configuration's secrets could be guessed."""
     stack = json.dumps(sorted(bond.stack.items())).encode()
     return {
         "bound": hashlib.scrypt(stack, salt=salt.encode(), n=2**14, r=8, p=1, maxmem=2**26).hex(),
@@ -220,19 +234,20 @@ def _content(evidence: Evidence) -> dict[str, Any]:
         "authorities": sorted(evidence.authorities),
         "opens_own": {urn: sorted(found) for urn, found in evidence.opens_own.items()},
         "at_home": sorted(evidence.at_home),
+        "issued": {urn: sorted(found) for urn, found in evidence.issued.items()},
         "salt": evidence.salt,
     }
 
 
 def _evidence(content: dict[str, Any]) -> Evidence:
-    paths, foreign, awaited, opens_own = (
+    paths, foreign, awaited, opens_own, issued = (
         {urn: frozenset(found) for urn, found in content[key].items()}
-        for key in ("paths", "foreign", "awaited", "opens_own")
+        for key in ("paths", "foreign", "awaited", "opens_own", "issued")
     )
     shown = {urn: Shown(digest, tuple(unknown)) for urn, (digest, unknown) in content["shown"].items()}
     alone, authorities = (frozenset(content[key]) for key in ("data_planes", "authorities"))
     at_home = frozenset(ProviderConfig(*config) for config in content["at_home"])
-    return Evidence(paths, alone, foreign, shown, awaited, authorities, opens_own, at_home, content["salt"])
+    return Evidence(paths, alone, foreign, shown, awaited, authorities, opens_own, at_home, issued, content["salt"])
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

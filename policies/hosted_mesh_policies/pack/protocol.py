@@ -1,7 +1,7 @@
 """The messages of Pulumi's analyzer protocol, without the rest of Pulumi's SDK.
 
-The generated modules lie inside the package `pulumi`, whose import takes as long as judging a whole mesh does, and the
-engine waits for it at the start of every preview. They need nothing but each other, so they are loaded from its folder.
+The generated modules lie inside the package `pulumi`. Its import takes as long as judging a whole mesh, and the engine
+waits for it at the start of every preview. The modules need only each other, so they are loaded from its folder.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _ALONE: Final = f"{__name__}_of_pulumi"
 
 
 def _package() -> str:
-    """The package to import the messages from: the SDK's own where the process has it already, or where its folder is
-    not as expected."""
+    """The package of the messages: the SDK's own if it is loaded, or if its folder has another layout."""
     found = importlib.util.find_spec("pulumi") if "pulumi" not in sys.modules else None
     folders = [Path(place) / "runtime" / "proto" for place in (found and found.submodule_search_locations) or ()]
     if not any((folder / "analyzer_pb2.py").is_file() for folder in folders):

@@ -1,17 +1,20 @@
-"""The rules as policies of Pulumi's own Python policy SDK, for a pack that has others too.
+"""The rules as policies of Pulumi's Python policy SDK, for a pack with other policies too.
 
     from hosted_mesh_policies.pack.sdk import policies
     PolicyPack("ours", [*policies(), ...])
 
-The SDK drops the secret marks, so what rests on them is quiet here: use the pack itself (`server`) where it can be
-used. Needs the distribution pulumi-policy.
+The SDK drops the secret marks, so verdicts on marks are missing here: prefer the pack itself (`server`). Needs the
+distribution pulumi-policy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Tree
 from pulumi_policy import (
     EnforcementLevel,
     PolicyConfigSchema,
@@ -28,17 +31,17 @@ from ..configuration import BEFORE_WRITE, check_settings
 from ..evaluation.context import Context
 from ..evaluation.rule import Rule, judge, judge_resource
 from ..evaluation.settings import Settings
-from ..plan.model import Provider, Resource, Stack
-from ..plan.tree import UNKNOWN, Tree
 from ..rules.catalogue import RULES
 from ..rules.unproven import UNPROVEN
 
 
 def policies(settings: Mapping[str, Any] | None = None) -> list[StackValidationPolicy | ResourceValidationPolicy]:
-    """All rules but the one that wants a preview: it rests on secret marks. `settings` are those of all policies
-    together (docs/policies/README.md#settings). Raises UnusableConfigurationError for what does not fit."""
+    """All rules except the one that rests on secret marks of a preview. `settings` are those of all policies together
+    (docs/policies/README.md#settings). Raises UnusableConfigurationError."""
     check_settings(settings or {})
-    read = Settings.read({"": settings or {}})
+    read = replace(
+        Settings.read({"": settings or {}}), strict=True
+    )  # the SDK has one level for all of a policy's verdicts
     found: list[StackValidationPolicy | ResourceValidationPolicy] = []
     for rule in (rule for rule in RULES if rule is not UNPROVEN):
         found.append(_stack_policy(rule, read))

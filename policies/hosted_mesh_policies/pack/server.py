@@ -1,12 +1,13 @@
-"""The policy pack as the engine talks to it: Pulumi's analyzer protocol, spoken directly.
+"""The policy pack as a server of Pulumi's analyzer protocol.
 
-Pulumi's Python policy SDK would do, and `sdk` offers the same rules to packs made with it. But it decodes
-every resource again for every policy, drops the secret marks, and turns a policy that touches an unknown into an
-advisory one. Here each message is decoded once, marks and unknowns are kept, and nothing ends in silence.
+Pulumi's Python policy SDK decodes every resource again for every policy, drops the secret marks, and turns a policy
+that reads an unknown into an advisory one. Here each message is decoded once, marks and unknowns are kept, and every
+failure is a verdict. `sdk` offers the same rules to packs of the SDK.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent import futures
 from dataclasses import asdict, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -23,27 +25,29 @@ import grpc
 from google.protobuf import empty_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
+from hosted_mesh_plan.decode import from_struct
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import Provider, Resource
 
 from ..configuration import BEFORE_WRITE, UnusableConfigurationError, check
 from ..evaluation.finding import Finding, Severity
 from ..evaluation.rule import Rule
 from ..evaluation.settings import Settings
-from ..plan.decode import from_struct
-from ..plan.evidence import Evidence
-from ..plan.model import Provider, Resource
+from ..proposal import PROPOSED, proposal
 from ..rules.catalogue import RULES
 from . import engine
-from .preview_evidence import Bond, UnusableEvidenceError, load, note_path, read_note, save, write_note
+from .preview_evidence import EvidenceScope, UnusableEvidenceError, load, note_path, read_note, save, write_note
 from .protocol import analyzer_pb2, plugin_pb2
 from .session import Session
-from .work_ahead import WorkAhead
 
 PACK: Final = "hosted-mesh"
-VERSION: Final = "0.1.0"
+VERSION: Final = version("hosted-mesh-policies")
 SAVED_EVIDENCE: Final = "HOSTED_MESH_EVIDENCE"
-"""Environment variable: a file that a preview writes and an update elsewhere reads, relative to where pulumi runs."""
+"""Environment variable: a file that a preview writes and an update elsewhere reads, relative to pulumi's folder."""
 PROGRAM: Final = "HOSTED_MESH_PROGRAM"
-"""Environment variable: what tells the program from others, a commit for one, in place of its files."""
+"""Environment variable: identifies the program, such as by a commit, instead of its files."""
+STRICT: Final = "hosted-mesh-policies:strict"
+"""Key of the stack's configuration that also sets `strict`."""
 LARGEST_MESSAGE: Final = 400 * 1024 * 1024
 _SEVERITIES: Final = {
     Severity.LOW: analyzer_pb2.POLICY_SEVERITY_LOW,
@@ -54,9 +58,8 @@ _SEVERITIES: Final = {
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The length-delimited fields of a protobuf message, not descending into them. Lets a request be decoded resource
-    by resource: protobuf refuses messages nested more than 100 deep, and one such resource must not hide the others.
-    """
+    """The length-delimited fields of a protobuf message, without descending. A request is decoded resource by resource:
+    protobuf rejects messages nested more than 100 deep, and one such resource must not hide the others."""
     position = 0
     while position < len(message):
         tag, position = _varint(message, position)
@@ -84,7 +87,7 @@ class Analyzer:
     """The service. One instance serves one preview or update."""
 
     def __init__(self, ambient: Mapping[str, str]) -> None:
-        self.session = Session(ambient=ambient, work_ahead=WorkAhead())
+        self.session = Session(ambient=ambient)
         self.levels: dict[str, int] = {}
         self._lock = threading.Lock()
         self._providers: dict[bytes, Provider] = {}
@@ -93,19 +96,25 @@ class Analyzer:
         session = self.session
         session.stack, session.project, session.preview = request.stack, request.project, request.dry_run
         session.config, session.secret_config_keys = dict(request.config), frozenset(request.config_secret_keys)
+        self._settle(session.settings)
         return analyzer_pb2.AnalyzerStackConfigureResponse()
 
     def configure(self, request: Any, call: Any) -> Any:
-        """What does not fit ends the run. A policy that there is not comes here if it has a level; without one the
-        engine ends the run itself."""
+        """An invalid setting ends the run. An unknown policy comes here if it has a level; without one the engine ends
+        the run itself."""
         self.levels = {name: config.enforcementLevel for name, config in request.policyConfig.items()}
         given = {name: MessageToDict(config.properties) for name, config in request.policyConfig.items()}
         try:
             check(given)
         except UnusableConfigurationError as problem:
             call.abort(grpc.StatusCode.INVALID_ARGUMENT, f"--policy-pack-config: {problem}")
-        self.session.settings = Settings.read(given)
+        self._settle(Settings.read(given))
         return empty_pb2.Empty()
+
+    def _settle(self, settings: Settings) -> None:
+        """Settings come after the stack's configuration, or not at all."""
+        strict = settings.strict or self.session.config.get(STRICT) == "true"
+        self.session.settings = replace(settings, strict=strict)
 
     def analyze(self, request: bytes, _: Any) -> Any:
         """One resource, before it is written."""
@@ -120,7 +129,7 @@ class Analyzer:
                     found = [] if self.session.preview else self._unseen(rules, BEFORE_WRITE, _undecodable(resource))
                 else:
                     found = self.session.before_write(resource, rules)
-            except Exception as problem:  # whose text may quote a value, and gRPC would pass it on
+            except Exception as problem:  # its text may quote a value, and gRPC would pass it on
                 found = self._unseen(rules, BEFORE_WRITE, _broken(problem))
             response.diagnostics.extend(self._diagnostic(finding, BEFORE_WRITE) for finding in found)
             return response
@@ -150,19 +159,20 @@ class Analyzer:
             if self.session.preview:
                 write_note(note_path(self.session.stack, self.session.project), evidence)
                 self._save(evidence)
+                self._propose(resources)
             response = analyzer_pb2.AnalyzeResponse()
             response.diagnostics.extend(self._diagnostic(finding, "") for finding in found)
             return response
 
     @cached_property
     def _shown(self) -> Evidence | None:
-        """What a preview showed. Looked for at an update's first resource: its settings come after its stack."""
+        """A preview's evidence, read at an update's first resource: the settings come after the stack."""
         session = self.session
         found = read_note(note_path(session.stack, session.project))
         return self._load() if found is None else found
 
-    def _saved(self) -> tuple[Path, Bond] | None:
-        """The file of evidence, and what it is bound to. Raises: UnusableEvidenceError if the program is unknown."""
+    def _saved(self) -> tuple[Path, EvidenceScope] | None:
+        """The file of evidence, and its scope. Raises: UnusableEvidenceError if the program is unknown."""
         session = self.session
         name = session.ambient.get(SAVED_EVIDENCE)
         if not name:
@@ -171,10 +181,12 @@ class Analyzer:
         path = working / name
         program = session.ambient.get(PROGRAM) or engine.program(working, path)
         if program is None:
-            raise UnusableEvidenceError(f"the program's files cannot be read; set {PROGRAM} to its commit")
+            raise UnusableEvidenceError(
+                f"cannot be bound to unreadable program files; set {PROGRAM} to the program's commit"
+            )
         off = sorted(rule.name for rule in RULES if not self._is_on(rule.name, rule))
         told = json.dumps({"off": off, "settings": asdict(session.settings)})
-        return path, Bond({**session.config, "": f"{session.project}/{session.stack}"}, program, told)
+        return path, EvidenceScope({**session.config, "": f"{session.project}/{session.stack}"}, program, told)
 
     def _save(self, evidence: Evidence) -> None:
         try:
@@ -186,6 +198,12 @@ class Analyzer:
         except UnusableEvidenceError as problem:
             _tell(f"is not written: {problem}")
 
+    def _propose(self, resources: Sequence[Resource]) -> None:
+        """Writes the settings file for `hosted-mesh-policies init`, which reports a missing file."""
+        if name := self.session.ambient.get(PROPOSED):
+            with contextlib.suppress(OSError):
+                Path(name).write_text(proposal([self.session.whole(resources)]).text(), encoding="utf-8")
+
     def _load(self) -> Evidence | None:
         try:
             return load(*saved) if (saved := self._saved()) else None
@@ -194,7 +212,7 @@ class Analyzer:
             return None
 
     def _resource(self, data: bytes, message: Any) -> Resource | str:
-        """A resource from its message; its URN alone when the message is nested too deeply to decode."""
+        """A resource from its message; its URN alone if it is nested too deeply to decode."""
         try:
             found = message.FromString(data)
         except DecodeError:
@@ -216,7 +234,7 @@ class Analyzer:
         )
 
     def _provider(self, message: Any) -> Provider:
-        """Every resource repeats its provider, kubeconfig and all, so that decoding one is worth keeping."""
+        """Cached: every resource repeats its provider with its kubeconfig."""
         key = message.SerializeToString()
         if key not in self._providers:
             self._providers[key] = Provider(message.urn, message.type, message.name, from_struct(message.properties))
@@ -226,21 +244,22 @@ class Analyzer:
         return self._level(name, rule) != analyzer_pb2.DISABLED
 
     def _level(self, name: str, rule: Rule) -> int:
-        """To the engine a rule that also runs before each write is two policies. A level that is given to one of them
-        holds for both, unless the other has one too."""
+        """A rule that also runs before each write is two policies of the engine. The level of one holds for both,
+        unless the other has a level too."""
         default = analyzer_pb2.MANDATORY if rule.mandatory else analyzer_pb2.ADVISORY
         twin = name.removesuffix(BEFORE_WRITE) if name.endswith(BEFORE_WRITE) else name + BEFORE_WRITE
         levels = (self.levels.get(name, default), self.levels.get(twin, default))
         return next((level for level in levels if level != default), default)
 
     def _unseen(self, rules: Sequence[Rule], suffix: str, finding: Finding) -> list[Finding]:
-        """What no rule could look at is told by one of the strictest: a level that was lowered for another must not
-        let it pass."""
+        """One of the strictest rules reports a resource that none could judge: a lowered level of another must not let
+        it pass."""
         strictest = sorted(rules, key=lambda rule: self._level(rule.name + suffix, rule) != analyzer_pb2.MANDATORY)
         return [replace(finding, rule=rule.name) for rule in strictest[:1]]
 
     def _diagnostic(self, finding: Finding, suffix: str) -> Any:
         rule = next(rule for rule in RULES if rule.name == finding.rule)
+        level = analyzer_pb2.ADVISORY if finding.advisory else self._level(finding.rule + suffix, rule)
         return analyzer_pb2.AnalyzeDiagnostic(
             policyName=finding.rule + suffix,
             policyPackName=PACK,
@@ -248,12 +267,12 @@ class Analyzer:
             description=rule.description,
             message=f"{finding.message}\n{rule.remedy}",
             urn=finding.urn,
-            enforcementLevel=cast(Any, self._level(finding.rule + suffix, rule)),
+            enforcementLevel=cast(Any, level),
             severity=_SEVERITIES[rule.severity],
         )
 
     def info(self, _request: Any, _: Any) -> Any:
-        """The list of policies: each rule once for the whole stack, and once before each write if it can speak then."""
+        """The list of policies: each rule once for the whole stack, and once before each write if it has a `check`."""
         found = analyzer_pb2.AnalyzerInfo(
             name=PACK, displayName="hosted-mesh boundary", version=VERSION, supportsConfig=True
         )
@@ -265,13 +284,13 @@ class Analyzer:
 
 
 def _tell(what: str) -> None:
-    """The engine shows what a pack writes to standard error."""
+    """The engine prints a pack's standard error."""
     print(f"{SAVED_EVIDENCE}: {what}", file=sys.stderr, flush=True)
 
 
 def _repeats_inputs(kind: str) -> bool:
-    """Kubernetes objects answer with what was asked, so decoding the answer again would tell nothing; but a Secret may
-    get data from its own cluster."""
+    """Outputs of Kubernetes objects repeat their inputs and need no decoding; except a Secret, which may get data from
+    its own cluster."""
     return kind.startswith("kubernetes:") and not kind.endswith(":Secret")
 
 
@@ -280,7 +299,7 @@ def _undecodable(urn: str) -> Finding:
 
 
 def _broken(problem: Exception) -> Finding:
-    """What is left when something breaks outside of a rule: a violation that names the kind of the exception alone."""
+    """A failure outside of a rule: a violation with the exception's type alone."""
     return Finding("", "", "", f"could not evaluate ({type(problem).__name__})")
 
 
@@ -300,18 +319,18 @@ def _policy(rule: Rule, suffix: str, kind: Any) -> Any:
     return policy
 
 
-_LOOK_FOR_THE_ENGINE = 2.0  # seconds between two looks whether it still lives
-_LONGEST_TURN = 0.0005  # seconds that an answer waits for the work ahead; Python's own default is ten times as long
+_LOOK_FOR_THE_ENGINE = 2.0  # seconds between checks of the engine's process
+_LONGEST_TURN = 0.0005  # seconds that an answer waits for other work; a tenth of Python's default
 
 
 def serve() -> None:
-    """Serves one engine run; the port goes to standard output, as the engine expects. Ends with the engine.
+    """Serves one engine run; the port goes to standard output for the engine. Ends with the engine.
 
-    There is no method `Remediate` on purpose: this pack changes no resource, and to the engine a pack without the
-    method is one with nothing to change. It asks for each resource, and a refusal takes gRPC half as long as an answer.
+    The method `Remediate` is missing on purpose: this pack changes no resource, and the engine accepts that. It calls
+    the method for each resource, and gRPC's refusal takes half as long as an answer.
     """
     sys.setswitchinterval(_LONGEST_TURN)
-    # The engine ends the pack by SIGINT, which a script's `pulumi up &` starts it with ignored.
+    # The engine ends the pack by SIGINT, which is ignored after a script's `pulumi up &`.
     ended = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: ended.set())
     analyzer = Analyzer(dict(os.environ))
@@ -345,8 +364,8 @@ def serve() -> None:
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("pulumirpc.Analyzer", handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    # An engine that is killed (SIGKILL, out of memory) tells nobody, and its pack would stay for ever. Once it has read
-    # the port it may be gone at any moment; before, the port cannot be written.
+    # A killed engine (SIGKILL, out of memory) does not end its pack. It may be gone at any moment after it has read the
+    # port; before, the port cannot be written.
     parent = os.getppid()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()

@@ -1,8 +1,7 @@
-"""One run of the engine: what the pack learns as resources come by, and what it says about each.
+"""One run of the engine: gathers facts as resources come by, and judges each resource.
 
 Before each write the engine shows a resource's inputs but no dependencies; at the end it shows dependencies and
-outputs. A session keeps the inputs, so that the end sees both, and keeps fingerprints of the control plane's secrets
-as they come by, so that each write is judged against all that came before it.
+outputs. A session keeps the inputs for the end, and fingerprints of the control plane's secrets for later writes.
 """
 
 from __future__ import annotations
@@ -10,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from hosted_mesh_plan.clusters import Clusters, Role
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.owners import Owners
+from hosted_mesh_plan.tree import is_covered, show
 
 from ..detect.flow.leaks import Flow
 from ..detect.search.index import Index
@@ -22,16 +27,11 @@ from ..detect.value.control_plane_secrets import (
     known_secrets,
     own_kubeconfigs,
 )
-from ..evaluation.context import Ahead, Context
+from ..evaluation.context import Context
 from ..evaluation.finding import Finding
 from ..evaluation.rule import Rule, judge, judge_resource
 from ..evaluation.settings import Settings
-from ..plan.clusters import Clusters, Role
-from ..plan.evidence import Evidence
-from ..plan.model import Provider, Resource, Stack
-from ..plan.owners import Owners
 from .preview_evidence import evidence_of
-from .work_ahead import WorkAhead
 
 
 @dataclass
@@ -46,7 +46,6 @@ class Session:
     settings: Settings = field(default_factory=Settings)
     ambient: Mapping[str, str] = field(default_factory=dict)
     evidence: Evidence | None = None
-    work_ahead: WorkAhead | None = None
     _inputs: dict[str, Resource] = field(default_factory=dict)
     _said: set[Finding] = field(default_factory=set)
     _index: Index | None = None
@@ -56,12 +55,10 @@ class Session:
     _gathered_from: dict[str, Resource] = field(default_factory=dict)
 
     def before_write(self, resource: Resource, rules: Sequence[Rule]) -> list[Finding]:
-        """Keeps a resource's inputs. In an update, judges it by the rules that need no more; in a preview nothing is
-        written, and the end of it sees more."""
+        """Keeps a resource's inputs. In an update, judges it by the rules with `check`; a preview writes nothing and is
+        judged at its end."""
         self._inputs[resource.urn] = resource
         if self.preview:
-            if self.work_ahead is not None:
-                self.work_ahead.add(resource)
             return []
         if resource.provider is not None:
             self._remember(resource.provider)
@@ -83,25 +80,33 @@ class Session:
             and not context.owners.is_given_away(resource)
         ):
             foreign = self.evidence.foreign.get(resource.urn, frozenset()) if self.evidence else frozenset()
-            add_secrets_of(resource, self._index, self._not_of(resource.urn), foreign)
+            add_secrets_of(
+                resource,
+                self._index,
+                self._not_of(resource.urn),
+                lambda path, value: () if is_covered(show(path), foreign) else (value,),
+            )
             self._gathered_from[resource.urn] = resource
         found = [finding for rule in rules for finding in judge_resource(rule, context, resource)]
         self._said.update(found)
         return found
 
     def at_end(self, resources: Sequence[Resource], rules: Sequence[Rule]) -> tuple[list[Finding], Evidence]:
-        """Judges the whole stack, and says what evidence it gives to the update that follows a preview."""
-        stack = self._stack(tuple(map(self._complete, resources)), partial=False)
-        ahead = self.work_ahead.done() if self.work_ahead is not None else Ahead()
-        context = Context(stack, self.settings, self.ambient, ahead=ahead)
+        """Judges the whole stack, and returns a preview's evidence for the update."""
+        stack = self.whole(resources)
+        context = Context(stack, self.settings, self.ambient)
         found = [finding for rule in rules for finding in judge(rule, context)]
         return [finding for finding in found if finding not in self._said], evidence_of(context, found)
+
+    def whole(self, resources: Sequence[Resource]) -> Stack:
+        """The stack at the end, with the earlier inputs."""
+        return self._stack(tuple(map(self._complete, resources)), partial=False)
 
     def inputs_are_known(self, urn: str) -> bool:
         return urn in self._inputs
 
     def _complete(self, resource: Resource) -> Resource:
-        """A resource of the end's view with the inputs that came by earlier."""
+        """A resource of the end with its earlier inputs."""
         earlier = self._inputs.get(resource.urn)
         return replace(resource, inputs=earlier.inputs if earlier else None, read_only=earlier is None)
 
@@ -126,8 +131,7 @@ class Session:
             add_provider(self._gathered(), self._not_of(provider.urn), self._shown, provider, cluster)
 
     def _not_of(self, provider: str) -> Set[bytes]:
-        """What is not the control plane's: the other contexts of its provider's kubeconfig may yet turn out to be data
-        planes'."""
+        """Credentials of the other contexts in its provider's kubeconfig, which may turn out to be data planes'."""
         cluster = self._known_clusters.clusters.get(provider)
         return self._data_planes | for_others(cluster) if cluster and cluster.others else self._data_planes
 

@@ -1,7 +1,8 @@
-"""The whole corpus on the real engine, and agreement with the simulated engine in one process.
+"""The corpus on the real engine, and agreement with the simulated engine in one process.
 
 Programs that are about one object share a stack, some seventy to a preview, each under a component of its own; those
-that are about a whole stack, or about two runs, have one each.
+that are about a whole stack, or about two runs, have one each. 25 programs run with each change, a leak for each rule
+among them; all others are nightly.
 """
 
 from __future__ import annotations
@@ -17,10 +18,39 @@ from hosted_mesh_policies.configuration import BEFORE_WRITE
 from tests.corpus.cases import CASES, batches
 from tests.corpus.engine import Engine, Run
 from tests.corpus.simulated_engine import simulate
+from tests.support.nightly import nightly_if
 
 RUNNABLE = [name for name, case in CASES.items() if not case.only_simulated]
 ALONE = [name for name in RUNNABLE if CASES[name].alone]
-BATCHES = batches(RUNNABLE)
+DAILY = [
+    "direct: key in ConfigMap",
+    "direct: password in Secret",
+    "direct: Secret of the provider's cluster in environment",
+    "wrapped value: token under base64 of gzip of base64",
+    "indirect: through components",
+    "shape: kubeconfig in ConfigMap",
+    "stack reference: another stack's secret in ConfigMap",
+    "nearest: a private key, disguised, where a public half is expected",
+    "timing: program differs in the update",
+    "timing: second update",
+    "provider: data plane's name, control plane's address",
+    "istiod's CA: no cacerts",
+    "webhook: Mutating webhook by Service",
+    "rights: reads Secrets",
+    "exposure: plaintext xDS on a load balancer",
+    "tenant: another's namespace",
+    "output: a secret in a plain output",
+    "operator: operand on the other side",
+    "operator: a user's catalog on the control plane",
+    "public half: certificate in ConfigMap",
+    "user's own: password",
+    "user's own: TLS pair",
+    "look-alike: sha256 in ConfigMap",
+    "declassified: a hash, with its reason",
+    "right object: a whole mesh",
+    "known public half: publicKeyPem in ConfigMap",
+]
+BATCHES = [*batches(DAILY), *batches([name for name in RUNNABLE if name not in DAILY])]
 BATCH_OF = {name: number for number, names in enumerate(BATCHES) for name in names}
 Judged = Callable[[str], frozenset[str]]
 
@@ -44,9 +74,24 @@ def judged(corpus_engine: Engine, producer: None) -> Judged:
 
 
 def _of_one_process(names: Iterable[str]) -> list[object]:
-    """Parameters such that tests about one preview run in one process."""
-    groups = {name: f"corpus-{BATCH_OF.get(name, name)}" for name in names}
-    return [pytest.param(name, marks=pytest.mark.xdist_group(group)) for name, group in groups.items()]
+    """Parameters such that tests about one preview run in one process. Those beside `DAILY` are nightly."""
+    return [
+        pytest.param(
+            name,
+            marks=[
+                pytest.mark.xdist_group(f"corpus-{BATCH_OF.get(name, name)}"),
+                *nightly_if(name not in DAILY, "alone" if CASES[name].alone else "together"),
+            ],
+        )
+        for name in names
+    ]
+
+
+def test_each_rule_has_a_leak_that_runs_with_each_change() -> None:
+    every = {rule for name in RUNNABLE for rule in CASES[name].rules}
+    assert {rule for name in DAILY for rule in CASES[name].rules} == every
+    assert len(DAILY) == 26
+    assert sum(CASES[name].clean for name in DAILY) >= 5
 
 
 def _previewed(engine: Engine, number: int, names: list[str]) -> dict[str, frozenset[str]]:
@@ -109,6 +154,7 @@ UPDATED = [
 ]
 
 
+@pytest.mark.nightly("together")
 @pytest.mark.usefixtures("producer")
 def test_clean_programs_are_written_too(corpus_engine: Engine) -> None:
     """An update with its preview, then one without changes: nobody stops them."""

@@ -23,13 +23,13 @@ BY_URL = "data-plane-webhooks-by-url"
     [
         (
             {"tenants-are-appart": "mandatory"},
-            "tenants-are-appart: there is no such policy; did you mean tenants-are-a",
+            "tenants-are-appart: is not a policy; did you mean tenants-are-a",
         ),
         ({"tenants-are-appart": {"sharedNamespaces": []}}, 'invalid enforcement level ""'),
         ({CLUSTERS: {"controlPlaneServer": ["https://cp"]}}, "did you mean controlPlaneServers?"),
         (
             {CLUSTERS: {"controlPlaneServers": ["https://[::1"]}},
-            f"{CLUSTERS}.controlPlaneServers[0]: wants an API serve",
+            f"{CLUSTERS}.controlPlaneServers[0]: must be an API serve",
         ),
         ({BY_URL: {"mostTimeoutSeconds": 0}}, f"{BY_URL}: mostTimeoutSeconds: Must be greater than or equal to 1"),
     ],

@@ -106,7 +106,7 @@ TOKEN = "9dm2k7qz0xv4tn81rc6wpe35"
 @pytest.fixture
 def environment(tools: Tools, engine_sandbox: Sandbox) -> Mapping[str, str]:
     cli = quick_cli(tools, {})
-    path = os.pathsep.join([str(CHECKOUT / "components"), str(CHECKOUT / "policies")])
+    path = os.pathsep.join([str(CHECKOUT / name) for name in ("components", "plan", "policies", "analysis")])
     return {**cli.environment, "KUBECONFIG": str(engine_sandbox.kubeconfig), "PYTHONPATH": path}
 
 
@@ -133,7 +133,7 @@ def started(
     for name, text in program.items():
         (folder / name).write_text(text)
     secret = [word for key in ("controlPlane", "dataPlane", "token") for word in ("--secret", key)]
-    command = [sys.executable, "-m", "hosted_mesh_policies.prove.command", str(folder), "--preview", "--json"]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.prove.command", str(folder), "--preview", "--json"]
     return subprocess.Popen(
         [*command, "--rounds", "1", *secret, *options],
         env={**environment, "TMPDIR": str(folder.parent / "tmp")},
@@ -198,7 +198,7 @@ def test_a_program_in_another_language_whose_plug_in_logs_in(
     program = {"index.js": NODE, "package.json": '{"main": "index.js"}'}
     found = prove(folder, with_node, "nodejs", program, "--keep", "controlPlane", "--keep", "dataPlane")
     assert leaks(found) == [("ConfigMap app", "data.x", ["configuration shop:token"])]
-    kept = [text.partition(" ")[0] for text in found["remarks"] if "was kept as it is" in text]
+    kept = [text.partition(" ")[0] for text in found["remarks"] if "was kept unchanged" in text]
     assert kept == ["controlPlane", "dataPlane"]
 
 
@@ -206,7 +206,7 @@ def test_what_only_an_update_knows_is_not_proven(folder: Path, environment: Mapp
     found = prove(folder, environment, "python", {"__main__.py": PYTHON + GENERATED})
     assert found["code"] == 2
     assert [(one["kind"], one["path"], one["why"]) for one in found["findings"]] == [
-        ("undecided", "data.x", "only an update knows it")
+        ("undecided", "data.x", "only an update computes it")
     ]
     assert [text.partition(":index")[0] for text in found["unsure"]] == ["random"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import Resource
 from hosted_mesh_policies.pack import engine, server
-from hosted_mesh_policies.pack.preview_evidence import Bond, UnusableEvidenceError, load, save
+from hosted_mesh_policies.pack.preview_evidence import EvidenceScope, UnusableEvidenceError, load, save
 from hosted_mesh_policies.pack.protocol import analyzer_pb2
-from hosted_mesh_policies.plan.evidence import Evidence
-from hosted_mesh_policies.plan.model import Resource
 
-BOND = Bond({"": "p/s", "k": "v"}, "program", "of the tenant shop")
+BOND = EvidenceScope({"": "p/s", "k": "v"}, "program", "of the tenant shop")
 
 
 def shown(first: str) -> Resource:
@@ -32,12 +32,12 @@ def test_it_is_bound_to_stack_configuration_program_and_settings(tmp_path: Path)
     assert "shop" not in path.read_text()
     (tmp_path / "older").write_text("{}")
     for why, where, bond in (
-        ("of another stack, or of another configuration", path, replace(BOND, stack={**BOND.stack, "k": "w"})),
-        ("of another stack, or of another configuration", path, replace(BOND, stack={**BOND.stack, "": "p/t"})),
+        ("of another stack or stack configuration", path, replace(BOND, stack={**BOND.stack, "k": "w"})),
+        ("of another stack or stack configuration", path, replace(BOND, stack={**BOND.stack, "": "p/t"})),
         ("of another program", path, replace(BOND, program="changed")),
-        ("of other settings of the policies; give both jobs the same", path, replace(BOND, told="nothing")),
+        ("of other policy settings; give both jobs the same", path, replace(BOND, told="nothing")),
         ("cannot be read", tmp_path / "nothing", BOND),
-        ("not what a preview of this version writes", tmp_path / "older", BOND),
+        ("is no evidence of this version's preview", tmp_path / "older", BOND),
     ):
         with pytest.raises(UnusableEvidenceError, match=why):
             load(where, bond)
@@ -154,7 +154,7 @@ def test_a_program_that_changed_has_none_and_says_so(
         (project / "mesh.yaml").write_text("name: other")
 
     assert evidence_of_an_update(project, monkeypatch, change) is None
-    said = "HOSTED_MESH_EVIDENCE: counts as none: is of another program, or of other files beside it\n"
+    said = "HOSTED_MESH_EVIDENCE: counts as none: is of another program, or other files beside it\n"
     assert capsys.readouterr().err == said
     # A commit stands for all files.
     assert evidence_of_an_update(project, monkeypatch, change, HOSTED_MESH_PROGRAM="c0ffee") is not None
@@ -182,11 +182,11 @@ def test_a_pack_that_was_told_otherwise_has_none_and_says_so(
 ) -> None:
     """Whose an object is, the settings say: what one preview saw for the data plane's another may refuse."""
     assert evidence_of_an_update(project, monkeypatch, told=told, off=off) is None
-    assert "counts as none: is of other settings of the policies; give both jobs" in capsys.readouterr().err
+    assert "counts as none: is of other policy settings; give both jobs" in capsys.readouterr().err
 
 
 def test_a_default_that_is_spelled_out_is_no_other_setting(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spelled_out: Told = {CLUSTERS: {"dataPlaneTenants": []}, "certificates-are-renewed-in-time": {"mostLeafDays": 398}}
+    spelled_out: Told = {CLUSTERS: {"dataPlaneTenants": [], "dataPlaneProviders": []}}
     assert evidence_of_an_update(project, monkeypatch, told=({}, spelled_out)) is not None
     assert evidence_of_an_update(project, monkeypatch, told=(TENANTS, TENANTS)) is not None
 
@@ -195,5 +195,8 @@ def test_without_a_project_a_commit_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evidence_of_an_update(tmp_path, monkeypatch) is None
-    assert "is not written: the program's files cannot be read; set HOSTED_MESH_PROGRAM" in capsys.readouterr().err
+    assert (
+        "is not written: cannot be bound to unreadable program files; set HOSTED_MESH_PROGRAM"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "evidence").exists()

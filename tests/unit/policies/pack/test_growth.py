@@ -10,12 +10,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.detect.decoders import alphabets, compression
+from hosted_mesh_plan.model import Stack
 from hosted_mesh_policies.detect.secrets import fingerprints
 from hosted_mesh_policies.detect.value import cleared_texts
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
-from hosted_mesh_policies.plan.model import Stack
 from hosted_mesh_policies.rules.tenants import TENANTS
 
 from tests.corpus import growing
@@ -42,8 +41,7 @@ def calls(work: Callable[[], Any]) -> Counter[str]:
         elif event == "c_call":
             counted[getattr(called, "__qualname__", "")] += 1
 
-    for cached in (alphabets._of_85, compression._may_be_deflate, fingerprints._remembered):
-        cached.cache_clear()  # or a small stack spares a large one what both hold
+    fingerprints._remembered.cache_clear()  # or a small stack spares a large one what both hold
     gc.collect()
     gc.disable()  # or what others left behind is taken away, and counted, at some chance moment
     sys.setprofile(watch)
