@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from hosted_mesh_plan.model import Stack
 
 from ..configuration import UnusableConfigurationError, at_their_levels, check
 from ..evaluation.context import Context
 from ..evaluation.finding import Finding
 from ..evaluation.rule import Rule, judge
 from ..evaluation.settings import Settings
-from ..plan.model import Stack
 from ..rules.catalogue import RULES
 from .report import as_json, as_sarif, as_text
 from .sources import UnreadableError, from_paths, why
@@ -36,7 +36,7 @@ def findings_in(
     ambient: Mapping[str, str] | None = None,
     rules: Sequence[Rule] = RULES,
 ) -> list[Finding]:
-    """Everything that the rules say about stacks."""
+    """The rules' verdicts on stacks."""
     found: list[Finding] = []
     for stack in stacks:
         context = Context(stack, settings, ambient or {})
@@ -54,20 +54,23 @@ def scan(
     ],
     control_plane: Annotated[
         list[Path] | None,
-        typer.Option("--control-plane", help="Manifests of the control plane; their Secrets are looked for."),
+        typer.Option("--control-plane", help="Manifests of the control plane. Their Secrets must stay there."),
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="The policy pack's configuration, JSON.")] = None,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     is_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", help="Write there instead of printing.")] = None,
-    form: Annotated[Format, typer.Option("--format", hidden=True)] = Format.TEXT,  # as the two were called before
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write to this file instead of standard output.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", hidden=True)] = Format.TEXT,  # the former option
 ) -> None:
-    """Look for control-plane credentials that reach data planes, and for the other mandatory policies' faults.
+    """Judge files by the policies: does a control-plane credential reach a data plane?
 
     pulumi stack export | hosted-mesh scan -
 
-    Exit code 0: nothing mandatory found; 1: something found; 2: something could not be read or written, or nothing was
-    there to judge. What was judged is said on standard error.
+    Standard error has a count of the judged objects.
+
+    Exit code 0: no mandatory finding. 1: a mandatory finding. 2: no object, or an unreadable or unwritable file.
     """
     asked = {form, *([Format.JSON] if is_json else []), *([Format.SARIF] if is_sarif else [])} - {Format.TEXT}
     if len(asked) > 1:
@@ -75,7 +78,8 @@ def scan(
         raise typer.Exit(2)
     try:
         settings, rules = _configuration(config)
-        stacks, empty = from_paths(paths, control_plane or ())
+        unreadable: list[UnreadableError] = []
+        stacks, empty = from_paths(paths, control_plane or (), unreadable)
         found = findings_in(stacks, settings, os.environ, rules)
     except (UnreadableError, UnusableConfigurationError) as problem:
         print(problem, file=sys.stderr)
@@ -94,15 +98,17 @@ def scan(
             print(f"--output {output}: cannot be written: {why(problem)}", file=sys.stderr)
             raise typer.Exit(2) from None
     for path in empty:
-        print(f"{path}: no state, preview or Kubernetes object in it, so nothing of it was judged", file=sys.stderr)
+        print(f"{path}: has no state, preview or Kubernetes object, so it was not judged", file=sys.stderr)
     for line in summary(stacks, settings.clusters):
         print(line, file=sys.stderr)
+    for one in unreadable:
+        print(one, file=sys.stderr)
     mandatory = {rule.name for rule in rules if rule.mandatory}
-    raise typer.Exit(int(any(finding.rule in mandatory for finding in found)))
+    is_found = any(finding.rule in mandatory and not finding.advisory for finding in found)
+    raise typer.Exit(1 if is_found else 2 if unreadable else 0)
 
 
 def _configuration(path: Path | None) -> tuple[Settings, tuple[Rule, ...]]:
-    """From a file of the form that `--policy-pack-config` takes."""
     if path is None:
         return Settings(), RULES
     try:

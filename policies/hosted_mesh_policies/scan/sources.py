@@ -1,4 +1,4 @@
-"""Stacks from files: what `pulumi stack export` and `pulumi preview --json` print, and Kubernetes manifests."""
+"""Stacks from files: output of `pulumi stack export` and `pulumi preview --json`, and Kubernetes manifests."""
 
 from __future__ import annotations
 
@@ -10,105 +10,119 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from .. import vocabulary
-from ..plan.clusters import Role
-from ..plan.decode import UNPARSABLE, from_plain
-from ..plan.model import Provider, Resource, Stack
-from ..plan.tree import UNKNOWN
-from ..vocabulary import CONTROL_PLANE, DATA_PLANE
+from hosted_mesh_plan import vocabulary, yaml_text
+from hosted_mesh_plan.clusters import Role
+from hosted_mesh_plan.decode import UNPARSABLE, from_plain
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN
+from hosted_mesh_plan.vocabulary import CONTROL_PLANE, DATA_PLANE
 
 PIPE = Path("-")
-MOST_REPEATED = 1_000_000
 ENDINGS = {".json", ".yaml", ".yml"}
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnreadableError(Exception):
-    """A file that is none of what can be scanned. The message names it and says why."""
+    """A file that cannot be scanned. The message has its name and the reason."""
 
 
-def from_paths(paths: Sequence[Path], control_plane: Sequence[Path]) -> tuple[list[Stack], list[Path]]:
-    """One stack per state or preview file, and one of all manifests together; and the paths that had nothing of these.
+def from_paths(
+    paths: Sequence[Path], control_plane: Sequence[Path], unreadable: list[UnreadableError] | None = None
+) -> tuple[list[Stack], list[Path]]:
+    """One stack per state or preview file, and one of all manifests together; and the paths without any of these.
 
-    Manifests under `paths` go to the data plane, those under `control_plane` to the control plane's.
+    Manifests under `paths` go to the data plane, those under `control_plane` to the control plane. unreadable: receives
+    the error of each unreadable file, so that the others are judged. Raises: UnreadableError, the first one without
+    `unreadable`.
     """
     stacks: list[Stack] = []
     manifests: list[Resource] = []
     empty: list[Path] = []
+    errors: list[UnreadableError] = []
     for role, given in ((Role.DATA_PLANE, paths), (Role.CONTROL_PLANE, control_plane)):
         for path in given:
-            before = len(stacks) + len(manifests)
-            for file in files(path):
-                found = _read(file, role)
+            before = len(stacks) + len(manifests) + len(errors)
+            for found in _found(path, role, errors):
                 if isinstance(found, Stack):
                     stacks.append(found)
                 else:
                     manifests += found
-            if len(stacks) + len(manifests) == before:
+            if len(stacks) + len(manifests) + len(errors) == before:
                 empty.append(path)
+    if errors and (unreadable is None or not (stacks or manifests)):
+        raise UnreadableError("\n".join(map(str, errors)))
+    if unreadable is not None:
+        unreadable += errors
     if not stacks and not manifests:
-        raise UnreadableError(f"{', '.join(map(str, paths))}: no state, preview or Kubernetes object in it")
+        raise UnreadableError(f"{', '.join(map(str, paths))}: has no state, preview or Kubernetes object")
     if manifests:
         stacks.append(Stack("manifests", tuple(manifests), marks=False))
     return stacks, empty
 
 
-def files(path: Path) -> Iterator[Path]:
+def files(path: Path, unreadable: list[UnreadableError]) -> Iterator[Path]:
     """The file itself, `-` for a pipe, or every .json, .yaml and .yml file below a folder, in order.
 
-    Raises: UnreadableError, for a folder below it too: what is in there would pass unseen.
+    unreadable: receives the error of the path, and of each folder below it, which would pass unseen.
     """
     try:
         if path != PIPE and stat.S_ISDIR(path.stat().st_mode):
-            yield from sorted(one for one in _below(path) if one.suffix in ENDINGS and one.is_file())
+            yield from sorted(one for one in _below(path, unreadable) if one.suffix in ENDINGS and one.is_file())
         else:
             yield path
     except FileNotFoundError:
-        raise UnreadableError(f"{path}: does not exist. Check the path") from None
+        unreadable.append(UnreadableError(f"{path}: does not exist. Check the path"))
     except OSError as problem:
-        raise UnreadableError(f"{problem.filename or path}: cannot be read: {why(problem)}") from None
+        unreadable.append(_not_read(problem, path))
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    def refuse(problem: OSError) -> None:
-        raise problem
+def _below(folder: Path, unreadable: list[UnreadableError]) -> Iterator[Path]:
+    def closed(problem: OSError) -> None:
+        unreadable.append(_not_read(problem, folder))
 
-    return (Path(place) / name for place, _, names in os.walk(folder, onerror=refuse) for name in names)
+    return (Path(place) / name for place, _, names in os.walk(folder, onerror=closed) for name in names)
 
 
-def _read(path: Path, role: Role) -> Stack | list[Resource]:
-    """What is JSON is told by its content: a state may be in a file of any name, and comes through a pipe."""
+def _not_read(problem: OSError, path: Path) -> UnreadableError:
+    return UnreadableError(f"{problem.filename or path}: cannot be read: {why(problem)}")
+
+
+def _found(path: Path, role: Role, errors: list[UnreadableError]) -> Iterator[Stack | list[Resource]]:
+    """The content of each file of a path; an unreadable file or folder adds to the errors."""
+    for file in files(path, errors):
+        try:
+            yield _read(file, role, errors)
+        except UnreadableError as problem:
+            errors.append(problem)
+
+
+def _read(path: Path, role: Role, unreadable: list[UnreadableError]) -> Stack | list[Resource]:
+    """JSON is recognised by content: a state may have any file name, or come through a pipe."""
     try:
         content = sys.stdin.buffer.read() if path == PIPE else path.read_bytes()
         text = content.decode("utf-8-sig")
         is_json, data = _json(text, must=path.suffix == ".json")
         if not is_json:
-            documents = list(yaml.load_all(text, Loader=LOADER))
-            if _values(documents, {}) > max(MOST_REPEATED, len(text)):  # without aliases it has no more than letters
-                raise UnreadableError(f"{path}: its aliases repeat a part of it a million times. Write it out")
-            return from_manifests(documents, str(path), role)
+            return from_manifests(_documents(text, path, unreadable), str(path), role)
         return from_state(data, path.stem) or from_preview(data, path.stem) or from_manifests([data], str(path), role)
     except (OSError, *UNPARSABLE) as problem:
         raise UnreadableError(f"{path}: cannot be read as JSON or YAML: {why(problem)}") from None
     except (AttributeError, TypeError, IndexError):
         fix = "Write it with `pulumi stack export` or `pulumi preview --json`"
-        raise UnreadableError(f"{path}: has a resource that is none. {fix}") from None
+        raise UnreadableError(f"{path}: has an invalid resource. {fix}") from None
 
 
-def _values(node: Any, known: dict[int, int]) -> int:
-    """How many values there are, each as often as an alias repeats it. known: those of each list and mapping so far."""
-    if not isinstance(node, dict | list):
-        return 1
-    if id(node) not in known:
-        known[id(node)] = 1  # while its own are counted, of which it may be one
-        known[id(node)] += sum(_values(one, known) for one in (node.values() if isinstance(node, dict) else node))
-    return known[id(node)]
+def _documents(text: str, path: Path, unreadable: list[UnreadableError]) -> list[Any]:
+    """The documents of a YAML text, up to the first unreadable one."""
+    found: list[Any] = []
+    try:
+        found.extend(yaml_text.load_all(text))
+    except UNPARSABLE as problem:
+        unreadable.append(UnreadableError(f"{path}: cannot be read as JSON or YAML: {why(problem)}"))
+    return found
 
 
 def _json(text: str, *, must: bool) -> tuple[bool, Any]:
-    """Whether it is JSON, and what it says. must: or else ValueError."""
+    """True and the data if it is JSON. must: raise ValueError otherwise."""
     if not must and not text.lstrip().startswith(("{", "[")):
         return False, None
     try:
@@ -120,13 +134,15 @@ def _json(text: str, *, must: bool) -> tuple[bool, Any]:
 
 
 def why(problem: Exception) -> str:
-    """What is wrong with a file and what to do, without the problem's own words, which repeat what stands there."""
+    """A file's problem and the fix, without the exception's text, which repeats the file's content."""
     if isinstance(problem, OSError):
         return f"{(problem.strerror or 'it could not be opened').lower()}. Check the path and the file's mode"
     if isinstance(problem, UnicodeDecodeError):
         return "it is not UTF-8 text. Save it as UTF-8"
     if isinstance(problem, RecursionError):
         return "it nests too deep. Name another file"
+    if isinstance(problem, yaml_text.RepeatedPartError):
+        return "its aliases repeat a part of it a million times. Write it out"
     line = getattr(problem, "lineno", None)
     if mark := getattr(problem, "problem_mark", None):
         line = mark.line + 1
@@ -181,7 +197,7 @@ def _resource(state: Mapping[str, Any], by_urn: Mapping[Any, Mapping[str, Any]])
 
 
 def from_manifests(documents: Iterable[Any], where: str, role: Role) -> list[Resource]:
-    """Kubernetes objects, Lists unfolded. Documents that are none are skipped."""
+    """Kubernetes objects, Lists unfolded. Other documents are skipped."""
     name = vocabulary.PROVIDER_NAME[CONTROL_PLANE if role is Role.CONTROL_PLANE else DATA_PLANE]
     provider = Provider(f"file::{name}", "pulumi:providers:kubernetes", name, {"kubeconfig": UNKNOWN})
     found: list[Resource] = []

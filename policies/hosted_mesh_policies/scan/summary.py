@@ -1,4 +1,4 @@
-"""What a scan judged, and what it could not see: a clean verdict on nothing must not look like one on everything."""
+"""Counts a scan's objects: a clean verdict on nothing must not look like one on everything."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..plan.clusters import ClusterConfig, Clusters, Role
-from ..plan.model import Stack
-from ..plan.tree import UNKNOWN, leaves
+from hosted_mesh_plan.clusters import ClusterConfig, Clusters, Role
+from hosted_mesh_plan.model import Stack
+from hosted_mesh_plan.tree import UNKNOWN, leaves
 
 _WHERE: Final = {
     Role.CONTROL_PLANE: "control planes",
@@ -18,7 +18,7 @@ _WHERE: Final = {
 
 
 def summary(stacks: Sequence[Stack], config: ClusterConfig) -> Iterator[str]:
-    """Lines for standard error: how much of each cluster was judged, clusters that nobody classified, hidden values."""
+    """Lines for standard error: number of judged objects by cluster, undeclared clusters, hidden values."""
     roles = Counter[Role]()
     unclassified: set[str] = set()
     for stack in stacks:
@@ -33,13 +33,13 @@ def summary(stacks: Sequence[Stack], config: ClusterConfig) -> Iterator[str]:
     yield f"objects judged: {', '.join(told) or 'none'}"
     if unclassified:
         yield (
-            f"nobody says whose cluster is behind {', '.join(sorted(unclassified))}; it counts as a data plane. Name "
-            "it with --config (docs/policies/clusters.md)"
+            f"no declared owner: the cluster of provider {', '.join(sorted(unclassified))}; it counts as a data plane. "
+            "Declare it with --config (docs/policies/clusters.md)"
         )
     if any(_hides_values(stack) for stack in stacks if not stack.preview):
         yield (
-            "secrets are encrypted in this state, so only their flow was judged; `pulumi stack export --show-secrets` "
-            "lets their values be compared too"
+            "secrets are encrypted in this state, so only their flow was judged; for their values too, use `pulumi "
+            "stack export --show-secrets`"
         )
     if any(_hides_values(stack) for stack in stacks if stack.preview):
         yield "a preview's JSON hides secret values: their flow was judged; the pack sees the values (--policy-pack)"

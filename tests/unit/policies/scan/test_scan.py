@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pulumi_hosted_mesh.cli import command
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner, Result
@@ -167,9 +168,13 @@ def test_sarif_names_rule_place_and_help(write: Any) -> None:
         ("umlaut.yaml", b"\xe4", "is not UTF-8 text. Save it as UTF-8"),
         ("aliases.yaml", ALIASES, "its aliases repeat a part of it a million times. Write it out"),
         ("nothing.yaml", "a: b", "no state, preview or Kubernetes object"),
-        ("number.json", {"deployment": {"resources": [1]}}, "has a resource that is none"),
-        ("list.json", {"deployment": {"resources": [{"urn": "u", "propertyDependencies": [1]}]}}, "that is none"),
-        ("provider.json", {"deployment": {"resources": [{"urn": "u", "provider": "a::b"}]}}, "that is none"),
+        ("number.json", {"deployment": {"resources": [1]}}, "has an invalid"),
+        (
+            "list.json",
+            {"deployment": {"resources": [{"urn": "u", "propertyDependencies": [1]}]}},
+            "has an invalid resource",
+        ),
+        ("provider.json", {"deployment": {"resources": [{"urn": "u", "provider": "a::b"}]}}, "has an invalid"),
     ],
 )
 def test_what_cannot_be_judged_is_not_clean(write: Any, name: str, content: str, why: str) -> None:
@@ -198,7 +203,7 @@ def test_a_path_of_which_nothing_was_judged_is_named(write: Any) -> None:
     manifest = write("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     for found in (scan(values, manifest), scan(manifest, "--control-plane", values)):
         assert found.exit_code == 0
-        assert f"{values}: no state, preview or Kubernetes object in it, so nothing of it was judged" in found.stderr
+        assert f"{values}: has no state, preview or Kubernetes object, so it was not judged" in found.stderr
     assert "nothing of it" not in scan(manifest).stderr
 
 
@@ -238,8 +243,59 @@ def test_a_folder_below_that_cannot_be_looked_at_does_not_pass_unseen(
 
     monkeypatch.setattr(os, "scandir", refusing)
     found = scan(tmp_path)
-    assert (found.exit_code, found.stdout) == (2, "")
-    assert found.stderr == f"{closed}: cannot be read: permission denied. Check the path and the file's mode\n"
+    assert (found.exit_code, found.stdout.strip()) == (2, "0 mandatory and 0 advisory findings")
+    told = f"{closed}: cannot be read: permission denied. Check the path and the file's mode"
+    assert told in found.stderr.splitlines()
+    write("b.yaml", LEAK)
+    found = scan(tmp_path)
+    assert (found.exit_code, LEAKS in found.stdout, told in found.stderr) == (1, True, True)
+
+
+LEAKS = "no-credentials-on-data-plane"
+LEAK = yaml.safe_dump(
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "leak"},
+        "data": {"key": literals.private_key("beside")},
+    }
+)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["before", "after"])
+@pytest.mark.parametrize("in_folder", [True, False], ids=["folder", "paths"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.json", "{"),
+        ("m.yaml", "a:\n  - b: }"),
+        ("m.yaml", b"\xe4"),
+        ("m.yaml", ALIASES),
+        ("m.yaml", "[" * 20000),
+        ("m.json", {"deployment": {"resources": [1]}}),
+        ("m.json", {"deployment": {"resources": [{"urn": "u", "provider": "a::b"}]}}),
+    ],
+    ids=["JSON", "YAML", "not UTF-8", "aliases", "deep", "state", "provider"],
+)
+def test_a_file_that_cannot_be_read_hides_no_finding_in_another(
+    write: Any, tmp_path: Path, name: str, content: Any, in_folder: bool, order: int
+) -> None:
+    """The finding decides the exit code; the file is named on standard error, in the report's forms too."""
+    broken, leaking = write(name, content), write("a.yaml" if order == 1 else "z.yaml", LEAK)
+    paths = [tmp_path] if in_folder else [broken, leaking][::order]
+    for options in ([], ["--json"], ["--sarif"]):
+        found = scan(*paths, *options)
+        assert (found.exit_code, LEAKS in found.stdout) == (1, True), found.output
+        assert found.stderr.count(f"{broken}: ") == 1
+        assert literals.private_key("beside").splitlines()[1] not in found.output
+    leaking.unlink()
+    assert scan(tmp_path).exit_code == 2
+
+
+def test_documents_before_an_unreadable_one_of_the_same_file_are_judged(write: Any) -> None:
+    found = scan(write("a.yaml", f"{LEAK}---\na:\n  - b: }}\n"))
+    assert (found.exit_code, LEAKS in found.stdout) == (1, True)
+    assert "its syntax is wrong" in found.stderr
 
 
 def test_a_cluster_that_nobody_classified_is_named(write: Any) -> None:
@@ -248,15 +304,21 @@ def test_a_cluster_that_nobody_classified_is_named(write: Any) -> None:
         resource["urn"] = resource["urn"].replace("-plane-cluster", "-side")
         resource["provider"] = resource.get("provider", "").replace("-plane-cluster", "-side")
     found = scan(write("state.json", document))
-    assert "nobody says whose cluster is behind control-side, data-side" in found.stderr
+    assert "no declared owner: the cluster of provider control-side, data-side" in found.stderr
 
 
-def test_without_the_policies_package_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("scan", "hosted-mesh-policies"), ("prove", "hosted-mesh-analysis"), ("diff", "hosted-mesh-analysis")],
+)
+def test_a_command_without_its_package_names_the_package(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = command.typer.Typer()
     alone.command()(lambda: None)
     monkeypatch.setattr(command, "app", alone)
     monkeypatch.setattr(command, "entry_points", lambda group: ())
     command._add_commands_of_other_packages()
-    found = CliRunner().invoke(alone, ["scan", "state.json", "--format", "json"])
+    found = CliRunner().invoke(alone, [name, "state.json", "--format", "json"])
     assert found.exit_code == 2
-    assert "Install hosted-mesh-policies" in found.stderr
+    assert f"Install {package} too" in found.stderr
