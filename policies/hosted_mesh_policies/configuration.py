@@ -1,4 +1,4 @@
-"""What `--policy-pack-config` says, checked: a misspelt setting that changes nothing could let a leak through."""
+"""Checks `--policy-pack-config`: a misspelt setting without effect could let a leak through."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from hosted_mesh_plan.clusters import is_server
+from hosted_mesh_plan.owners import LOGIN_TYPE
+
 from .evaluation.rule import Rule
-from .plan.clusters import is_server
-from .plan.owners import LOGIN_TYPE
 from .rules.catalogue import RULES
 
 BEFORE_WRITE: Final = "-before-write"
 LEVEL: Final = "enforcementLevel"
 LEVELS: Final = ("mandatory", "advisory", "disabled")
 _KNOWN: Final = {n: rule for rule in RULES for n in (rule.name, *([rule.name + BEFORE_WRITE] if rule.check else []))}
-"""Each rule by the names of the policies that it is to the engine."""
+"""Each rule by its policies' names in the engine."""
+
+
+_LOGINS: Final = re.compile(rf"{LOGIN_TYPE.pattern}|(?:Instance|Server|Database\w*|Group|Cache|Redis)$")
+"""Endings of the types of logins, and of databases, which have a login."""
 
 
 class UnusableConfigurationError(Exception):
-    """The configuration names a policy or setting that there is not, or gives it a value of another type."""
+    """The configuration names an unknown policy or setting, or gives a value of another type."""
 
 
 def check(by_policy: Mapping[str, Any]) -> None:
@@ -40,11 +45,11 @@ def _refuse(problems: Sequence[str]) -> None:
 
 
 def _problems(name: str, given: Any) -> Iterator[str]:
-    if name == "all":  # Pulumi's own word for every policy of a pack
+    if name == "all":  # Pulumi's word for every policy of a pack
         yield from _level_problems(name, given)
         return
     if name not in _KNOWN:
-        yield f"{name}: there is no such policy{_meant(name, _KNOWN)}"
+        yield f"{name}: is not a policy{_meant(name, _KNOWN)}"
         return
     yield from _level_problems(name, given)
     schema = _KNOWN[name].schema if not name.endswith(BEFORE_WRITE) else {}
@@ -55,34 +60,36 @@ def _problems(name: str, given: Any) -> Iterator[str]:
 def _setting_problems(where: str, settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         if key not in schema:
-            yield f"{where}{key}: there is no such setting{_meant(key, schema)}"
+            yield f"{where}{key}: is not a setting{_meant(key, schema)}"
         elif not _fits(value, schema[key]):
-            yield f"{where}{key}: wants {_wanted(schema[key])}"
+            yield f"{where}{key}: must be {_wanted(schema[key])}"
         elif key.endswith("Servers"):
             for at, server in enumerate(value):
                 if not is_server(server):
-                    yield f"{where}{key}[{at}]: wants an API server's address, such as https://10.0.0.1:6443"
+                    yield f"{where}{key}[{at}]: must be an API server's address, such as https://10.0.0.1:6443"
         elif key.endswith("Tenants"):
             for at, said in enumerate(value):
                 tenant, _, server = said.partition("=")
                 if not (re.fullmatch(r"[\w.-]+", tenant) and is_server(server)):
-                    yield f"{where}{key}[{at}]: wants a tenant and its cluster, such as shop=https://10.0.0.2:6443"
+                    yield f"{where}{key}[{at}]: must be a tenant and its cluster, such as shop=https://10.0.0.2:6443"
         elif key.endswith("Logins"):
             for at, login in enumerate(value):
                 kind, _, name = login.partition(":")
-                if not (re.fullmatch(r"\w+", kind) and LOGIN_TYPE.search(kind) and name.strip("*")):
-                    yield f"{where}{key}[{at}]: wants a login's type and name, such as RobotAccount:shop-pull"
+                if not (re.fullmatch(r"\w+", kind) and _LOGINS.search(kind) and name.strip("*")):
+                    yield f"{where}{key}[{at}]: must be a login's type and name, such as RobotAccount:shop-pull"
 
 
 def _level_problems(name: str, given: Any) -> Iterator[str]:
     level = given.get(LEVEL, LEVELS[0]) if isinstance(given, dict) else given
     if level not in LEVELS:
-        yield f"{name}: wants an object of settings or one of {', '.join(LEVELS)}"
+        yield f"{name}: must be an object of settings or one of {', '.join(LEVELS)}"
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if schema["type"] == "array":
         return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    if schema["type"] == "boolean":
+        return isinstance(value, bool)
     if schema["type"] == "integer":
         is_whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
         return is_whole and value >= schema["minimum"]
@@ -91,8 +98,10 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 def _wanted(schema: Mapping[str, Any]) -> str:
     if schema["type"] == "integer":
-        return f"integer of at least {schema['minimum']}"
-    return " or ".join(schema.get("enum", ())) or ("array of strings" if schema["type"] == "array" else "string")
+        return f"an integer of at least {schema['minimum']}"
+    if schema["type"] == "boolean":
+        return "true or false"
+    return " or ".join(schema.get("enum", ())) or ("an array of strings" if schema["type"] == "array" else "a string")
 
 
 def _meant(name: str, known: Mapping[str, Any]) -> str:
@@ -101,7 +110,7 @@ def _meant(name: str, known: Mapping[str, Any]) -> str:
 
 
 def at_their_levels(by_policy: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """The rules as a configuration file wants them enforced, without those that it disables."""
+    """The rules at the levels of a configuration file, without disabled ones."""
     found = []
     for rule in RULES:
         level = _level(by_policy, rule.name) or _level(by_policy, "all") or ("mandatory" if rule.mandatory else "")

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from hosted_mesh_plan.clusters import cluster_of
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import STACK_TYPE, Provider, Resource
+from hosted_mesh_plan.tree import UNKNOWN, Secret
+from hosted_mesh_plan.vocabulary import DATA_PLANE_OWNED_ANNOTATION as OWN
+from hosted_mesh_plan.vocabulary import MESH_LABEL
 from hosted_mesh_policies.evaluation.finding import Finding
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.session import Session
-from hosted_mesh_policies.plan.clusters import cluster_of
-from hosted_mesh_policies.plan.evidence import Evidence
-from hosted_mesh_policies.plan.model import STACK_TYPE, Provider, Resource
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret
 from hosted_mesh_policies.rules.catalogue import RULES
-from hosted_mesh_policies.vocabulary import DATA_PLANE_OWNED_ANNOTATION as OWN
-from hosted_mesh_policies.vocabulary import MESH_LABEL
 
 CONTROL_PLANE = "https://cp.example.com:6443"
 Growth = Callable[[int], list[Resource]]

@@ -1,11 +1,11 @@
-"""Where a plan has secrets and credentials: three detectors, and what they share.
+"""Finds secrets and credentials in a plan: three detectors and their shared parts.
 
-- `value` looks for what is known of the control plane's secrets.
-- `flow` follows who depends on whom; `shape` knows credentials by their structure.
-- `search` finds fingerprints in a resource's text, whatever they are wrapped in.
-- `secrets` says which parts of a resource and of a text are secret, and makes their fingerprints.
-- `leaf` says what one value is: public by its structure, secret by its name, random, an example.
-- `keys` reads private keys, certificates and keystores; `decoders` read texts in other notations.
+- `value` searches for the control plane's secrets.
+- `flow` follows dependencies; `shape` recognises credentials by their structure.
+- `search` finds fingerprints in a resource's text, under any wrapping.
+- `secrets` selects the secret parts of a resource and of a text, and makes their fingerprints.
+- `leaf` classifies one value: public by its structure, secret by its name, random, an example.
+- `keys` reads private keys, certificates and keystores; `decoders` read other notations.
 
-Each knows only those below it in this list, and those in one line do not know each other.
+Each imports only those below it in this list; those on one line do not import each other.
 """

@@ -1,1 +1,1 @@
-"""The rules, by topic; `catalogue.RULES` lists them all. What they are made with is in `evaluation`."""
+"""The rules, by topic; `catalogue.RULES` lists them all. `evaluation` has their base."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hosted_mesh_plan.clusters import KUBECONFIG_KEYS
+from hosted_mesh_plan.model import STACK_TYPE, Resource
+from hosted_mesh_plan.tree import UNKNOWN, Path, Secret, Tree, leaves, show
+
 from ..detect.leaf.content import as_bytes
 from ..detect.search.tree_text import Text, text_of
 from ..detect.shape.credential_forms import Kind
@@ -13,14 +17,11 @@ from ..detect.value.inspection import inspect
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Rule
-from ..plan.clusters import KUBECONFIG_KEYS
-from ..plan.model import STACK_TYPE, Resource
-from ..plan.tree import UNKNOWN, Path, Secret, Tree, leaves, show
 from .credentials import UNEXPLAINED
 
 AWAITED: Final = (
-    "is not known yet, nor is a secret of the control plane's that this stack makes: on the data plane's side nothing "
-    "shows that it is another value"
+    "is unknown before the update, and so is a control-plane secret of this stack: on the data plane's side nothing "
+    "shows that the two differ"
 )
 UNMARKED: Final = "not marked secret: the state keeps it in plain text"
 
@@ -50,7 +51,7 @@ def _outputs(context: Context, stack: Resource, data_plane_side: bool) -> Iterat
 
 
 def _given_out(context: Context, name: str, value: Tree) -> dict[Path, str]:
-    """What is wrong with an output of a stack on the data plane's side, marked or not."""
+    """Problems of an output of a stack on the data plane's side, marked or not."""
     text = text_of({name: value})
     found = dict.fromkeys(_known_in(context, text), "gives a control-plane secret to a stack on the data plane's side")
     for path, shape in _shapes_in(text):
@@ -73,7 +74,7 @@ def _shapes_in(text: Text) -> Iterator[tuple[Path, Shape]]:
 
 
 def _without_marked(tree: Tree) -> Tree:
-    """The tree with nothing where a value is marked secret."""
+    """The tree without values that are marked secret."""
     if isinstance(tree, Secret):
         return None
     if isinstance(tree, dict):
@@ -82,7 +83,7 @@ def _without_marked(tree: Tree) -> Tree:
 
 
 def _provider(resource: Resource) -> Iterator[tuple[Resource, str, str]]:
-    """A kubeconfig that the state would keep in plain text: the kubernetes package does not mark it by itself."""
+    """An unmarked kubeconfig, which the state would keep in plain text: the kubernetes package does not mark it."""
     for leaf in leaves(resource.inputs if resource.inputs is not None else {}):
         if leaf.secret or not leaf.path or leaf.path[0] not in KUBECONFIG_KEYS:
             continue
@@ -91,7 +92,7 @@ def _provider(resource: Resource) -> Iterator[tuple[Resource, str, str]]:
 
 
 def _unmarked(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    """Known secrets that a control-plane resource asks for in a value that is not marked."""
+    """Known secrets in unmarked inputs of a control-plane resource."""
     for resource in context.stack.resources:
         if not context.clusters.on_control_plane(resource) or resource.inputs is None or resource.kind == "Secret":
             continue
@@ -106,7 +107,7 @@ OUTPUTS = Rule(
     description="No control-plane secret is in a plain stack output, in any output of a stack on the data plane's "
     "side, or in a value that is not marked secret.",
     cure="Wrap the value in pulumi.Output.secret(...); export only public facts from a data-plane stack; pass "
-    "kubeconfigs to providers as secrets. What another stack exports is read from that stack.",
+    "kubeconfigs to providers as secrets. Read another stack's exports from that stack.",
     severity=Severity.HIGH,
     page="stacks",
     check_stack=check_stack,

@@ -1,4 +1,4 @@
-"""What istiod may do on a data plane: the least."""
+"""istiod's rights on a data plane are the least."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import fnmatch
 from collections.abc import Iterator
 from typing import Any, Final
 
+from hosted_mesh_plan.istiod import is_istios
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.tree import UNKNOWN, at, items
+
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule, not_known
 from ..evaluation.settings import schema_of
-from ..plan.istiod import is_istios
-from ..plan.model import Resource
-from ..plan.tree import UNKNOWN, at, items
 
 ESCALATING_VERBS: Final = frozenset({"bind", "escalate", "impersonate"})
 _BY_ANY_VERB: Final = (
@@ -24,13 +25,13 @@ ESCALATING: Final = {
     "serviceaccounts/token": frozenset({"create"}),
     "signers": frozenset({"approve", "sign"}),
 }
-"""Resources that lead to more power, and the verbs that do it (* for any)."""
+"""Resources that lead to more power, and the verbs for it (* for any)."""
 WRITE: Final = frozenset({"create", "update", "patch"})
 LEADING: Final = frozenset({
     "roles", "rolebindings", "clusterroles", "clusterrolebindings", "pods", "deployments", "daemonsets",
     "statefulsets", "replicasets", "jobs", "cronjobs",
 })  # fmt: skip
-"""Resources that give more power to whoever may write them."""
+"""Resources that give more power to their writers."""
 BROAD_ROLES: Final = frozenset({"cluster-admin", "admin", "edit"})
 
 
@@ -48,7 +49,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
 
 
 def check_stack(context: Context) -> Iterator[tuple[Resource, str, str]]:
-    """Roles that only their binding makes istiod's."""
+    """Roles that are istiod's only by their binding."""
     bound = {
         (at(binding.body, "roleRef", "kind"), at(binding.body, "roleRef", "name"))
         for binding in context.stack.resources
@@ -78,9 +79,9 @@ def _binds_istiod(context: Context, resource: Resource) -> bool:
 
 
 def rules(resource: Resource) -> Iterator[Place]:
-    """What is too much in a role's rules."""
+    """Excessive rights in a role's rules."""
     if at(resource.body, "aggregationRule") is not None:
-        yield "aggregationRule", "collects whatever other roles have: write the rules out"
+        yield "aggregationRule", "collects the rules of other roles: list the rules here"
     for position, rule in enumerate(items(resource.body, "rules")):
         where = f"rules[{position}]"
         lists = {key: items(rule, key) for key in ("apiGroups", "resources", "verbs", "nonResourceURLs")}
@@ -93,10 +94,10 @@ def rules(resource: Resource) -> Iterator[Place]:
 def _one(where: str, lists: dict[str, list[Any]]) -> Iterator[Place]:
     for key in ("apiGroups", "resources", "verbs", "nonResourceURLs"):
         if any(isinstance(value, str) and value in {"*", "*/*"} for value in lists[key]):
-            yield f"{where}.{key}", "is a wildcard: name what istiod needs"
+            yield f"{where}.{key}", "is a wildcard: list the entries that istiod needs"
     verbs = set(map(str, lists["verbs"]))
     for verb in sorted(verbs & ESCALATING_VERBS):
-        yield f"{where}.verbs", f"{verb} lets istiod take rights that it was not given"
+        yield f"{where}.verbs", f"{verb} lets istiod take more rights than its own"
     for name in map(str, lists["resources"]):
         needed = ESCALATING.get(name)
         if needed is not None and ("*" in needed or verbs & (needed | {"*"})):
@@ -115,6 +116,7 @@ RIGHTS = Rule(
     severity=Severity.CRITICAL,
     page="istiod",
     acceptable=True,
+    rests_on_owner=True,
     check=check,
     check_stack=check_stack,
     schema=schema_of(istiod_accounts="Names of the ServiceAccounts that istiod uses."),

@@ -7,13 +7,14 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any, Final
 
+from hosted_mesh_plan.istiod import is_istios
+from hosted_mesh_plan.model import Resource
+from hosted_mesh_plan.tree import UNKNOWN, at, items
+
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule, not_known
 from ..evaluation.settings import schema_of
-from ..plan.istiod import is_istios
-from ..plan.model import Resource
-from ..plan.tree import UNKNOWN, at, items
 
 KINDS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 
@@ -34,7 +35,7 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
 
 def _is_control_planes(context: Context, resource: Resource) -> bool:
     """True for the mesh's webhooks: Istio's, and any that call out of the cluster. A data plane's own webhooks inside
-    it are nobody else's business."""
+    it are out of scope."""
     hooks = items(resource.body, "webhooks")
     return is_istios(context.stack, resource) or any(
         hook is UNKNOWN
@@ -47,7 +48,7 @@ def _is_control_planes(context: Context, resource: Resource) -> bool:
 def _client(where: str, client: Any) -> Iterator[Place]:
     url = at(client, "url")
     if at(client, "service") is not None:
-        what = "calls a Service: nothing of the control plane's runs in this cluster; use a URL"
+        what = "calls a Service, but the control plane does not run in this cluster: use a URL"
         yield f"{where}.clientConfig.service", what
     if url is UNKNOWN:
         yield f"{where}.clientConfig.url", not_known("the URL")
@@ -56,7 +57,7 @@ def _client(where: str, client: Any) -> Iterator[Place]:
         if parts.scheme != "https":
             yield f"{where}.clientConfig.url", "is not https"
         if _is_address(parts.hostname or ""):
-            what = "has an address where a host name belongs: certificates and moves need a name"
+            what = "has an IP address: use a host name, which certificates and moves need"
             yield f"{where}.clientConfig.url", what
         if parts.username or parts.password:
             yield f"{where}.clientConfig.url", "carries a credential"
@@ -88,7 +89,7 @@ def _limits(context: Context, where: str, hook: Any) -> Iterator[Place]:
     if policy is UNKNOWN:
         yield f"{where}.failurePolicy", not_known("the failure policy")
     elif policy is None:
-        yield f"{where}.failurePolicy", "is missing: say what happens when the control plane is down"
+        yield f"{where}.failurePolicy", "is missing: choose the behaviour while the control plane is down"
     elif policy not in context.settings.failure_policies:
         yield f"{where}.failurePolicy", f"is not one of {', '.join(context.settings.failure_policies)}"
 
@@ -103,6 +104,7 @@ WEBHOOKS = Rule(
     severity=Severity.HIGH,
     page="webhooks",
     acceptable=True,
+    rests_on_owner=True,
     check=check,
     schema=schema_of(
         most_timeout_seconds="Longest time-out of a webhook, in seconds.",

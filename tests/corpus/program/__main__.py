@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "policies")]
+sys.path[:0] = [str(ROOT), str(ROOT / "plan"), str(ROOT / "policies")]
 
 import pulumi  # noqa: E402
 

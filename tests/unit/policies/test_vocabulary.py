@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pulumi_hosted_mesh.vocabulary as library
-from hosted_mesh_policies import vocabulary
+from hosted_mesh_plan import vocabulary
 from pulumi_hosted_mesh.boundary import ownership
 
 NAMES = sorted(name for name in vars(vocabulary) if name.isupper() and hasattr(library, name))
@@ -21,5 +21,6 @@ def test_whose_a_type_is_has_one_table() -> None:
 
 def test_the_librarys_components_are_all_classified() -> None:
     tokens = {value for name, value in vars(library).items() if name.startswith("TYPE_")}
-    tokens -= {library.TYPE_HOSTED_MESH, library.TYPE_MESH_DEPLOYMENT}  # both sides in one
+    # Both sides in one.
+    tokens -= {library.TYPE_HOSTED_MESH, library.TYPE_MESH_DEPLOYMENT, library.TYPE_HOSTED_OPERATORS}
     assert tokens <= vocabulary.CONTROL_PLANE_TYPES | vocabulary.DATA_PLANE_TYPES

@@ -1,8 +1,7 @@
-"""The private numbers inside a private key, read with a reader of DER that is just large enough for that.
+"""Reads the private numbers of a private key, by a minimal reader of DER.
 
-Only the private numbers make good fingerprints: a key file also holds the public half, which certificates repeat.
-Covers PKCS#1, PKCS#8 (RSA, EC, Ed25519, X25519), SEC1 and OpenSSH's own format; an encrypted PKCS#8 yields its
-ciphertext.
+Only private numbers make good fingerprints: a key file also has the public half, which certificates repeat. Covers
+PKCS#1, PKCS#8 (RSA, EC, Ed25519, X25519), SEC1 and OpenSSH's format; an encrypted PKCS#8 yields its ciphertext.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ INTEGER: Final = 0x02
 OCTETS: Final = 0x04
 OPENSSH: Final = b"openssh-key-v1\0"
 LEAST_BYTES: Final = 16
-"""A private number shorter than this belongs to no key in use."""
+"""A shorter private number belongs to no key in use."""
 
 Element = tuple[int, bytes]
 
 
 def elements(data: bytes) -> list[Element]:
-    """The (tag, content) pairs that `data` consists of. ValueError when it is not DER."""
+    """The (tag, content) pairs of `data`. ValueError if it is not DER."""
     found: list[Element] = []
     position = 0
     while position < len(data):
@@ -43,7 +42,7 @@ def elements(data: bytes) -> list[Element]:
 
 
 def private_numbers(der: bytes) -> list[bytes]:
-    """The private numbers of a DER private key, without leading zeros. Empty when `der` is anything else."""
+    """The private numbers of a DER private key, without leading zeros. Empty for any other `der`."""
     try:
         return [n for n in _numbers(_first(der)) if len(n) >= LEAST_BYTES]
     except (ValueError, IndexError):
@@ -79,7 +78,7 @@ def _numbers(body: bytes, depth: int = 0) -> list[bytes]:
 
 
 def openssh_numbers(blob: bytes) -> list[bytes]:
-    """The private numbers of an `openssh-key-v1` blob; its whole private section when that is encrypted."""
+    """The private numbers of an `openssh-key-v1` blob; its whole private section if encrypted."""
     if not blob.startswith(OPENSSH):
         return []
     try:
@@ -96,7 +95,7 @@ def openssh_numbers(blob: bytes) -> list[bytes]:
 
 
 def _strings(data: bytes, most: int) -> list[bytes]:
-    """Up to `most` length-prefixed strings; stops at the padding behind the last one."""
+    """Up to `most` length-prefixed strings, without the padding behind the last."""
     found: list[bytes] = []
     position = 0
     while len(found) < most and position + 4 <= len(data):
@@ -119,7 +118,7 @@ _PUBLIC_FORMS: Final = (
 
 
 def is_public_der(der: bytes) -> bool:
-    """True for DER, nothing before or after it, of a form that is made to be shown."""
+    """True for DER of a public form, with nothing before or after it."""
     if der[:1] not in {b"\x30", b"\x06"}:
         return False
     try:
@@ -130,7 +129,7 @@ def is_public_der(der: bytes) -> bool:
 
 
 def begins_as_certificates_do(der: bytes) -> bool:
-    """True for what begins as a sequence of DER with more than 127 bytes, which no text does."""
+    """True for the beginning of a DER sequence of more than 127 bytes, which no text has."""
     return der[:2] in {b"\x30\x81", b"\x30\x82", b"\x30\x83"}
 
 
@@ -144,8 +143,8 @@ def is_keystore(der: bytes) -> bool:
 
 
 def public_key_of(der: bytes) -> bytes:
-    """The public key that a certificate or request is for, as its bit string; empty for anything else. For an EC or
-    Ed25519 key that is its point; for RSA the sequence of modulus and exponent."""
+    """The public key of a certificate or request, as its bit string; else empty. For an EC or Ed25519 key that is its
+    point; for RSA the sequence of modulus and exponent."""
     try:
         for tag, part in elements(elements(_first(der))[0][1]):
             inner = elements(part) if tag == SEQUENCE else []
@@ -157,6 +156,6 @@ def public_key_of(der: bytes) -> bytes:
 
 
 def is_certificate_authority(der: bytes) -> bool:
-    """True when a certificate's basic constraints say CA (RFC 5280, 4.2.1.9)."""
+    """True if a certificate's basic constraints name a CA (RFC 5280, 4.2.1.9)."""
     at = der.find(b"\x06\x03\x55\x1d\x13")
     return at >= 0 and b"\x01\x01\xff" in der[at + 5 :][:14].removeprefix(b"\x01\x01\xff")

@@ -1,1 +1,1 @@
-"""Which parts of a resource, of a tree and of a text are secret."""
+"""Selects the secret parts of a resource, of a tree and of a text."""

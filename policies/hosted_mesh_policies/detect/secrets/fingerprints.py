@@ -1,8 +1,8 @@
-"""From a secret to its fingerprints: the parts of it that give power, without the parts that are public.
+"""From a secret to its fingerprints: its parts that give power, without its public parts.
 
-A private key's public half, a kubeconfig's server, a token's header are in certificates, host names and other tokens,
-so they would make false alarms. Every parser that fits is applied, and what they find is united: a file of settings
-with a token in it has the token's fingerprint and those of its passwords.
+A private key's public half, a kubeconfig's server and a token's header occur in certificates, host names and other
+tokens, and would cause false alarms. Every fitting parser is applied, and the results are united: a settings file with
+a token has the token's fingerprint and those of its passwords.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ..leaf.randomness import is_random
 
 MOST_DEPTH: Final = 8
 MOST_PARTS: Final = 20_000
-"""Fingerprints of one value; a larger one is a file of data, whose first secrets do."""
+"""Most fingerprints of one value; the first secrets of a larger file are enough."""
 LEAST_PART: Final = 12
-"""Shortest part of a text that is a fingerprint by itself, by its randomness."""
+"""Shortest random part of a text that is a fingerprint by itself."""
 LEAST_OF_ONE_CASE: Final = 24
 _DIGESTS: Final = ("sha256", "sha1", "md5")
 _FRAMED = re.compile(rb"://|</[A-Za-z]|[;&?][A-Za-z][\w .-]*=|:\$?[0-9]\$|@(?:[a-z]+\(|[\w-]+[.:/])|^\$\d[a-z]?\$")
@@ -43,13 +43,13 @@ _FIELDS = re.compile(rb"[^:;,|&<>\"'=@$\s]+")
 
 
 class Whole(bytes):
-    """A fingerprint that counts only where it stands alone: too much like a word to count inside another text."""
+    """A fingerprint that counts only alone: too similar to a word inside another text."""
 
 
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----).)*)-----END \1-----", re.DOTALL)
 _LABELLED_PUBLIC = re.compile(rb"CERTIFICATE|PUBLIC KEY|CRL$")
 _PGP_PUBLIC: Final = frozenset({b"\x98", b"\x99", b"\xb8", b"\xb9", b"\xc6", b"\xce"})
-"""How packets of public keys begin (RFC 4880, 4.2 and 4.3)."""
+"""First bytes of packets of public keys (RFC 4880, 4.2 and 4.3)."""
 _JWT = re.compile(rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{10,})\.([A-Za-z0-9_-]{16,})")
 _USER_INFO = re.compile(rb"(?<=://)[^/@:\s\"']{0,256}:([^/@\s\"']{4,256})@", re.IGNORECASE)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
@@ -64,7 +64,7 @@ _CODED_JSON = re.compile(rb"(?:(?<=[a-z\d]_)|(?<=[a-z\d]-))eyJ[A-Za-z0-9+/]{16,}
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]{0,127})(?:\s[^<>]{0,512})?>([^<>]{8,4096})</\1>")
 _UUID = re.compile(UUID)
 _HEAD = re.compile(rb"^(?:k8s-aws-v1\.|AGE-SECRET-KEY-1|(?i:bearer|basic|apikey|token)[ \t]+(?=\S+$))")
-"""The same in every such token."""
+"""The common beginning of such tokens."""
 _TEXT_HEAD = re.compile(rb"[\x20-\x7e]{32,}")
 _ID_AND_KEY = re.compile(rb"(?<![\w:/-])([A-Za-z0-9_-]{8,24}):(?=([A-Za-z0-9_-]{16,128})(?![\w:@-]))")
 _HTPASSWD = re.compile(rb"^[^\s:]+:(?:\$[^\s:]{1,40}\$([^\s:$]{16,})(?::\S*)?|(\{S?SHA\}\S+))$", re.MULTILINE)
@@ -76,15 +76,15 @@ def fingerprints(
 ) -> tuple[bytes, ...]:
     """The fingerprints of a secret, `Whole` ones among them.
 
-    `certain` says that the value is known to be secret as a whole (a generated password), whatever it looks like.
-    `name` is its key's name, `names` are the names of objects in the plan.
+    `certain`: the value is secret as a whole in any form (a generated password). `name` is its key's name, `names` are
+    the names of objects in the plan.
     """
     return _remembered(value, certain, name, names)
 
 
 @lru_cache(maxsize=1024)
 def _remembered(value: bytes, certain: bool, name: str, names: frozenset[str]) -> tuple[bytes, ...]:
-    """A secret is in what asks for it and in what it answers, and is asked for before the write and at the end."""
+    """Cached: a secret is in inputs and outputs, and is used before the write and at the end."""
     return tuple(_found(value, certain=certain, name=name, names=names))
 
 
@@ -105,7 +105,7 @@ def _found(
         yield value
         return
     if is_keystore(value):
-        yield value[32:]  # what stands before is the same in every keystore
+        yield value[32:]  # the part before it is the same in every keystore
         return
     if value.startswith(COMPRESSED) and (unpacked := _unpacked(value)):
         yield from _found(unpacked, name=name, names=names, depth=depth + 1)
@@ -134,7 +134,7 @@ def _found(
         return
     if (decoded := _decoded(rest)) is not None:
         if _is_text(decoded) or decoded[:1] == b"\x30" or decoded.startswith(COMPRESSED):
-            # The same in other letters, which whoever searches decodes.
+            # The same in other letters, which searches decode.
             yield from _found(decoded, certain=certain, name=name, names=names, depth=depth + 1)
             return
         if (head := _TEXT_HEAD.match(decoded)) and len(decoded) - head.end() >= LEAST_PART:
@@ -153,17 +153,17 @@ def _found(
 
 
 def tells_nothing(value: bytes) -> bool:
-    """True for what stands in a credential's place and is none."""
+    """True for a placeholder of a credential."""
     return is_example(value) or (is_reference(value) and is_public(value.lstrip(b"?")))
 
 
 def digests(values: Collection[bytes]) -> frozenset[bytes]:
-    """What people write for a value, to see that it has changed."""
+    """Common digests of values, by which people detect changes."""
     return frozenset(hashlib.new(kind, one).hexdigest().encode() for one in values for kind in _DIGESTS)
 
 
 def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: Collection[str]) -> Iterator[bytes]:
-    """A text that nothing parses: as a whole, and by the random parts of what is `searched` in it."""
+    """A text without a parser: as a whole, and by the random parts of `searched` in it."""
     level = Level.SECRET if certain else level_of(text, name, names)
     if level is Level.PUBLIC:
         return
@@ -185,8 +185,8 @@ def _of_text(text: bytes, searched: bytes, *, certain: bool, name: str, names: C
 
 
 def _core(text: bytes) -> bytes:
-    """A line of fields without the names, hosts and words before and after what is random in it: other lines of the
-    same kind have them too. All of it where these are few."""
+    """A line of fields without the names, hosts and words around its random part: other lines share those. The whole
+    line if these are few."""
     odd = [field for field in _FIELDS.finditer(text) if len(field[0]) >= LEAST_PART and is_random(field[0].decode())]
     if not odd:
         return text
@@ -195,7 +195,7 @@ def _core(text: bytes) -> bytes:
 
 
 def _random_parts(text: bytes) -> Iterator[bytes]:
-    """What is random in a text, without the names, hosts and words that it stands between: those are in others too."""
+    """The random parts of a text, without the names, hosts and words between them, which others share."""
     for token in _TOKEN.findall(text):
         between = _IN_ADDRESS if b"//" in token else _IN_PAIRS
         for part in between.split(token.strip(b"=.")):
@@ -222,8 +222,8 @@ def _unarmoured(body: bytes) -> bytes:
 
 
 def _is_done(label: bytes, body: bytes) -> bool:
-    """Whether a block of PEM has no more to look for: a private key, whose numbers are found by themselves, and what is
-    kept as public, a certificate or a key of a form that is not known here, if no private key is in it."""
+    """True for a complete block of PEM: a private key, by its numbers, and a public block, such as a certificate or an
+    unknown kind of key, without a private key in it."""
     if b"PRIVATE KEY" in label:
         return True
     if not _LABELLED_PUBLIC.search(label):
@@ -243,15 +243,14 @@ def _password(found: re.Match[bytes]) -> bytes:
 
 
 _PARTS: Final[tuple[tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]], ...]] = (
-    (b"eyJ", _JWT, lambda found: found[3]),  # a signature: header and claims are no secret by themselves
+    (b"eyJ", _JWT, lambda found: found[3]),  # a signature: header and claims are public
     (b"://", _USER_INFO, _password),
     (b":", _HTPASSWD, lambda found: found[1] or found[2]),
 )
-"""Parts of a text that are there to open something: a sign of one, how it looks, and its secret."""
+"""Credentials in a text: a telltale sign, the pattern, and its secret."""
 
 
 def _of_named_uuids(text: bytes) -> Iterator[bytes]:
-    """The UUIDs that a file of settings calls a credential."""
     for key, found in _ASSIGNMENT.findall(text) if _UUID.search(text) else ():
         value = found.strip().strip(b"\"'")
         if _UUID.fullmatch(value) and names_credential(key.decode()):
@@ -259,8 +258,8 @@ def _of_named_uuids(text: bytes) -> Iterator[bytes]:
 
 
 def _of_coded_json(text: bytes, names: Collection[str], depth: int) -> Generator[bytes, None, bytes]:
-    """What some services' tokens say of themselves, and at times their secret too: JSON in base64 between signs.
-    Returns the text without it. A JWT is another thing."""
+    """JSON in base64 between signs, the claims of some services' tokens, with a secret at times. Returns the text
+    without it. JWTs are separate."""
     for found in _CODED_JSON.findall(text):
         decoded = _decoded(found) or b""
         tree = as_document(decoded) if decoded[:1] == b"{" else None
@@ -278,8 +277,8 @@ def _of_login(text: bytes) -> Iterator[bytes]:
 
 
 def _of_settings(text: bytes, names: Collection[str], depth: int) -> Generator[bytes, None, bytes]:
-    """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf. Returns the text without the
-    values that their names say to be public."""
+    """Lines or pairs of a name and a value: dotenv, ini, connection strings, named.conf. Returns the text without
+    values under public names."""
     for number, (key, found) in enumerate([*_ASSIGNMENT.findall(text), *_SPACED.findall(text)]):
         value = found.strip().strip(b"\"'").strip()
         if command := after_reference(value):
@@ -295,7 +294,7 @@ def _is_public_pair(found: re.Match[bytes]) -> bool:
 
 
 def _unpacked(value: bytes) -> bytes:
-    """The text in a compressed value, which is the same in other bytes; empty where there is none."""
+    """The text in a compressed value, which compression may spell differently; else empty."""
     try:
         found = next(compressed(value), b"")
     except TooMuchError:
@@ -327,7 +326,6 @@ def _of_structure(tree: Any, names: Collection[str], depth: int) -> Iterator[byt
 
 
 def _decoded(value: bytes) -> bytes | None:
-    """What a value decodes to as a whole, when it is hex or base64."""
     try:
         if _HEX.fullmatch(value) and len(value) % 2 == 0:
             return binascii.unhexlify(value)
@@ -340,7 +338,7 @@ def _decoded(value: bytes) -> bytes | None:
 
 
 def _is_of_one_case(value: bytes) -> bool:
-    """True for an id in groups, which is too long to be base64 without capitals or without small letters."""
+    """True for an id in groups, too long for base64 in one case."""
     return len(value) >= LEAST_OF_ONE_CASE and b"-" in value and value in {value.lower(), value.upper()}
 
 

@@ -1,7 +1,7 @@
-"""Credentials by the name that stands beside them: in trees, and in files of any grammar that has names.
+"""Credentials by the name beside them: in trees, and in files of any grammar with names.
 
-A value counts when it is concrete: letters and digits as by chance, and no template, reference, path, hash, ciphertext
-or example.
+A value counts if it is concrete: random letters and digits, and no template, reference, path, hash, ciphertext or
+example.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from ...plan.tree import Path, Tree, at, leaves
+from hosted_mesh_plan.tree import Path, Tree, at, leaves
+
 from ..leaf.names import names_credential, names_credentials
 from ..leaf.placeholders import is_example
 from ..leaf.public_structure import without_public
 from ..leaf.randomness import SEGMENTS, is_random, is_scrambled
 
 LEAST, MOST = 8, 256
-"""What is longer is ciphertext or a document: of RSA with 2048 bits, 344 letters."""
+"""Longer values are ciphertext or a document: RSA with 2048 bits has 344 letters."""
 LEAST_AFTER_BLANK: Final = 16
 _NOT_THE_VALUE: Final = re.compile(
-    r"^(?:[/~.]|\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|@[A-Za-z]+[.@]|\*|projects/)"  # where it is
-    r"|^(?:pk[_.]|pub[0-9a-f]|phc_|age1)"  # made to be shown
+    r"^(?:[/~.]|\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|@[A-Za-z]+[.@]|\*|projects/)"  # a path or reference
+    r"|^(?:pk[_.]|pub[0-9a-f]|phc_|age1)"  # public by design
     r"|^(?:\$[0-9a-z-]{1,16}\$|\{[A-Z0-9]+\}|(?i:sha\d+|md5|scram-sha-256|pbkdf2\w*|argon2\w*)[:$-])"  # a hash
     r"|^(?:ENC[\[(]|\{cipher\}|vault:|secure:|v1:|\(\(|AQICAH|U2FsdGVkX1)"  # ciphertext
     r"|[a-z]://|^(?:arn|op|ref\+\w+|ssm|file|env|secret|aws|gcp|k8s):|\$\{|\{\{|\$\(|%\(|%%|<%|EXAMPLE(?:KEY)?$"
@@ -32,7 +33,7 @@ _NOT_THE_VALUE: Final = re.compile(
 
 
 def is_not_the_value(value: str) -> bool:
-    """True for what says where a credential is, for a hash of one, its ciphertext, or what stands in its place."""
+    """True for a reference to a credential, its hash or ciphertext, or a placeholder."""
     return bool(_NOT_THE_VALUE.search(value))
 
 
@@ -40,13 +41,13 @@ _MADE_SUFFIX: Final = re.compile(r"(?<=[a-z0-9])(?:-[a-z0-9]{5,10}){1,2}$")
 _OBJECTS_NAME: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)+")
 _CODE: Final = re.compile(r"^[A-Za-z_][\w.]*[(\[]|^\^|\[\^|a-z|A-Z|0-9|\\[wdsS]|\)\$$|^\(|^\[.*\]$")
 LONGEST_SEGMENTS: Final = 4
-"""Letters for each step between words or digits, from which on a value is a name in a program."""
+"""Letters per step between words or digits, above which a value is a name in a program."""
 LONGEST_BEFORE: Final = 512
 
 
 @lru_cache(maxsize=4096)
 def is_concrete(value: str) -> bool:
-    """True for what can only be a credential, when its name says that one is here."""
+    """True for a value that can only be a credential, under a credential's name."""
     if not LEAST <= len(value) <= MOST or not value.isprintable() or " " in value or is_not_the_value(value):
         return False
     if is_example(value.encode()):
@@ -56,7 +57,7 @@ def is_concrete(value: str) -> bool:
     if _CODE.search(value) or not without_public(value.encode()).strip():
         return False
     if _OBJECTS_NAME.fullmatch(value) and not is_random(_MADE_SUFFIX.sub("", value)):
-        return False  # what a hash was put to
+        return False  # a former hash
     segments = SEGMENTS.findall(value)
     if not value.islower() and len(segments) > 1 and sum(map(len, segments)) >= LONGEST_SEGMENTS * len(segments):
         return False
@@ -64,7 +65,6 @@ def is_concrete(value: str) -> bool:
 
 
 def _decoded(value: str) -> str | None:
-    """What a value is the base64 of, when that is text."""
     try:
         found = base64.b64decode(value, validate=True).decode("ascii")
     except ValueError:
@@ -76,7 +76,7 @@ _LOGIN: Final = re.compile(r"([A-Za-z][\w-]{2,15})[ \t]+(\S+)")
 
 
 def _without_scheme(value: str) -> str:
-    """What follows `Bearer` or `Basic` in a header; of a login in base64 the password."""
+    """The part after `Bearer` or `Basic` in a header; of a login in base64 the password."""
     found = _LOGIN.fullmatch(value.strip())
     if found is None:
         return value
@@ -93,7 +93,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{32,64}")
 
 
 _ACME: Final = "acme.cert-manager.io/"
-"""cert-manager's group of objects with tokens that anybody may fetch: `Challenge`, `Order`."""
+"""cert-manager's group of objects with public tokens: `Challenge`, `Order`."""
 
 
 def named_in_tree(tree: Tree) -> Iterator[Path]:
@@ -110,7 +110,7 @@ def named_in_tree(tree: Tree) -> Iterator[Path]:
 
 
 def is_named(tree: Tree, path: Path, keys: list[str]) -> bool:
-    """True for a place below or beside a name of a credential. keys: the names on the way there."""
+    """True for a place below or beside a credential's name. keys: the names on the way there."""
     if isinstance(path[-1], int) and path[-1] > 0:
         before = at(tree, *path[:-1], path[-1] - 1)
         if isinstance(before, str) and before.startswith("-") and names_credential(before):
@@ -162,22 +162,22 @@ _COMMAND: Final = re.compile(
     rb"|\s-pass(?:in|out)?\s+[\"']?pass:|(?<![\w-])redis-cli(?=\s)[^\n]{0,160}?\s-a\s+"
     rb"|(?<![\w-])curl(?=\s)[^\n]{0,160}?\s(?:-[a-zA-Z]{0,4}u|--user)[ =]?[\"']?[^\s:\"']{1,64}:)" + _VALUE
 )
-"""Commands that take a password by an option of one letter."""
+"""Commands with a password in an option of one letter."""
 _LOGINS: Final = (
     (b"@", re.compile(rb"(?<![\w/.])[\w.-]{1,64}[:/]([^/@:\s\"'()]{8,256})@(?:[a-z]+\(|[\w-]+\.[\w.-]+[:/])")),
     (b":", re.compile(rb"(?m)^[\w.*-]+:(?:\d+|\*):[\w.*-]+:[\w.*-]+:([^\s:]{8,256})$")),
     (b":", re.compile(rb"(?m)^\[?[\w-]+(?:\.[\w-]+)+\]?:\d+[ \t]+[^\s:]{1,64}:([^\s:]{8,256})$")),
 )
-"""A sign of one, and how it looks: an address that is no URL (`app:...@tcp(db:3306)/`), a line of `.pgpass`, one of
+"""A telltale sign and the pattern: an address that is no URL (`app:...@tcp(db:3306)/`), a line of `.pgpass`, one of
 Postfix. The name is the user's."""
 _CALLED: Final = re.compile(rb"\(\s*([\"'])([\w.-]{2,64})\1\s*,\s*([\"'])([^\"'\n]{8,256})\3")
-"""A name and its value given to a function: `define('DB_PASSWORD', '...')`."""
+"""A name and its value as arguments of a function: `define('DB_PASSWORD', '...')`."""
 _NO_NAME: Final = re.compile(rb"[^\w./-]")
 LONGEST_NAME: Final = 64
 
 
 def holds_named(data: bytes, lower: bytes) -> bool:
-    """True when a text has such a value. `lower` is the text in small letters."""
+    """True if a text has such a value. `lower` is the text in small letters."""
     return any(True for _ in named_in_text(data, lower))
 
 
@@ -202,7 +202,7 @@ def named_in_text(data: bytes, lower: bytes) -> Iterator[str]:
 
 
 def _taken(data: bytes, found: re.Match[bytes], first: int) -> str:
-    """The value of a match: the first of its groups from `first` on, as it is in the data."""
+    """The value of a match: the first of its groups from `first` on, as in the data."""
     group = next(number for number in range(first, first + 3) if found[number] is not None)
     value = data[found.start(group) : found.end(group)].decode("latin-1")
     return value.rstrip("})]").removeprefix("`").partition("`")[0]
@@ -228,7 +228,7 @@ _PARENT: Final = re.compile(rb"[\"']?([\w.-]{2,64})[\"']?[ \t]*:[ \t]*(?:\{[^{}]
 
 
 def _parent(before: bytes) -> bytes:
-    """What a key of YAML or JSON is below; `before` is what stands before it."""
+    """The parent of a key of YAML or JSON; `before` is the text before it."""
     lines = before.splitlines(keepends=True) or [b""]
     indent = len(lines[-1].rstrip(b'"'))
     if not lines[-1].strip(b' "'):

@@ -1,12 +1,13 @@
-"""Which values of a resource are secrets, by its type and by the marks on its values."""
+"""The secret values of a resource, by its type and by marks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from ...plan.model import SECRET_DATA, Resource
-from ...plan.tree import Path, Tree, at, leaves
+from hosted_mesh_plan.model import SECRET_DATA, Resource
+from hosted_mesh_plan.tree import Path, Tree, at, leaves
+
 from ..leaf.content import as_bytes, held
 from ..leaf.names import is_secrets_name
 from ..leaf.public_structure import is_public
@@ -15,14 +16,13 @@ from .named_credentials import named_in_text, named_in_tree
 from .resource_types import ALL_SECRET_TYPES, KEY_TYPE, is_clouds_secret, keeps_status
 
 LEAST_CALLED: Final = 16
-"""Letters of a value that its name alone says to be secret: shorter ones may be in others' texts by chance."""
+"""Fewest letters of a value that is secret by its name alone: shorter ones may occur by chance."""
 
 
 def secret_leaves(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
-    """The secret values in a resource's inputs or outputs, with their places: marked ones, a Secret's data, a private
-    key, a password, what a cloud's resource of secrets calls so. Public halves and password hashes, which are there to
-    be shown, are not among them, nor is what the Kubernetes plug-in keeps for itself (`__inputs`): it repeats the
-    inputs."""
+    """The secret values of a resource's inputs or outputs, with their places: marked ones, a Secret's data, a private
+    key, a password, a cloud's named secret. Excluded: public halves, password hashes, and the Kubernetes plug-in's own
+    copy of the inputs (`__inputs`)."""
     of_secret = resource.kind == "Secret"
     in_status = keeps_status(resource)
     of_cloud = is_clouds_secret(resource)
@@ -49,7 +49,7 @@ def _is_plug_ins(path: Path) -> bool:
 
 
 def _called_secrets(resource: Resource, tree: Tree) -> Iterator[tuple[Path, bytes]]:
-    """What stands in plain in an object that is no Secret and is called a credential: in its fields, in its texts."""
+    """Plain values with a credential's name in an object that is no Secret: in its fields, in its texts."""
     if resource.kind == "Secret" or tree is None:
         return
     called = {path for path in named_in_tree(tree) if not _is_plug_ins(path)}
@@ -67,5 +67,5 @@ def _is_secret_status(path: Path, value: object) -> bool:
 
 
 def is_minted(resource: Resource) -> bool:
-    """True for a Secret whose data its cluster makes: the program asks for none."""
+    """True for a Secret with data from its cluster: the program provides none."""
     return resource.kind == "Secret" and not any(at(resource.asked, key) for key in SECRET_DATA)

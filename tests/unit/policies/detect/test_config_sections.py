@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.evidence import Evidence
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import Secret
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.evidence import Evidence
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import Secret
 from hosted_mesh_policies.rules.credentials import SHAPE
 
 from tests.corpus import literals

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hosted_mesh_policies import vocabulary
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
 from hosted_mesh_policies.rules.credentials import FLOW, VALUE
 
 from tests.corpus import literals

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hosted_mesh_policies import vocabulary
+from hosted_mesh_plan import vocabulary
 
 from tests.corpus import literals
 from tests.corpus.case import Case

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from hosted_mesh_plan.clusters import ClusterConfig
+from hosted_mesh_plan.model import Provider, Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, Secret, is_covered, leaves
 from hosted_mesh_policies.detect.flow.expected_contents import is_pin
 from hosted_mesh_policies.detect.leaf.level import Level, level_of
 from hosted_mesh_policies.detect.leaf.public_structure import is_bare_digest, is_public
@@ -26,9 +29,6 @@ from hosted_mesh_policies.evaluation.context import Context
 from hosted_mesh_policies.evaluation.rule import Rule, judge, judge_resource
 from hosted_mesh_policies.evaluation.settings import Settings
 from hosted_mesh_policies.pack.preview_evidence import evidence_of
-from hosted_mesh_policies.plan.clusters import ClusterConfig
-from hosted_mesh_policies.plan.model import Provider, Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, Secret, is_covered, leaves
 from hosted_mesh_policies.rules.catalogue import RULES
 from hosted_mesh_policies.rules.credentials import FLOW, SHAPE, VALUE
 from hosted_mesh_policies.rules.exposure import EXPOSURE
