@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import StackSettings
 
 from stacks import configuration
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import DataPlaneAccess
-from pulumi_hosted_mesh.assembly.document import data_plane_cluster
-from pulumi_hosted_mesh.spec.data_plane import DataPlane, TokenKind
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import DataPlane, DataPlaneAccess, StackSettings, TokenKind, data_plane_cluster
 
 from stacks import configuration
 

@@ -1,13 +1,10 @@
-"""Stack `cluster`: what a data plane's cluster has once, however many meshes it is a member of: Istio's CRDs."""
+"""Stack `cluster`: the part of a data plane's cluster that all its memberships share: Istio's CRDs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import DataPlaneCrds
-from pulumi_hosted_mesh.assembly.document import data_plane_cluster
-from pulumi_hosted_mesh.spec.cluster import ClusterBase
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import ClusterBase, DataPlaneCrds, StackSettings, data_plane_cluster
 
 from stacks import configuration
 

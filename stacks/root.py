@@ -1,6 +1,6 @@
 """Stack `root`: a root certificate authority, which signs the intermediates of one mesh or of several.
 
-Touches no cluster. Its state holds the root's key, so it is read by those who sign, and by nobody who deploys.
+It changes no cluster. Its state holds the root's key: give the root's owner access to it, and no deployer.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
-from pulumi_hosted_mesh import MeshRoot
-from pulumi_hosted_mesh.spec.stack import RootSettings, StackKind, StackSettings
+from pulumi_hosted_mesh import MeshRoot, RootSettings, StackKind, StackSettings
 
 from stacks import configuration, references
 
@@ -19,6 +18,10 @@ async def build(_settings: StackSettings) -> dict[str, Any]:
     document = configuration.document(RootSettings, "root")
     requests: dict[str, pulumi.Input[str]] = {**document.requests}
     for mesh, name in document.stacks.items():
-        requests[mesh] = references.stack(name, f"root.stacks.{mesh}", StackKind.TRUST).output("request")
+        trust = references.stack(name, f"root.stacks.{mesh}", StackKind.TRUST)
+        if not await trust.is_empty(
+            f"Mesh {mesh} gets no certificate. Run `pulumi up` of that stack, then of this one"
+        ):
+            requests[mesh] = trust.output("request")
     root = MeshRoot(document.name, {"trust": document.trust.arguments(), "requests": requests})
     return {"certificate": root.certificate, "certificates": root.certificates}

@@ -1,12 +1,10 @@
-"""Stack `trust`: the key of a mesh's intermediate authority. Touches no cluster; its state holds that key."""
+"""Stack `trust`: the key of a mesh's intermediate authority. It changes no cluster; its state holds that key."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import MeshTrust
-from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import Mesh, MeshTrust, StackSettings
 
 from stacks import configuration
 
