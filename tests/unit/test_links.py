@@ -1,4 +1,4 @@
-"""What the documentation links to and cites is there: files, headings, sources and tests; and each page is found."""
+"""Links and citations of the documentation lead somewhere; each page is found, and begins with its use."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def tracked(*patterns: str) -> list[str]:
 
 PAGES = tracked("*.md")
 PROGRAMS = tracked("*.py", "*.ts")
+GUIDES = [
+    page
+    for page in PAGES
+    if re.fullmatch(r"docs/((clusters|components|policies)/)?[\w-]+\.md|examples/.*README\.md", page)
+]
+BENCHES = "docs/bench.md"
 
 
 @cache
@@ -75,6 +81,17 @@ def test_sources_and_tests_that_a_page_names_are_there(page: str) -> None:
     """By the end of their path: a page of a component names the files of its folder without it."""
     named = PROGRAM.findall((CHECKOUT / page).read_text())
     assert [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in PROGRAMS)] == []
+
+
+@pytest.mark.parametrize("page", [page for page in GUIDES if page != BENCHES])
+def test_a_guide_begins_with_its_use(page: str) -> None:
+    title, _, rest = (CHECKOUT / page).read_text().partition("\n\n")
+    assert title.startswith("# ")
+    assert rest.startswith("After this page you can ")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((CHECKOUT / "README.md").read_text().splitlines()) <= 150
 
 
 def test_every_page_is_found_from_the_readme() -> None:
