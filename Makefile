@@ -3,7 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 .DEFAULT_GOAL := help
-.PHONY: help up down status shell test nightly lint bench tools
+.PHONY: help up down status shell test slices nightly lint bench tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -20,17 +20,20 @@ status: ## Say what runs (ARGS=--json for machines)
 shell: ## A shell with kubectl, pulumi and istioctl ready (ARGS='-c "kubectl get pods -A"' for one command)
 	@$(PYTHON) -m sandbox shell $(ARGS)
 
-test: ## Lint, then all tests: unit, engine, live
+test: ## Lint, unit, engine, live and one nightly slice (SLICE=n chooses it, ARGS=--all runs all nightly tests)
 	@$(PYTHON) -m sandbox test $(ARGS)
 
-nightly: ## Judge the policies by a million made-up programs (hours); prints its seed, keeps what it finds as cases
-	@HOSTED_MESH_PROGRAMS=1000000 HOSTED_MESH_EXAMPLES=100000 HOSTED_MESH_SEED=$$(date +%s) $(PYTHON) -m sandbox test \
-		tests/unit/policies/prove/test_judge.py tests/unit/policies/detect/test_wrapping_property.py --timeout=0 -s $(ARGS)
+slices: ## Write tests/nightly.json, the seconds by which nightly tests are cut into slices, from the last runs
+	@$(PYTHON) -m sandbox slices $(ARGS)
 
-lint: ## ruff and mypy
+nightly: ## Judge the policies by 100,000 generated programs (hours); prints its seed, keeps what it finds as cases
+	@HOSTED_MESH_PROGRAMS=100000 HOSTED_MESH_EXAMPLES=100000 HOSTED_MESH_SEED=$$(date +%s) $(PYTHON) -m sandbox test \
+		tests/unit/analysis/prove/test_judge.py tests/unit/policies/detect/test_wrapping_property.py --timeout=0 -s $(ARGS)
+
+lint: ## ruff, mypy, import walls and the habits of prose
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
-bench: ## Measure all (ARGS=mesh, policies, clusters, federation or dns for one of them)
+bench: ## Measure all (ARGS=mesh, policies, clusters, federation, dns, intents, tenants, controller or observability for one)
 	@$(PYTHON) -m bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used

@@ -1,4 +1,4 @@
-"""Running a builder or a downloader as a child process: logged, with its progress seen, and never for ever."""
+"""Runs a builder or a downloader as a child process: with a log, with visible progress, and within time limits."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from typing import IO, Any
 
 from sandbox.errors import SandboxError
 
-TAIL_LINES = 15  # of a log that are shown when it ends badly
+TAIL_LINES = 15  # of a log, shown after a failure
 _LOOK = 1.0  # seconds between two looks at time-outs and cancellation
 
 
 class Cancelled(Exception):
-    """The whole run is being given up (Ctrl-C, or another job failed); says nothing by itself."""
+    """The whole run ends (Ctrl-C, or another job failed); has no message of its own."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a source needs while it is being made.
+    """The surroundings of a source's build.
 
-    log: file that gets everything its commands print, kept in the cache. note: shows what is being done at this moment.
-    cancelled: set when the run is given up; commands are then killed. lock: descriptor of a lock that commands hold
-    too, so that one that outlives a killed run is waited for; where what it makes is not made aside and renamed.
+    log: file in the cache with the output of all its commands. note: shows the current activity. cancelled: set when
+    the run ends early; commands are then killed. lock: descriptor of a lock that commands hold too, so that the next
+    run waits for commands that outlive a killed run. Needed where the result is not made aside and renamed.
     """
 
     title: str
@@ -51,10 +51,10 @@ class Job:
         on_line: Callable[[str], None] | None = None,
         fix: str = "",
     ) -> str:
-        """Runs a command to its end and returns what it printed to standard output and error, mixed.
+        """Runs a command to its end and returns its standard output and error, mixed.
 
-        limit: seconds after which it is killed. stall: seconds without a line and without a byte read by the process
-        after which it is killed; for downloads. on_line: sees each line. fix: what the error tells people to do.
+        limit: seconds, then it is killed. stall: seconds without a line and without a byte read by the process, then it
+        is killed; for downloads. on_line: receives each line. fix: the instruction in the error.
         Raises SandboxError with the last lines of the log when the command fails or is killed for being late.
         """
         with self.log.open("a", encoding="utf-8") as log:
@@ -130,19 +130,19 @@ class Job:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM as an exception; unlike Ctrl-C it has reached nobody else."""
+    """SIGTERM as an exception; unlike Ctrl-C, the signal reached this process only."""
 
     @classmethod
     def by_signal(cls, _signal: int, _frame: FrameType | None) -> None:
-        """The signal handler that raises it, so that what runs is ended and half-made files are removed."""
+        """The signal handler that raises it, so that child processes end and half-made files are removed."""
         raise cls
 
 
 def wait_gently(process: subprocess.Popen[Any]) -> int:
-    """Waits for a child that cleans up after itself when interrupted (pytest, pulumi); returns its exit code.
+    """Waits for a child that cleans up after an interrupt (pytest, pulumi); returns its exit code.
 
-    Ctrl-C reaches the child by the terminal, so it is only waited for; SIGTERM is passed on as an interrupt. A second
-    interrupt gives up waiting. Raises KeyboardInterrupt after the child has ended, if there was one.
+    Ctrl-C reaches the child by the terminal, so this only waits; SIGTERM is passed on as an interrupt. A second
+    interrupt ends the waiting. Raises KeyboardInterrupt after the child has ended, if there was an interrupt.
     """
     try:
         return process.wait()
@@ -154,7 +154,7 @@ def wait_gently(process: subprocess.Popen[Any]) -> int:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process that leads its own group, with all its children; does nothing when it has ended."""
+    """Ends a process that leads its own group, with all its children; does nothing when it has ended already."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -169,7 +169,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def processes_of(folder: Path) -> dict[int, str]:
-    """Processes of this machine, by id, whose command line names something in a folder."""
+    """Processes of this machine, by id, with a path in the folder on their command lines."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -186,7 +186,7 @@ def short(argv: Sequence[str]) -> str:
 
 
 def _bytes_read(pid: int) -> int:
-    """Bytes that a process has read from files and sockets, by which a download is seen to move; 0 if unknown."""
+    """Bytes that a process has read from files and sockets, the sign of a download's progress; 0 if unknown."""
     try:
         first = Path(f"/proc/{pid}/io").read_text().split("\n", 1)[0]
         return int(first.removeprefix("rchar:"))

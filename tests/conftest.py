@@ -16,11 +16,13 @@ from sandbox.commands.timings import kept, longest_first
 from sandbox.engine import deployment
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
-from tests.support import grouping
+from tests.support import grouping, nightly
 from tests.support.clusters import started
 
 SECONDS = "seconds_by_test"
 pytest_xdist_make_scheduler = grouping.pytest_xdist_make_scheduler
+pytest_addoption = nightly.pytest_addoption
+pytest_runtest_setup = nightly.pytest_runtest_setup
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,6 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The engine's tests claim names of their own, so each goes to whichever process is free unless its file says
     otherwise.
     """
+    nightly.select(config, items)
     for item in items:
         path = item.path.relative_to(CHECKOUT).as_posix()
         if item.get_closest_marker("xdist_group"):

@@ -65,6 +65,6 @@ def test_a_program_that_is_not_there(job: Job) -> None:
 
 def test_without_apt_the_error_says_to_install_it(tmp_path: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SandboxError, match="`nft` is needed") as error:
-        DebianPackage("nftables", ("nft",), "usr/sbin/nft").build(tmp_path, job)
+    with pytest.raises(SandboxError, match="`nft` is required") as error:
+        DebianPackage("nftables", ("nft",), "usr/sbin").build(tmp_path, job)
     assert error.value.fix.startswith("install nftables")

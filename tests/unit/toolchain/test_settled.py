@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.commands.up import settled, what_next
+from sandbox.commands.up import next_steps, settled
 from sandbox.engine.events import Changes
 from sandbox.proof import Observation
 
@@ -37,7 +37,7 @@ def test_the_clusters_are_read_again_once(changes, proofs, refreshed):
 
 
 def test_the_end_says_what_to_do_about_a_cross():
-    assert "make down && " not in what_next(Path("state"), Path("kubeconfig"), ["control-plane"], proved=True)
-    assert "HOSTED_MESH_STATE=state make down && HOSTED_MESH_STATE=state make up" in what_next(
+    assert "make down && " not in next_steps(Path("state"), Path("kubeconfig"), ["control-plane"], proved=True)
+    assert "HOSTED_MESH_STATE=state make down && HOSTED_MESH_STATE=state make up" in next_steps(
         Path("state"), Path("kubeconfig"), ["control-plane"], proved=False
     )

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandbox.commands.checks import side_by_side
+import pytest
+
+from sandbox.commands import selection
+from sandbox.commands.selection import side_by_side
 from sandbox.commands.timings import SLOWEST, UNKNOWN, Timing, keep, kept, longest_first, read, table
 
 
@@ -61,10 +64,15 @@ def test_what_took_longest_begins_first_and_a_group_stays_in_its_order(tmp_path:
     assert kept(file) == {}
 
 
-def test_whole_folders_are_shared_by_processes_and_what_is_chosen_is_not() -> None:
+def test_whole_folders_are_shared_by_processes_and_what_is_chosen_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "memory", lambda: 16 * 10**9)
     shared = ["--dist=loadgroup", "--no-loadscope-reorder"]
     assert side_by_side(["tests/unit"], []) == ["--numprocesses=2", *shared]
     assert side_by_side(["tests/engine"], []) == ["--numprocesses=3", *shared]
     assert side_by_side(["tests/unit/test_lock.py"], []) == []
     assert side_by_side(["tests/unit"], ["-x"]) == []
     assert side_by_side(["tests/unit/test_lock.py::test_x"], []) == []
+    monkeypatch.setattr(selection, "memory", lambda: 8 * 10**9)
+    assert side_by_side(["tests/live"], []) == ["--numprocesses=2", *shared], "as many as have room"
+    monkeypatch.setattr(selection, "memory", lambda: 2 * 10**9)
+    assert side_by_side(["tests/live"], []) == ["--numprocesses=1", *shared]
