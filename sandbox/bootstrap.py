@@ -1,4 +1,4 @@
-"""Step one of everything: a virtual environment with the pinned packages, kept in the cache. Standard library only."""
+"""Before each command: a virtual environment in the cache with the pinned packages. Standard library only."""
 
 from __future__ import annotations
 
@@ -23,8 +23,12 @@ _PINS = (
     "requirements-dev.txt",
     "requirements.txt",
     "constraints.txt",
+    "VERSION",
     "components/pyproject.toml",
+    "plan/pyproject.toml",
     "policies/pyproject.toml",
+    "analysis/pyproject.toml",
+    "controller/pyproject.toml",
 )
 _LIMIT, _STALL = 1800.0, 180.0  # seconds
 _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run the same command again."
@@ -33,8 +37,8 @@ _NETWORK_FIX = "check that PyPI (or your PIP_INDEX_URL) can be reached, then run
 def run(arguments: Sequence[str], module: str = "sandbox.commands.cli") -> int:  # noqa: RET503 - execv does not return
     """Makes the environment where needed and becomes `python -m MODULE ARGUMENTS`; returns only after an error."""
     signal.signal(signal.SIGTERM, Terminated.by_signal)
-    # A script's `make up &` starts us with SIGINT ignored, which all that we start would inherit. By SIGINT the engine
-    # ends its plug-ins, and one that ignores it holds up the end of every run by five seconds.
+    # A script's `make up &` starts this process with SIGINT ignored, and its children would inherit that. The engine
+    # ends its plug-ins by SIGINT; a plug-in that ignores it delays the end of every run by five seconds.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         python = ensure_environment(Progress())
@@ -49,8 +53,8 @@ def run(arguments: Sequence[str], module: str = "sandbox.commands.cli") -> int: 
 def ensure_environment(progress: Progress) -> Path:
     """The interpreter of the environment for this checkout, made first where needed.
 
-    The environment is keyed by interpreter, pins and checkout (the library is installed in place), so a changed pin
-    makes a new one and an interrupted run never leaves half of one in use. Raises SandboxError.
+    The environment is keyed by interpreter, pins and checkout (the library is installed in place). So a changed pin
+    makes a new environment, and no run uses one that an interrupted run left half-made. Raises SandboxError.
     """
     cache = cache_dir()
     environment = cache / "venv" / environment_key(CHECKOUT)
@@ -65,7 +69,7 @@ def ensure_environment(progress: Progress) -> Path:
         (cache / "logs").mkdir(exist_ok=True)
         log = cache / "logs" / "packages.log"
         log.write_text("")
-        # Not built elsewhere and renamed: scripts in a virtual environment hold its absolute path.
+        # Made in place, not renamed: scripts in a virtual environment hold its absolute path.
         shutil.rmtree(environment, ignore_errors=True)
         _install(environment, Job(_STEP, log, step.note, lock=lock))
         (environment / COMPLETE).touch()
@@ -75,7 +79,7 @@ def ensure_environment(progress: Progress) -> Path:
 
 
 def environment_key(checkout: Path) -> str:
-    """Changes with the interpreter, any of the pins, and the checkout."""
+    """A key of the interpreter, the pins and the checkout."""
     pins = [checkout / name for name in _PINS]
     contents = [path.read_bytes() if path.is_file() else b"" for path in pins]
     return content_key(sys.version, sys.base_prefix, str(checkout), *contents)
@@ -93,7 +97,7 @@ def _install(environment: Path, job: Job) -> None:
         pip = [sys.executable, "-m", "pip", "--python", str(python)]
     else:
         raise SandboxError(
-            f"This Python ({sys.executable}) can make no virtual environment: it has neither ensurepip nor pip.",
+            f"This Python ({sys.executable}) cannot make a virtual environment: it has neither ensurepip nor pip.",
             fix="install them; on Debian and Ubuntu: apt install python3-venv.",
         )
 

@@ -1,4 +1,4 @@
-"""Programs that are already on PATH: used when they are official releases at a version that fits."""
+"""Programs on PATH: used when they are official releases at a fitting version."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Version = tuple[int, ...]
-_ASK_LIMIT = 10.0  # seconds that a program has to tell its version
+_ASK_LIMIT = 10.0  # seconds for a program to print its version
 # Where distributions put network tools; an ordinary user's PATH lacks it.
 _SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Which versions of a program fit. ask: arguments that make it tell its version.
+    """The fitting versions of a program. `ask`: arguments that print its version.
 
-    official: regular expression whose group 1 is a plain version number in what an official release prints; a vendor's
+    official: regular expression for the output of an official release; group 1 is a plain version number. A vendor's
     build (v1.32.4-dispatcher, v1.33.1+k3s1) does not match. lowest: included. below: excluded.
     """
 
@@ -31,7 +31,7 @@ class Fit:
     below: Version
 
     def version_in(self, printed: str) -> str | None:
-        """The version that an official release printed, or None if it is not one, or does not fit."""
+        """The version printed by an official release, or None for other builds and unfitting versions."""
         match = re.search(self.official, printed, re.MULTILINE)
         if not match:
             return None
@@ -54,7 +54,7 @@ def parse_version(text: str) -> Version:
 
 
 def find(fits: Mapping[str, Fit], ours: Path) -> dict[str, Found]:
-    """Those of the programs (by name) that PATH has at a fitting version; `ours` is a folder that does not count."""
+    """The programs (by name) at a fitting version on PATH; `ours` is a folder that does not count."""
     folders = [*filter(None, os.environ.get("PATH", os.defpath).split(os.pathsep)), *_SYSTEM_FOLDERS]
     search = [folder for folder in folders if not Path(folder).resolve().is_relative_to(ours.resolve())]
     places = {name: shutil.which(name, path=os.pathsep.join(search)) for name in fits}
@@ -77,7 +77,7 @@ def is_compiled(path: Path) -> bool:
 
 
 def _ask(program: Path, arguments: tuple[str, ...]) -> str:
-    # Nothing on the network is asked for a version (istioctl and kubectl would look for a cluster, pulumi for updates).
+    # Version checks use no network (istioctl and kubectl would look for a cluster, pulumi for updates).
     environment = os.environ | {"KUBECONFIG": os.devnull, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         answer = subprocess.run(

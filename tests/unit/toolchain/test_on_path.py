@@ -41,6 +41,12 @@ from sandbox.toolchain.on_path import Fit, Found
         ("external-dns", "unknown\n", None),
         ("istioctl", "client version: 1.31.2\n", "1.31.2"),
         ("istioctl", "client version: 1.30.0\n", None),
+        ("olm", "OLM version: 0.38.0\ngit commit: \n", "0.38.0"),
+        ("olm", "OLM version: v0.38.0\ngit commit: 9e55\n", "0.38.0"),
+        ("olm", "OLM version: v0.37.0\ngit commit: 9e55\n", None),
+        ("olm", "OLM version: \ngit commit: \n", None),
+        ("opm", 'Version: version.Version{OpmVersion:"v1.64.0", GitCommit:"", GoArch:"amd64"}\n', "1.64.0"),
+        ("opm", 'Version: version.Version{OpmVersion:"unknown", GitCommit:"", GoArch:"amd64"}\n', None),
         ("envoy", "\nenvoy  version: 9e55/1.40.0/Clean/RELEASE/BoringSSL\n\n", "1.40.0"),
         ("envoy", "\nenvoy  version: 9e55/1.40.0-dev/Modified/DEBUG/BoringSSL\n\n", None),
         ("nft", "nftables v1.0.6 (Lester Gooch #5)\n", "1.0.6"),
@@ -96,5 +102,5 @@ def test_a_wrong_name_and_a_wrong_mode_are_clear_errors(monkeypatch: pytest.Monk
         toolchain.ensure(["kubctl"], progress=Progress.silent())
     assert "kubectl" in error.value.why
     monkeypatch.setenv("HOSTED_MESH_TOOLS", "pined")
-    with pytest.raises(SandboxError, match="means nothing"):
+    with pytest.raises(SandboxError, match="is not a valid value"):
         toolchain.ensure(["kubectl"], progress=Progress.silent())
