@@ -1,4 +1,4 @@
-"""The user's cache directory: where it is, and how a part of it is made once by whoever comes first.
+"""The user's cache directory: its location, and entries that exactly one of several runs makes.
 
 Standard library only: the bootstrap uses it before any package is installed.
 """
@@ -19,7 +19,7 @@ from sandbox.lock import locked
 def cache_dir() -> Path:
     """$XDG_CACHE_HOME/hosted-mesh, or ~/.cache/hosted-mesh; made if missing.
 
-    Raises SandboxError when it cannot be written, or this user has no home directory at all.
+    Raises SandboxError when it cannot be written, or when this user has no home directory.
     """
     try:
         home = Path.home()
@@ -27,9 +27,9 @@ def cache_dir() -> Path:
         raise SandboxError(
             "This user has no home directory.",
             why=f"there is neither $HOME nor an account of user id {os.getuid()}",
-            fix="set HOME to a directory of yours.",
+            fix="set HOME to a directory that you can write to.",
         ) from None
-    # The XDG specification says that a relative path is invalid and to be ignored.
+    # By the XDG specification a relative path is invalid and ignored.
     xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
     base = xdg if xdg.is_absolute() else home / ".cache"
     path = base / "hosted-mesh"
@@ -63,8 +63,8 @@ def content_key(*parts: str | bytes) -> str:
 def publish(target: Path, build: Callable[[Path], None], *, lock: Path, waiting: Callable[[str], None]) -> bool:
     """Makes the directory `target` by `build(temporary directory)` and one rename, unless it is there.
 
-    So `target` is either whole or absent, whenever a run is killed. Of two runs at once one builds, the other waits and
-    then finds it. Returns True if this call built it. What `build` raises goes through, and leaves nothing behind.
+    So `target` is either whole or absent, whenever a run is killed. Of two runs at once one builds; the other waits
+    and uses the result. Returns True if this call built it. Exceptions of `build` pass through and leave no files.
     """
     if target.is_dir():
         return False
@@ -72,7 +72,7 @@ def publish(target: Path, build: Callable[[Path], None], *, lock: Path, waiting:
         if target.is_dir():
             return False
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Left by runs that were killed; whoever holds the lock is alone, so nobody uses them.
+        # Left by killed runs. This process holds the lock, so no other run uses them.
         for stale in target.parent.glob(f".making-{target.name}-*"):
             shutil.rmtree(stale, ignore_errors=True)
         making = Path(tempfile.mkdtemp(prefix=f".making-{target.name}-", dir=target.parent))

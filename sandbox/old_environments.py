@@ -1,4 +1,4 @@
-"""Old virtual environments in the cache: each change of a pin makes a new one of 300 MB, and this removes those before.
+"""Old virtual environments in the cache: each changed pin makes a new one of 300 MB, and this removes former ones.
 
 Standard library only: the bootstrap uses it before any package is installed.
 """
@@ -13,20 +13,20 @@ from pathlib import Path
 
 from sandbox.jobs import processes_of
 
-COMPLETE = "complete"  # a file in an environment, written last; its time says when the environment was last used
+COMPLETE = "complete"  # a file in an environment, written last; its time is the environment's last use
 _KEPT = 30 * 24 * 3600.0  # seconds without use
 
 
 def mark_used(environment: Path) -> None:
-    """Notes that a run uses the environment now."""
+    """Records that a run uses the environment now."""
     with suppress(OSError):  # a cache that is shared, read-only
         os.utime(environment / COMPLETE)
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes environments that no run has used for 30 days, and half-made ones; never one that a process runs from.
+    """Removes environments unused for 30 days, and half-made ones; never one with a running process.
 
-    To be called by who holds the lock under which environments are made: nobody makes one then.
+    Call it under the lock for making environments, so that no other run makes one meanwhile.
     """
     for environment in folder.iterdir():
         mark = environment / COMPLETE

@@ -13,29 +13,30 @@ from pathlib import Path
 from sandbox.cache import cache_dir, publish
 from sandbox.jobs import Job
 from sandbox.progress import Progress
+from sandbox.toolchain.old_builds import mark_used
 from sandbox.toolchain.on_path import parse_version
 from sandbox.toolchain.wheels import Wheel
 
 WHEEL = Wheel(name="go", provides=("go",), members=(("go/", "go"),))
-# Neither changes what is built. Together they took 38 to 28 CPU seconds of the same packages, in three rounds by turns.
-_NO_DEBUGGING = "-gcflags=all=-dwarf=false"  # what describes the program to a debugger; the linker leaves it out anyway
-# A compiler lives for seconds. It collects garbage when it has this much, which few packages need.
+# Neither changes the programs. Together they took 38 to 28 CPU seconds of the same packages, in three paired rounds.
+_NO_DEBUGGING = "-gcflags=all=-dwarf=false"  # information for debuggers; the linker leaves it out anyway
+# A compiler lives for seconds. It collects garbage only above this size, which few packages reach.
 _IN_LESS_TIME = {"GOGC": "off", "GOMEMLIMIT": "2GiB"}
 
 
 @dataclass(frozen=True)
 class Go:
-    """A Go compiler and where it keeps its caches. program: absolute path. version: like "1.26.6"."""
+    """A Go compiler and the location of its caches. program: absolute path. version: like "1.26.6"."""
 
     program: Path
     version: str
     origin: str
 
     def environment(self, *, network: bool) -> Mapping[str, str]:
-        """The environment to run it in. network=False: downloads are refused, so that a build cannot hang on one."""
+        """The compiler's environment. network=False: refuses downloads, so that a build cannot hang on one."""
         cache = cache_dir() / "go"
         settings = {
-            # What was found is what is used: never a download of another compiler behind our back.
+            # Only the found compiler runs: Go never downloads another one.
             "GOTOOLCHAIN": "local",
             "GOWORK": "off",
             # Static programs: no C compiler is needed to build them, and they run in any root file system.
@@ -44,7 +45,7 @@ class Go:
             "GOCACHE": os.environ.get("GOCACHE", str(cache / "build")),
             "PATH": f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
-        # Cross-compiling and a foreign GOROOT in somebody's shell would build programs that do not run here.
+        # Cross-compiling and a foreign GOROOT of the user's shell would build programs that do not run here.
         dropped = {"GOOS", "GOARCH", "GOROOT", "GOBIN", "GOEXPERIMENT"}
         if not network:
             settings["GOPROXY"] = "off"
@@ -54,7 +55,7 @@ class Go:
 
 
 def needed_version(mod_files: Collection[Path]) -> str:
-    """The highest version that a `go` line of these go.mod files asks for, like "1.26.0"."""
+    """The highest version in the `go` lines of these go.mod files, like "1.26.0"."""
     lines = [re.search(r"^go (\S+)$", path.read_text(), re.MULTILINE) for path in mod_files]
     return max((line[1] for line in lines if line), key=parse_version, default="1.0")
 
@@ -76,12 +77,13 @@ def find_go(needed: str, progress: Progress, job_log: Path) -> Go:
         built = publish(target, lambda into: WHEEL.build(into, job), lock=cache / "locks" / "go", waiting=step.note)
         version = WHEEL.describe()
         step.result(version) if built else step.skip(f"{version}, already in the cache")
+    mark_used(target)
     program = target / "go" / "bin" / "go"
     return Go(program, _version_of(program), version)
 
 
 def _version_of(program: Path) -> str:
-    """What `go env GOVERSION` says without the "go", or "" when it cannot be run."""
+    """The version from `go env GOVERSION` without the "go", or "" when it cannot run."""
     environment = os.environ | {"GOTOOLCHAIN": "local", "GOWORK": "off"}
     try:
         answer = subprocess.run(

@@ -1,4 +1,4 @@
-"""Programs that are built from a committed go.mod: one set per folder of go/, so a changed pin rebuilds only it."""
+"""Programs built from a committed go.mod: one set per folder of go/, so a changed pin rebuilds only that set."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Build:
     variables: tuple[tuple[str, str], ...] = ()
 
     def flags(self) -> list[str]:
-        """Flags that decide what comes out; part of the cache key."""
+        """Flags that decide the result; part of the cache key."""
         stamped = " ".join(f"-X {name}={value}" for name, value in self.variables)
         return ["-trimpath", "-buildvcs=false", "-tags", self.tags, "-ldflags", f"-s -w {stamped}".strip()]
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A file or folder taken as it is out of a module, to a path below the cache entry.
+    """A file or folder copied unchanged out of a module, to a path below the cache entry.
 
-    pinned_by: folder whose go.mod pins the module, when it is not the set's own.
+    pinned_by: folder with the go.mod that pins the module, when it is not the set's own.
     """
 
     module: str
@@ -52,10 +52,10 @@ class Copy:
 
 @dataclass(frozen=True)
 class GoSet:
-    """A folder of go/ and what is made of it.
+    """A folder of go/ and its products.
 
     name: of the set, for people and for the cache. folder: with go.mod and go.sum. provides: names of the programs in
-    bin/ afterwards. renames: (name that Go gives, name that we want). title: what it is, with its version.
+    bin/ afterwards. renames: (Go's name, the wanted name). title: description, with its version.
     """
 
     name: str
@@ -69,29 +69,29 @@ class GoSet:
 
     @property
     def directory(self) -> Path:
-        """Where its go.mod is."""
+        """The location of its go.mod."""
         return self.root / self.folder
 
     def mod_files(self) -> list[Path]:
-        """Every go.mod that it is made from."""
+        """Every go.mod among its sources."""
         folders = {self.folder, *(copy.pinned_by for copy in self.copies)} - {""}
         return [self.root / folder / "go.mod" for folder in sorted(folders)]
 
     def key(self) -> str:
-        """Changes with go.mod, go.sum, sources beside them, flags, what is copied, and the kind of processor."""
+        """A key of go.mod, go.sum, sources beside them, flags, copied files, and the kind of processor."""
         pins = [path.with_name(name).read_bytes() for path in self.mod_files() for name in ("go.mod", "go.sum")]
         pins += [path.read_bytes() for path in sorted(self.directory.glob("*.go"))]
         recipe = repr([(build.packages, build.flags()) for build in self.builds]) + repr(self.renames)
         return content_key(*pins, recipe, repr(self.copies), platform.machine())
 
     def describe(self) -> str:
-        """What is used, for people."""
+        """The origin, for people."""
         return f"{self.title}, {'built from' if self.builds else 'out of'} Go modules"
 
     def build(self, into: Path, job: Job, go: Go) -> None:
         """Downloads, builds and copies everything of the set into the directory `into`.
 
-        The network is used only in the first part, under a time-out for silence; compiling has it switched off.
+        Only the first part uses the network, under a time-out for silence; compiling has it switched off.
         Raises SandboxError with the end of the log.
         """
         total = max((self._download(build, job, go) for build in self.builds), default=0)
@@ -106,7 +106,7 @@ class GoSet:
             raise SandboxError(f"{self.name}: the build did not make {', '.join(lacking)}.", why=f"log: {job.log}")
 
     def _download(self, build: Build, job: Job, go: Go) -> int:
-        """Gets the modules that the packages need, and only those; returns how many packages there are to compile."""
+        """Downloads the modules of the packages, and only those; returns the number of packages to compile."""
         job.note("downloading modules")
 
         def on_line(line: str) -> None:
@@ -130,7 +130,7 @@ class GoSet:
         compiled = 0
 
         def on_line(line: str) -> None:
-            # `-v` prints each package as its compilation starts; what the build cache has is not printed.
+            # `-v` prints each package at the start of its compilation, without those in the build cache.
             nonlocal compiled
             if line and not line.startswith(("#", "go:")) and " " not in line:
                 compiled += 1
