@@ -1,7 +1,7 @@
 """Claim: a search of every byte stored in the data plane's etcd for each control-plane secret finds nothing.
 
-What is no secret of the control plane's is told by content and never by a name: certificates give no power, and the
-tokens that the data plane's own API server has signed are its own, whoever holds them.
+Content, never a name, decides that a value is no secret of the control plane: certificates give no access. Tokens
+signed by the data plane's own API server belong to the data plane, wherever they are.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
+from lightkube import Client
 from lightkube.resources.core_v1 import Namespace, Secret
 
+from sandbox.clusters import Cluster
 from sandbox.clusters.readiness import get_text
 from sandbox.proof import istiod, records
-from sandbox.proof.decoders import Search, secrets_of_state
 from sandbox.proof.deployed import Deployed, NotObserved
+from sandbox.proof.secret_search import Search, secrets_of_state
 
 CONTROL = "the public root certificate"
 _TOKEN = re.compile(rb"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}")
-# What istiod's process may hold and no API server knows: a token of its own cluster, a key that it makes for itself.
+# istiod's process may hold secrets that no API server stores: a token of its own cluster, a key of its own making.
 _SECRETS = "/var/run/secrets"
 _FILES = (f"{istiod.KUBERNETES_TOKEN}/token", f"{_SECRETS}/tokens/istio-token", f"{_SECRETS}/istio-dns/key.pem")
 
 
 class Found(NamedTuple):
-    """A secret in its place. certain: known to be one as a whole, whatever it looks like."""
+    """A secret in its place. certain: secret as a whole, in any form."""
 
     name: str
     value: bytes
@@ -43,13 +45,13 @@ class Found(NamedTuple):
 def observe(deployed: Deployed) -> str:
     """Searches every key and value, deleted and older revisions included as far as etcd still has them.
 
-    The same search must find the mesh's root certificate, which is public and is stored there: a search that
-    finds nothing at all proves nothing.
+    The same search must find the mesh's root certificate, which is public and stored there: a search without any hit
+    proves nothing.
     """
     names = {str(one.metadata.name) for one in deployed.control_plane.list(Namespace) if one.metadata}
     sources = {
-        "the control plane's Secrets": stored(deployed),
-        "the control plane's key files": files(deployed),
+        "the control plane's Secrets": stored(deployed.control_plane),
+        "the control plane's key files": files(deployed.sandbox.control_plane),
         "the engine's state": [found for one in deployed.engine_states() for found in state(one)],
     }
     search = search_for(sources, signed_by(json.loads(get_text(deployed.sandbox.data_plane, "/openid/v1/jwks"))), names)
@@ -62,7 +64,7 @@ def observe(deployed: Deployed) -> str:
 
 
 def look(search: Search, items: Iterable[tuple[bytes, bytes]]) -> tuple[int, int]:
-    """Number and bytes of the records, when nothing but the control was in them. Raises NotObserved otherwise."""
+    """Number and bytes of the records, when only the control value was in them. Raises NotObserved otherwise."""
     size = count = 0
     found: dict[str, str] = {}
     searched: set[bytes] = set()
@@ -77,14 +79,14 @@ def look(search: Search, items: Iterable[tuple[bytes, bytes]]) -> tuple[int, int
     if leaked:
         raise NotObserved(f"stored in the data plane's etcd: {'; '.join(leaked[:5])}")
     if CONTROL not in found:
-        raise NotObserved("the search did not even find the public root certificate, so it proves nothing")
+        raise NotObserved("the search did not find even the public root certificate, so it proves nothing")
     return count, size
 
 
 def find(search: Search, key: bytes, value: bytes, searched: set[bytes]) -> set[str]:
-    """Names of what is in one record. searched: values that need no second look; the new ones are added.
+    """Names of the values in one record. searched: values of earlier records, skipped here; the new ones are added.
 
-    An object's revisions differ in few of their values, and undoing every encoding is what takes the time.
+    An object's revisions differ in few of their values, and undoing every encoding takes most of the time.
     """
     parts = records.values(value)
     if not parts:
@@ -97,10 +99,10 @@ def find(search: Search, key: bytes, value: bytes, searched: set[bytes]) -> set[
 def search_for(
     sources: Mapping[str, Iterable[Found]], is_data_planes: Callable[[bytes], bool], names: Iterable[str] = ()
 ) -> Search:
-    """A search for all that gives power in these sources. Raises NotObserved for a source in which nothing does: then
-    it was not read rightly.
+    """A search for all secrets of these sources. Raises NotObserved for a source without any: reading it must have
+    failed.
 
-    is_data_planes: whether a token is the data plane's own. names: of objects, which are no secrets.
+    is_data_planes: whether a token belongs to the data plane. names: of objects, which are public.
     """
     search, read = Search(set(names)), {name: list(source) for name, source in sources.items()}
     for found in (one for source in read.values() for one in source):
@@ -120,7 +122,7 @@ def tokens(value: bytes) -> list[bytes]:
 
 
 def signed_by(keys: Mapping[str, Any]) -> Callable[[bytes], bool]:
-    """Tells the tokens of an API server, by the public keys that it gives out (`/openid/v1/jwks`)."""
+    """Recognises an API server's tokens by its public keys (`/openid/v1/jwks`)."""
     public = [rsa.RSAPublicNumbers(_number(one["e"]), _number(one["n"])).public_key() for one in keys["keys"]]
 
     def is_its(token: bytes) -> bool:
@@ -146,22 +148,22 @@ def _number(text: str) -> int:
     return int.from_bytes(_bytes(text.encode()), "big")
 
 
-def stored(deployed: Deployed) -> Iterator[Found]:
+def stored(control_plane: Client) -> Iterator[Found]:
     """Every value of every Secret of the control plane's cluster."""
-    for secret in deployed.control_plane.list(Secret, namespace="*"):
+    for secret in control_plane.list(Secret, namespace="*"):
         assert secret.metadata is not None
         for name, value in (secret.data or {}).items():
             yield Found(f"Secret {secret.metadata.namespace}/{secret.metadata.name}: {name}", base64.b64decode(value))
 
 
-def files(deployed: Deployed) -> Iterator[Found]:
+def files(control_plane: Cluster) -> Iterator[Found]:
     """Keys of the control plane's cluster itself: authorities, components, administrators, ServiceAccount tokens."""
-    for path in deployed.sandbox.control_plane.secret_files():
+    for path in control_plane.secret_files():
         yield Found(f"the control plane's file {path.name}", path.read_bytes())
 
 
 def held_by_istiod(deployed: Deployed) -> Iterator[Found]:
-    """What istiod's process has in files and no API server knows; there may be nothing."""
+    """Secrets in files of istiod's process that no API server stores; there may be none."""
     process = deployed.program_of(istiod.live_pod(deployed), istiod.PROGRAM)
     for path in _FILES:
         if content := process.file(path):
@@ -169,6 +171,6 @@ def held_by_istiod(deployed: Deployed) -> Iterator[Found]:
 
 
 def state(exported: Mapping[str, Any]) -> Iterator[Found]:
-    """Every secret that the engine knows."""
+    """Every secret in the engine's states."""
     for name, value, certain in secrets_of_state(exported):
         yield Found(f"state of {name}", value, certain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import bz2
 import gzip
+import hashlib
 import json
 import urllib.parse
 import zlib
@@ -121,6 +122,22 @@ def test_a_secret_counts_whatever_it_is_called(name):
 def test_a_certificate_is_none_whatever_it_is_called():
     certificate = pem(ROOT.certificate)
     assert not is_found(certificate, certificate, name="cacerts: key.pem")
+
+
+WORDS = [
+    b"HTTP2ProtocolOptions",
+    b"registry-k8s-io-Pause3",
+    b"4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    b"v1beta1Default",
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_none_and_letters_by_chance_are(word):
+    drawn = base64.b64encode(hashlib.sha256(word).digest())
+    assert not is_found(b"kind: " + word, word)
+    assert is_found(b"kind: " + word + b"\ntoken: " + drawn, drawn)
+    assert is_found(b"token: " + drawn, base64.b64decode(drawn))
 
 
 class Signer:

@@ -11,7 +11,7 @@ from lightkube.resources.admissionregistration_v1 import ValidatingWebhookConfig
 
 from sandbox.proof import webhooks
 from sandbox.proof.deployed import MeshFacts, NotObserved
-from sandbox.proof.webhooks import ANSWERED, REFUSED, by_url, called, refusal, told
+from sandbox.proof.webhooks import ANSWERED, REFUSED, by_url, called, refusal, require_log_entry
 
 NAME = "validation.istio.io"
 URL = "https://istiod.demo.test:15017/validate"
@@ -126,16 +126,16 @@ def test_an_entry_of_several_lines_is_one():
     log = (
         'info\tvalidation\tconfiguration is invalid: 1 error occurred:\n\t* domain "proof-1/*" invalid\n\n (dry run)\n'
     )
-    told(log, "configuration is invalid", "proof-1")
+    require_log_entry(log, "configuration is invalid", "proof-1")
     with pytest.raises(NotObserved):
-        told(log + "info\tads\tproof-2 connected", "configuration is invalid", "proof-2")
+        require_log_entry(log + "info\tads\tproof-2 connected", "configuration is invalid", "proof-2")
 
 
 def test_istiods_log_has_to_name_the_request():
     log = "info\tinject\tProcess sidecar injection request\tpod=bookshop/proof-1\ninfo\tads\tproof-2 connected\n"
-    told(log, "sidecar injection", "proof-1")
-    with pytest.raises(NotObserved, match="somebody else answered"):
-        told(log, "sidecar injection", "proof-2")
+    require_log_entry(log, "sidecar injection", "proof-1")
+    with pytest.raises(NotObserved, match="another program answered"):
+        require_log_entry(log, "sidecar injection", "proof-2")
 
 
 @pytest.mark.parametrize("claim", ["injection", "validation"])
@@ -156,5 +156,5 @@ def test_an_answer_that_istiod_did_not_give_is_no_answer(monkeypatch, claim):
     monkeypatch.setattr(webhooks.workloads, "deploy", lambda deployed: {})
     monkeypatch.setattr(webhooks.workloads, "has_proxy", lambda pod: True)
     monkeypatch.setattr(webhooks.istiod, "log", lambda deployed: "info\tnothing of interest")
-    with pytest.raises(NotObserved, match="somebody else answered"):
+    with pytest.raises(NotObserved, match="another program answered"):
         getattr(webhooks, claim)(deployed)
